@@ -249,7 +249,7 @@ def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
 
 
 def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any) -> None:
-    """Used, taken back, replaced, run out, and never made: each says so, and what to do."""
+    """Used, revoked, replaced, run out, and never made: each says so, and what to do."""
     ann = person("ann")
     used, replaced, newest = reset(ann, 30), "", ""
     assert visit().post(used, NEW).status_code == 302
@@ -263,8 +263,8 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
     row.save()
     said = {
         used: "A new password was set with it",
-        replaced: "taken back",
-        back: "taken back",
+        replaced: "revoked",
+        back: "revoked",
         late: "It worked until",
         "/people/join/no-such-link/": "no such link",
     }
@@ -281,7 +281,7 @@ def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, person: 
     ann = person("ann")
     page = visit(ann).get(invite(["judge"], 30)).content.decode()
     assert "makes a new account" in page
-    assert "The link still works" in page
+    assert "It still works, once, until" in page
     page = visit(ann).get(reset(person("bob"), 30)).content.decode()
     assert "sets a new password" in page
     assert "makes a new account" not in page

@@ -35,7 +35,7 @@ with writing():
         for answer, word in enumerate(words):
             Problem.objects.create(
                 ref=f"p{n}{answer}", twin=twin, sentence=sentence.format(word), options=options,
-                answer=answer, state="held", hints=["what may be a real person's full name: "
+                answer=answer, state="held", hints=["a possible full name of a real person: "
                 "Ada Lovelace"] if n == 3 else [],
             )
 """
@@ -158,7 +158,7 @@ def test_two_tabs_and_the_back_button_do_nothing_twice(
     first.click(".reason button")
     first.wait_for_url("**done=**")
     press(second, ".reason button")
-    assert "Somebody was quicker" in second.inner_text("h1")
+    assert "Another moderator was faster" in second.inner_text("h1")
     assert "approved for judging by eva" in second.inner_text("main")
     assert second.input_value("#why-text") == "A copy of another one."
     assert moderated.do(STATES)["p00"] == "judging"

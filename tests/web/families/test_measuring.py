@@ -70,7 +70,7 @@ def test_the_page_tells_against_whom_versions_were_written(
     alpha, beta = model("alpha"), model("beta")
     family(alpha, beta)
     assert measure()
-    told = "Beside others these models look less stable"
+    told = "Compared with other models, these look less stable than they are"
     assert told not in visit().get("/families/models/").content.decode()
     written = Version.objects.filter(parent__isnull=False, problem__public=True)
     keys = list(written.values_list("pk", flat=True)[:3])

@@ -29,7 +29,7 @@ def test_the_list_tells_of_each_family(db: Any, visit: Any, family: Any, model: 
     assert first["root"].ref not in found
     newest = visit().get("/families/?sort=newest").content.decode()
     assert newest.index(second["root"].ref) < newest.index(first["root"].ref)
-    assert "No version says that" in _text(visit().get("/families/?q=zebra"))
+    assert "No version contains these words." in _text(visit().get("/families/?q=zebra"))
 
 
 def test_most_fooling_comes_first(db: Any, visit: Any, family: Any, model: Any) -> None:
@@ -83,7 +83,7 @@ def test_ties_and_waiting_are_told_in_words(
     says(alpha, found["pot"], None, stand="late")
     text = _text(visit().get(f"/families/{found['root'].ref}/"))
     for words in ("= undecided", "waits for the model",
-                  "the model took too long", "not asked yet"):  # fmt: skip
+                  "the model timed out", "not asked yet"):  # fmt: skip
         assert words in text
 
 

@@ -75,7 +75,7 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
             told.append(str(answer(ann, slot.ref, 0).gold))
         except Gone as error:
             told.append(str(error)[:40])
-    assert told == [str(bool(every)), "This problem is not yours to answer any "]
+    assert told == [str(bool(every)), "This problem is no longer reserved for y"]
 
 
 def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, person: Maker) -> None:
@@ -171,7 +171,7 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     settle(made, eva, upheld=False)
     assert _paused(ann)
     assert records([ann])[ann.pk] == (4, 10)
-    with pytest.raises(InputError, match="settled this"):
+    with pytest.raises(InputError, match="another moderator has decided this"):
         settle(made, eva, upheld=True)
     other = contest(ann, slots[8].ref, "Both fit.")
     settle(other, eva, upheld=True)

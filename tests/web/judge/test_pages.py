@@ -235,7 +235,7 @@ def test_whose_votes_wait_is_told_why(judge: Any, rules: Any) -> None:
     twin(halves=1), twin(halves=1)
     ann, bob = judge("ann"), judge("bob")
     give(ann.person)
-    told = ["Your votes wait" in who.get("/judge/").content.decode() for who in (ann, bob)]
+    told = ["Your votes are on hold" in who.get("/judge/").content.decode() for who in (ann, bob)]
     assert told == [True, False]
     assert "Your answers come faster" in ann.get("/judge/").content.decode()
 
@@ -291,7 +291,7 @@ def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Ma
     assert figures == {
         "problems decided by votes": "4",
         "of these found valid": "75.0 %",
-        "with all judges choosing the same": "50.0 %",
-        "of pairs of judges choosing the same": "66.7 %",
-        "of questions with a known answer answered so": "66.7 %",
+        "on which all judges chose the same option": "50.0 %",
+        "of pairs of judges chose the same option": "66.7 %",
+        "of gold questions answered correctly": "66.7 %",
     }

@@ -165,7 +165,7 @@ def test_a_late_answer_counts_until_somebody_took_the_place(
     slot = go_on(ann)
     _later(60)
     assert go_on(bob) == slot
-    with pytest.raises(Gone, match="somebody else took it"):
+    with pytest.raises(Gone, match="another judge took it"):
         answer(ann, slot.ref, 0)
 
 
@@ -174,7 +174,7 @@ def test_an_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     twin()
     ann = person("ann")
     slot = give(ann, 0)
-    with pytest.raises(Gone, match="answered this problem already"):
+    with pytest.raises(Gone, match="already answered this problem"):
         answer(ann, slot.ref, 1)
     slot.refresh_from_db()
     assert slot.choice == 0
@@ -252,13 +252,13 @@ def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, per
     slot = give(ann, 0)
     held = go_on(ann)
     for other in (held.ref, "", "no-such-problem"):
-        with pytest.raises(Gone, match="any more"):
+        with pytest.raises(Gone, match="no longer be undone"):
             undo(ann, other)
     assert undo(ann, slot.ref).open
     assert current(ann).pk == slot.pk
     answer(ann, slot.ref, 1)
     Slot.objects.filter(pk=slot.pk).update(answered_at=slot.taken_at - timedelta(minutes=2))
-    with pytest.raises(Gone, match="any more"):
+    with pytest.raises(Gone, match="no longer be undone"):
         undo(ann, slot.ref)
     slot.refresh_from_db()
     assert (slot.choice, slot.open) == (1, False)
@@ -315,7 +315,7 @@ def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -
     bob = person("bob")
     ref = go_on(bob).ref
     close_slots(problem)
-    with pytest.raises(Gone, match="not judged any more"):
+    with pytest.raises(Gone, match="This problem is no longer judged"):
         answer(bob, ref, 0)
     assert go_on(person("cat")) is None
     open_slots(problem)

@@ -627,9 +627,9 @@ def test_the_pages_of_the_training_lead_through_it(
         sent = {"key": new_key(), "problem": held.ref, "choice": held.problem.answer}
         pages.append(browser.post("/judge/answer/", sent, follow=True).content.decode())
     assert "A jug is heavier than a cup." in pages[0]
-    assert "Training: 1 of 2 are answered, 1 of them rightly." in pages[0]
+    assert "Training: 1 of 2 are answered, 1 of them correctly." in pages[0]
     assert "The training is done" in pages[1]
-    told = ["votes count from now on" in pages[1], "Your votes wait" in pages[1]]
+    told = ["votes count from now on" in pages[1], "Your votes are on hold" in pages[1]]
     assert told == [pace == 0, pace > 0]
     assert "First a short training" not in browser.get("/judge/").content.decode()
 

@@ -107,7 +107,7 @@ def test_a_link_without_ids_begins_nothing(
     browser = visit()
     answer = browser.get(f"/study/{token}/?{query}", follow=True)
     assert answer.redirect_chain[-1][0] == "/study/"
-    assert "not rightly" in answer.content.decode()
+    assert "is missing from the link, or not valid." in answer.content.decode()
     assert "study" not in browser.cookies
 
 
@@ -136,7 +136,7 @@ def test_a_placeholder_is_no_worker(
     answer = browser.get(f"/study/{token}/?{query}")
     page = unescape(answer.content.decode())
     assert answer.status_code == 422
-    assert f"The link holds “{named}” where your id at the market should stand." in page
+    assert f"The link contains “{named}” in place of your id on the market." in page
     assert "Please return your submission" in page
     assert "If you run the study" in page
     assert "study" not in browser.cookies
@@ -193,7 +193,10 @@ def test_an_account_is_asked_to_log_out(
     assert _begin(browser, second).status_code == 409
     elsewhere = visit()
     assert _begin(elsewhere, second).status_code == 409
-    assert "at work in another study" in elsewhere.post("/study/welcome/").content.decode()
+    assert (
+        "Your id is already working in another study on this site."
+        in elsewhere.post("/study/welcome/").content.decode()
+    )
 
 
 def test_what_was_written_without_an_account_is_never_judged_by_its_writer(

@@ -68,7 +68,7 @@ def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
     assert (by["good"].wage, by["slow"].wage, by["idle"].wage) == (12, 6, None)
     assert {name: set(entry.notes) for name, entry in by.items()} == {
         "good": set(),
-        "slow": {"below the least wage"},
+        "slow": {"below the minimum hourly pay"},
         "idle": {"paid without work"},
         "half": {"pay is due"},
         "lost": {"worked without pay"},
@@ -78,7 +78,7 @@ def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
     assert book.warnings == ()
     _set(people["good"], seconds=7200)
     slower = ledger(made)
-    assert "the least is 9.00 GBP" in slower.warnings[0]
+    assert "the minimum is 9.00 GBP" in slower.warnings[0]
 
 
 def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
@@ -165,11 +165,11 @@ def test_a_payment_has_one_amount(db: Any, rules: Any, tmp_path: Path) -> None:
         ("{worker}", "not 1 cells"),
         ("{worker},1", "not 2 cells"),
         ("x,1,GBP,p1", "nobody with this id took part"),
-        ("{worker},much,GBP,p1", "no sum of money"),
-        ("{worker},-1,GBP,p1", "no sum of money"),
-        ("{worker},NaN,GBP,p1", "no sum of money"),
-        ("{worker},0.005,GBP,p1", "no sum of money"),
-        ("{worker},1e2,GBP,p1", "no sum of money"),
+        ("{worker},much,GBP,p1", "is not an amount of money"),
+        ("{worker},-1,GBP,p1", "is not an amount of money"),
+        ("{worker},NaN,GBP,p1", "is not an amount of money"),
+        ("{worker},0.005,GBP,p1", "is not an amount of money"),
+        ("{worker},1e2,GBP,p1", "is not an amount of money"),
         ("{worker},0,GBP,p1", "the amount is 0"),
         ("{worker},1,EUR,p1", "the currency is 'EUR', and the study pays in GBP"),
         ("{worker},€1,GBP,p1", "another currency than GBP"),
@@ -271,8 +271,8 @@ def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:
 
     for change, said in (
         ({"reward": Decimal("1.005")}, "two decimals"),
-        ({"reward": Decimal("-1")}, "no sum of money"),
-        ({"currency": "pounds"}, "no currency"),
+        ({"reward": Decimal("-1")}, "is not an amount of money"),
+        ({"currency": "pounds"}, "is not a currency"),
         ({"code": ""}, "gives the completion code; name it"),
         ({"code": "A B"}, "letters, digits"),
         ({"short_code": "DONE1"}, "must differ"),

@@ -172,8 +172,8 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
     withdraw(part.person, row, "")
     file = m.export(tmp_path / "x.csv", [(1, "AWAITING REVIEW")])
     told = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
-    assert told["notes"] == [[2, "all was done, but some of it is withdrawn"]]
-    assert ledger(made).entries[0].notes == ("all was done, but some of it is withdrawn",)
+    assert told["notes"] == [[2, "all the work was done, but some of it was withdrawn"]]
+    assert ledger(made).entries[0].notes == ("all the work was done, but some of it was withdrawn",)
 
 
 def test_sentences_that_count_as_no_twins_are_not_told_as_withdrawn(db: Any, rules: Any) -> None:
@@ -188,7 +188,11 @@ def test_sentences_that_count_as_no_twins_are_not_told_as_withdrawn(db: Any, rul
         Version.objects.create(problem=problem, root=root, parent=parent, digest=problem.ref)
     type(part).objects.filter(pk=part.pk).update(state="complete")
     (note,) = ledger(made).entries[0].notes
-    assert note == "all was done, but some of it is perturbed sentences, which count as no twins"
+    assert (
+        note
+        == "all the work was done, but some of it is perturbed sentences, which do not count as "
+        "twins"
+    )
 
 
 def test_a_generic_market_needs_a_worker_and_a_status(db: Any, rules: Any, tmp_path: Path) -> None:
@@ -209,17 +213,17 @@ FAULTS = {
     "worker,status\nabcd\n": ":2: not as many cells",
     "worker,status\nabcd,approved,x\n": ":2: not as many cells",
     "worker,status\n=x(),approved\n": ":2: 'worker' holds no id",
-    "worker,status\nabcd,fine\n": ":2: 'status' is 'fine', which is none of",
-    "worker,status,paid\nabcd,approved,much\n": ":2: 'paid': 'much' is no sum of money",
-    "worker,status,paid\nabcd,approved,NaN\n": ":2: 'paid': 'NaN' is no sum of money",
-    "worker,status,paid\nabcd,approved,1_0\n": ":2: 'paid': '1_0' is no sum of money",
-    "worker,status,paid\nabcd,approved,1.005\n": ":2: 'paid': '1.005' is no sum of money",
+    "worker,status\nabcd,fine\n": ":2: 'status' is 'fine'; it must be one of",
+    "worker,status,paid\nabcd,approved,much\n": ":2: 'paid': 'much' is not an amount of money",
+    "worker,status,paid\nabcd,approved,NaN\n": ":2: 'paid': 'NaN' is not an amount of money",
+    "worker,status,paid\nabcd,approved,1_0\n": ":2: 'paid': '1_0' is not an amount of money",
+    "worker,status,paid\nabcd,approved,1.005\n": ":2: 'paid': '1.005' is not an amount of money",
     "worker,status,paid\nabcd,approved,€2.50\n": ":2: 'paid': '€2.50' is in another currency",
-    "worker,status,paid\nabcd,approved,-1\n": ":2: 'paid': '-1' is no sum of money",
-    "worker,status,seconds\nabcd,approved,1e999\n": ":2: 'seconds' is '1e999', which is no num",
+    "worker,status,paid\nabcd,approved,-1\n": ":2: 'paid': '-1' is not an amount of money",
+    "worker,status,seconds\nabcd,approved,1e999\n": ":2: 'seconds' is '1e999', which is not a num",
     "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: the same submission as in line 2",
-    'worker,status\n"abcd,approved\n': "no table of CSV",
-    "worker,status\n\udcff,approved\n": "no table of CSV",
+    'worker,status\n"abcd,approved\n': "not a CSV table",
+    "worker,status\n\udcff,approved\n": "not a CSV table",
 }
 
 
@@ -250,18 +254,18 @@ def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
     assert Screen.objects.filter(study=study, allowed=True).count() == 1
 
     for text, where, require in (
-        ("worker id,rate\nAAAAAAAA1,many\n", ":2: 'many' in 'rate' is no number", ["rate>=1"]),
-        ("worker id\nnot an id\n", ":2: this is no id of generic", []),
-        ("AAAAAAAA1\nx\n", ":2: this is no id", []),
+        ("worker id,rate\nAAAAAAAA1,many\n", ":2: 'many' in 'rate' is not a number", ["rate>=1"]),
+        ("worker id\nnot an id\n", ":2: this is not an id of generic", []),
+        ("AAAAAAAA1\nx\n", ":2: this is not an id", []),
         ("worker id\nAAAAAAAA1\n", ":1: there is no column 'rate'", ["rate>=1"]),
-        ("worker id,rate\nAAAAAAAA1,1\n", "no id is left", ["rate>=2"]),
-        ("worker id;rate\nAAAAAAAA1;98,5\n", ":2: '98,5' in 'rate' is no number", ["rate>=99"]),
+        ("worker id,rate\nAAAAAAAA1,1\n", "no id remains", ["rate>=2"]),
+        ("worker id;rate\nAAAAAAAA1;98,5\n", ":2: '98,5' in 'rate' is not a number", ["rate>=99"]),
     ):
         table.write_text(text)
         with pytest.raises(InputError) as told:
             read_ids(table, "generic", [Requirement.of(one) for one in require])
         assert where in str(told.value)
-    with pytest.raises(InputError, match="is no requirement"):
+    with pytest.raises(InputError, match="is not a requirement"):
         Requirement.of("rate>99")
 
 

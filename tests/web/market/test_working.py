@@ -75,7 +75,7 @@ def test_where_no_work_is_left_the_end_comes_early(
     assert browser.post("/study/finish/", _key()).status_code == 422
     m.give(part.person)
     page = browser.get("/study/").content.decode()
-    assert "No problem is left" in page
+    assert "No problem is available for you at the moment" in page
     assert "End here" in page
     assert "PART1" not in page
     page = browser.post("/study/finish/", _key(), follow=True).content.decode()
@@ -199,6 +199,6 @@ def test_a_paused_worker_waits_for_a_moderator(
     Judge.objects.filter(person=part.person).update(held=timezone.now(), cause="moderator")
     browser = visit(part.person)
     page = browser.get("/judge/", follow=True).content.decode()
-    assert "A moderator looks at your answers" in page
+    assert "A moderator checks your answers before you continue." in page
     assert "End here" in page
     assert "Next problem" not in page

@@ -78,7 +78,7 @@ def test_a_document_gets_a_new_version(adam: Any, visit: Any) -> None:
     assert Document.objects.filter(kind="consent").count() == before + 1
     again = client.post(path, sent)
     assert again.status_code == 200
-    assert "holds already" in again.content.decode()
+    assert "already the current version" in again.content.decode()
     assert Document.objects.filter(kind="consent").count() == before + 1
 
 

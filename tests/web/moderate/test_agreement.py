@@ -161,7 +161,10 @@ def test_names_stay_off_the_page_and_the_file(
     assert {first["judge"], first["other_judge"]} == {pseudonym(one) for one in judges[:2]}
     assert (first["both_judged"], first["same"], first["kappa"]) == ("40", "40", "1.0000")
     assert not any(name in body for name in names)
-    assert "Nobody is known by that" in client.get("/moderate/agreement/?who=<b>").content.decode()
+    assert (
+        "No person has this name or pseudonym."
+        in client.get("/moderate/agreement/?who=<b>").content.decode()
+    )
 
 
 def test_more_judges_ask_no_more_of_the_database(db: Any, person: Any, twin: Any) -> None:

@@ -53,7 +53,10 @@ def test_nobody_else_appeals_and_nothing_undecided(
     rejected, own = twin(ann, state="rejected")
     move(own, "withdrawn", by=ann, kind="withdraw")
     for who, half in ((person("bob"), rejected), (ann, own), (ann, twin(ann)[0])):
-        with pytest.raises(InputError, match="nothing to appeal"):
+        with pytest.raises(
+            InputError,
+            match="no decision to appeal",
+        ):
             appeal(who, half, "Look again.")
     for text in ("", "  ", "x" * 2001):
         with pytest.raises(InputError, match="characters"):

@@ -44,7 +44,7 @@ def test_what_came_or_changed_after_the_confirmation_is_left_alone(
     for half in (early, changed, late):
         half.refresh_from_db()
     assert [early.state, changed.state, late.state] == ["withdrawn", "rejected", "held"]
-    assert [changed.ref, "something happened to it since"] in batch.left
+    assert [changed.ref, "it has changed since"] in batch.left
 
 
 def test_an_interrupted_batch_goes_on(db: Any, moderator: Any, twin: Any) -> None:

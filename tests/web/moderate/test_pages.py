@@ -138,7 +138,7 @@ def test_a_count_that_changed_is_confirmed_again(
     do(moderator("max"), "reject", halves[0])
     answer = client.post("/moderate/act/", {**fields, "preset": "0"})
     assert answer.status_code == 422
-    assert "1 problems match by now, not 2" in answer.content.decode()
+    assert "1 problems match now, not 2" in answer.content.decode()
     halves[1].refresh_from_db()
     assert halves[1].state == "valid"
 

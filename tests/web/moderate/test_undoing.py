@@ -55,7 +55,7 @@ def test_a_verdict_is_not_taken_back(db: Any, moderator: Any, twin: Any) -> None
     """What judges or contributors did is no moderator's to undo."""
     half = twin(state="judging")[0]
     event = move(half, "valid", by=None, kind="verdict")
-    with pytest.raises(InputError, match="no moderator's decision"):
+    with pytest.raises(InputError, match="it is not a moderator’s decision"):
         _undo(moderator(), event)
 
 
@@ -78,7 +78,7 @@ def test_nobody_undoes_on_their_own_problem(db: Any, moderator: Any, twin: Any, 
     eva, max_ = moderator(), moderator("max")
     half = twin(max_, state="valid")[0]
     do(eva, "reject", half)
-    with pytest.raises(InputError, match="other moderators"):
+    with pytest.raises(InputError, match="Other moderators"):
         _undo(max_, half.events.get())
 
 

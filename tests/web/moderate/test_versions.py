@@ -93,14 +93,14 @@ def test_a_version_is_shown_with_its_way_from_the_root(
     assert "declared –, lineage 1, edit 1" in page
     assert page.count("</ins>") == 2
     assert "bert" in page
-    assert "What the models make of it" in page
+    assert "The models’ answers" in page
     assert "This half" not in page
     assert f"family={top.ref}&amp;by={pseudonym(ann)}" in page
 
 
 @pytest.mark.usefixtures("db")
 def test_near_copies_inside_the_family_are_none(moderator: Any, visit: Any) -> None:
-    """What comes near is told of strangers alone: the versions of a family are near by nature."""
+    """Only sentences of other families are listed: versions of one family are always similar."""
     top = root()
     kin = child(top, new=("big", "huge"))
     made = child(top, new=("big", "large"), state="held")
@@ -108,7 +108,7 @@ def test_near_copies_inside_the_family_are_none(moderator: Any, visit: Any) -> N
 
     def near() -> str:
         page = visit(eva).get(f"/moderate/problems/{made.ref}/").content.decode()
-        return str(page.split("What comes near")[1].split("</section>")[0])
+        return str(page.split("Similar sentences")[1].split("</section>")[0])
 
     eva = moderator()
     assert "No other sentence" in near()

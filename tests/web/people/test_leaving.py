@@ -140,7 +140,7 @@ def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, t
     )
     typed = {"texts": "on", "sure": "on", "password": PASSWORD}
     answer = browser.post("/people/erase/", typed)
-    assert "You are erased" in answer.content.decode()
+    assert "Your data are erased" in answer.content.decode()
     rows = _everything()
     words = ("unmistakable", "a comment by me", "my draft's topic", "my twin's topic")
     for gone in (*words, mine[0].sentence, *secrets):
@@ -226,7 +226,7 @@ def test_what_waited_while_somebody_was_erased_does_nothing(
     }
     before = _everything()
     for act in acts.values():
-        with pytest.raises(InputError, match="closed meanwhile"):
+        with pytest.raises(InputError, match="closed in the meantime"):
             act()
     assert _everything() == before
 

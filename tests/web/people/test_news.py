@@ -71,7 +71,7 @@ def test_an_appeal_is_heard_of_by_moderators_and_its_answer_by_who_wrote(
     decisions.appeal(ann, half, "It is fair.")
     assert (_badge(visit(ann)), _badge(visit(eva))) == (0, 1)
     page = _news(visit(eva))
-    assert "An appeal awaits a moderator" in page
+    assert "An appeal is waiting for a moderator" in page
     assert "1 appeal is open" in page
     assert half.sentence not in page  # the moderator could judge the other half
     seen = half.events.order_by("-pk").first().pk
@@ -115,7 +115,7 @@ def test_a_judge_hears_what_became_of_what_they_contested(
     settle(contested, eva, upheld=True, answer="True: cups may be.")
     assert _badge(visit(bob)) == 1
     page = _news(visit(bob))
-    assert "A moderator agreed with what you contested" in page
+    assert "A moderator agreed with your contest" in page
     assert "True: cups may be." in page
     assert f"/judge/checked/{slot.ref}/" in page
     assert page.count('class="sentence') == 1
@@ -140,7 +140,7 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
         assert _badge(visit(judge)) == 0
         pages.append(re.sub(r'(value|account)="[\w-]+"|bob|eva', "", _news(visit(judge))))
     assert pages[0] == pages[1]
-    assert "You hold a problem that you have not answered" in pages[0]
+    assert "A problem is reserved for you and not answered" in pages[0]
 
 
 def test_who_is_erased_leaves_no_time_of_their_news(db: Any, person: Any, visit: Any) -> None:
@@ -179,10 +179,10 @@ def test_a_judge_hears_what_was_decided_about_their_votes(
     judged_twin(halves=1)
     give(bob)
     told = {
-        "pause": "A moderator holds your votes, to look at them",
-        "resume": "A moderator ended the hold on your votes: those that waited count",
-        "exclude": "A moderator took your votes out of the count",
-        "include": "A moderator lets your votes count again",
+        "pause": "A moderator put your votes on hold to check them",
+        "resume": "A moderator approved your votes that were on hold",
+        "exclude": "A moderator excluded your votes",
+        "include": "A moderator counts your votes again",
     }
     for kind in told:
         carry_out(appoint(eva, bob, kind, "Is p-1 the same person?"))

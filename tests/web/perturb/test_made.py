@@ -50,7 +50,7 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
     page = text(client.get(where))
     assert "You fooled 1 model of 1." in plain(page)
     assert "Undecided" in plain(page)
-    assert "neither fooled nor right" in page
+    assert "That counts as neither fooled nor correct." in page
     assert page.count('<span class="tag">its choice</span>') == 1
     assert "hx-get" not in page.split('id="predictions"')[1].split("</section>")[0]
     made.state = "valid"
@@ -164,9 +164,9 @@ def test_a_model_that_fails_is_shown_as_such(
 def test_without_models_sentences_are_stored_all_the_same(desk: Any) -> None:
     """A site without models says so, and takes sentences."""
     _ann, client, _root = desk
-    assert "This site has no model now" in text(client.get("/perturb/root/"))
+    assert "This site has no model at the moment" in text(client.get("/perturb/root/"))
     where = client.post("/perturb/root/", form()).headers["Location"]
-    assert "Stored. This site has no model now" in text(client.get(where))
+    assert "Stored. This site has no model at the moment" in text(client.get(where))
 
 
 def test_the_result_leads_on(desk: Any) -> None:

@@ -68,7 +68,7 @@ def test_a_newcomer_without_an_account_perturbs(
     made = client.post("/perturb/root/", form())
     page = text(client.get(made.headers["Location"]))
     assert "Your sentence is stored" in page
-    assert "awaits a moderator" in page
+    assert "waiting for a moderator" in page
     assert "you write without an account" in page
     assert "Waiting for one…" in page
 
@@ -119,7 +119,7 @@ def test_a_refusal_keeps_everything(desk: Any, models: Any) -> None:
     assert 'name="declared" id="declared" value="x"' in page
     assert '<option value="other" selected>' in page
     assert f'name="key" value="{"k" * 32}"' in page
-    assert "4 things are to be changed" in plain(page)
+    assert "4 things need to be changed" in plain(page)
     assert 'class="fail" data-rule="answer"' in page
     long = f"{CHILD} " * 200
     page = text(client.post("/perturb/root/", {**sent, "sentence": long}))
@@ -164,7 +164,7 @@ def test_too_many_keeps_what_was_typed(desk: Any) -> None:
     assert answer.status_code == 429
     assert int(answer.headers["Retry-After"]) > 0
     assert f">{GRANDCHILD}</textarea>" in text(answer)
-    assert "as many as the site allows" in text(answer)
+    assert "You have reached the site’s limit per hour." in text(answer)
 
 
 def test_typing_is_checked_so_often_and_no_more(desk: Any, monkeypatch: Any) -> None:

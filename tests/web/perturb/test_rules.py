@@ -83,7 +83,7 @@ def test_a_form_sent_twice_perturbs_once(database: Any, contributor: Any, origin
         ({"sentence": f"_ {'so ' * 400}"}, "sentence", "1000 characters"),
         ({"options": ("the trophy", "")}, "option_2", "Fill in"),
         ({"options": ("the trophy", "The Trophy")}, "option_1", "differ"),
-        ({"options": ("the _", "it")}, "option_1", "no blank"),
+        ({"options": ("the _", "it")}, "option_1", "An option can’t contain a blank."),
         ({"options": ("x" * 101, "it")}, "option_1", "100 characters"),
         ({"answer": None}, "answer", "Read your sentence again"),
         ({"declared": "many"}, "declared", "whole number"),
@@ -111,8 +111,8 @@ def test_a_family_holds_no_version_twice(db: Any, contributor: Any, original: An
     ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
     for somebody, parent, sentence, words in (
-        (ann, root, CHILD, "You have sent"),
-        (bob, root, CHILD, "Somebody has sent"),
+        (ann, root, CHILD, "You have already sent this sentence"),
+        (bob, root, CHILD, "This sentence has already been sent"),
         (ann, child, ROOT, "the original again"),
     ):
         with pytest.raises(Refused, match=words):
@@ -176,7 +176,7 @@ def test_who_may_perturb_what(db: Any, contributor: Any, original: Any) -> None:
     }
     own.embargo = own.gold = False
     own.save()
-    with pytest.raises(InputError, match="can't be perturbed"):
+    with pytest.raises(InputError, match="This sentence can no longer be perturbed"):
         send(bob, original("hidden", state="judging"))
 
 
@@ -187,7 +187,7 @@ def test_consent_and_limits_come_first(
     from winosmith.web.problems.models import Problem
 
     root = original()
-    with pytest.raises(InputError, match="Agree"):
+    with pytest.raises(InputError, match="First agree"):
         send(person("eva"), root)
     ann = contributor()
 
@@ -249,7 +249,7 @@ def test_ten_threads_with_one_sentence_enter_it_once(
     found = at_once(lambda somebody: send(somebody, root), people, but=Refused)
     made = Problem.objects.exclude(pk=root.pk).get()
     assert found.count(made) == 1
-    assert sum("Somebody has sent" in str(one) for one in found) == 9
+    assert sum("This sentence has already been sent" in str(one) for one in found) == 9
     assert Version.objects.filter(parent=None).count() == 1
 
 
@@ -273,7 +273,7 @@ def test_a_revision_takes_the_place(database: Any, contributor: Any, original: A
     assert not Slot.objects.filter(problem=old, open=True).exists()
     assert Seen.objects.filter(person=bob, twin=new.twin).exists()
     assert [row.pk for row in path_to(below)] == [root.pk, old.pk, below.pk]
-    with pytest.raises(InputError, match="can't be revised"):
+    with pytest.raises(InputError, match="can’t be revised"):
         write(Place.of(ann, old), typed(GRANDCHILD), "m" * 32)
     Problem.objects.filter(pk=new.pk).update(state="rejected")
     assert (
@@ -318,7 +318,7 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(
     assert found is not None
     assert (found.lineage, found.edit) == (1, 1)
     blank = next(check for check in examine(glued, place) if check.rule == "blank")
-    assert (blank.verdict, blank.figure) == ("pass", "set apart from the word beside it")
+    assert (blank.verdict, blank.figure) == ("pass", "separated from the words next to it")
     assert send(ann, root, glued).sentence == CHILD
 
 

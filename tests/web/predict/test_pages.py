@@ -51,7 +51,7 @@ def test_a_moderator_lets_a_model_try_again_once(models: Any, visit: Any, person
     browser = visit(person("mo", is_moderator=True, is_judge=True))
     key = "0" * 32
     answer = browser.post("/models/zeta/again/", {"key": key}, follow=True)
-    assert "1 prediction is tried again" in answer.content.decode()
+    assert "1 prediction is retried" in answer.content.decode()
     zeta = problem.predictions.get(model__name="zeta")
     assert (zeta.stand, zeta.tries, zeta.error) == ("waiting", 0, "")
     problem.predictions.filter(pk=zeta.pk).update(stand="failed")

@@ -214,7 +214,7 @@ def test_another_revision_is_scored_anew(served: Any) -> None:
         " Model.objects.filter(current=True).count()]"
     )
     until(lambda: site.do(count) == [2, 2, 1])
-    assert "Former revisions" in site.get("/models/one/").text
+    assert "Earlier revisions" in site.get("/models/one/").text
 
 
 @pytest.mark.long

@@ -59,7 +59,7 @@ def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Any) -> None:
     top = root()
     made = child(top)
     _decide(mod, top, "embargo")
-    with pytest.raises(InputError, match="what it was perturbed from"):
+    with pytest.raises(InputError, match="the problem that it was perturbed from is under embargo"):
         _decide(mod, made, "lift")
     event = _decide(mod, made, "embargo")
     assert _flags(made) == [OWN]

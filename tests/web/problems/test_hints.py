@@ -182,7 +182,7 @@ def test_a_hint_names_what_was_found_once(db: Any) -> None:
     with override_settings(RULES=replace(settings.RULES, words_to_flag=("clod",))):
         assert hints([_half(text), _half(text + " ")]) == [
             "words on this site's list: clod",
-            "what may be contact data: 555-0134, 555-0135, 555-0136, …",
+            "possible contact data: 555-0134, 555-0135, 555-0136, …",
         ]
     assert hints([_half(TEXT)]) == []
 
@@ -192,7 +192,7 @@ def test_a_full_name_as_an_option_is_named(db: Any) -> None:
     text = "{0} met {1} and _ smiled."
     full, first = ("Ada Lovelace", "Alan Turing"), ("Ada", "Alan")
     assert hints([Half(text.format(*full), full, 0)]) == [
-        "what may be a real person's full name: Ada Lovelace, Alan Turing"
+        "a possible full name of a real person: Ada Lovelace, Alan Turing"
     ]
     assert hints([Half(text.format(*first), first, 0)]) == []
 

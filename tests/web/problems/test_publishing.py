@@ -156,7 +156,7 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     assert (publish_due(), waits_until(one)) == (0, None)
     page = visit(one.twin.contributor).get(f"/problems/{one.ref}/").content.decode()
     assert "It waits for the other half" in page
-    assert "No day is set for it yet." in page
+    assert "No date is set yet." in page
     judy = person("judy", is_judge=True)
     Judge.objects.create(person=judy)
     slot = Slot.objects.create(

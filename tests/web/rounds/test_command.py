@@ -83,12 +83,12 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
     fill(10, votes=False)
     rules.start("one", {"solvers": [{"name": "none", "solver": "encoder", "model": "not-there"}]})
     assert "no process is at it" in run("show", "one")
-    assert "is not over" in carry_out("--name", "two", code=1)
+    assert "is not finished" in carry_out("--name", "two", code=1)
     assert "one failed" in carry_out(code=1)
     rules.again(Round.objects.get())
     assert "one is cancelled" in run("cancel", "one")
     assert "there are: one" in run("show", "round-2", code=1)
-    assert "not done" in run("publish", "one", code=1)
+    assert "not finished" in run("publish", "one", code=1)
 
 
 def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Callable[..., str]) -> None:

@@ -60,12 +60,12 @@ def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any
         f"problems kept of {build['funnel']['collected']['problems']}",
         f"guessed: {last['dropped']['guessed']}",
         f"{100 * accuracy:.1f} %",
-        "of the kept a linear model guesses, across halves that were filtered apart; before it "
-        f"was {100 * made.record['artifacts']['before']:.1f} %",
-        f"{made.record['roots']['drawn']} problems that all solvers get right",
+        "of the kept problems are guessed by a linear model, across halves that were filtered "
+        f"separately; before the filter it was {100 * made.record['artifacts']['before']:.1f} %",
+        f"{made.record['roots']['drawn']} problems that all deciding solvers answer correctly",
         made.record["digest"],
-        f"in whole twins, kept by the filter or not{build['counts']['train_xl']}",
-        f"kept by the filter, singles among them{build['counts']['train_debiased']}",
+        f"unfiltered, whole twins{build['counts']['train_xl']}",
+        f"filtered, with singles{build['counts']['train_debiased']}",
     ):
         assert told in page
     assert "of them kept" not in page  # neither training set holds the other
@@ -88,7 +88,7 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
     start = f"140 public problems came in. The checks removed 0, and the filter removed 0. {LOST}"
     assert f"{start} {verdict}" in page
     assert page.index(start) < page.index("problems kept of")
-    assert "of the kept a linear model guesses" not in page
+    assert "of the kept problems are guessed by a linear model" not in page
 
 
 def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
@@ -108,9 +108,9 @@ def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) ->
         )  # fmt: skip
     visits.staged({"admin": admin}, {"public": problem})
     page = _plain(_text(visit().get("/rounds/round/published/")))
-    assert "No accuracy is told: it may have seen 4 of these 6 problems in training." in page
-    assert "It was trained on web too; whether it saw these problems there is unknown." in page
-    assert "is what the best solver gets60.0 %" in page
+    assert "No accuracy: it may have seen 4 of these 6 problems in training." in page
+    assert "It was also trained on web; whether these problems were in it is unknown." in page
+    assert "is the accuracy of the best solver60.0 %" in page
 
 
 def test_what_was_kept_and_what_was_left_out_are_the_pool(db: Any, stored: Any, visit: Any) -> None:
@@ -179,13 +179,13 @@ def test_contributors_see_the_flags_of_their_own_problems_alone(
     left_out = Place.objects.filter(round=made).exclude(stage="").select_related("problem__twin")
     place = left_out.order_by("stage", "-score", "problem").first()
     mine = _plain(_text(visit(wren()).get("/rounds/mine/")))
-    told = f"Score {place.score:.2f} of 1: right in {place.guessed} of {place.asked} guesses."
+    told = f"Score {place.score:.2f} of 1: {place.guessed} of {place.asked} guesses were correct."
     assert _words(place.problem) in mine
     assert told in mine
     assert "Nothing was deleted" in mine
-    assert f"{left_out.count()} problems of yours were left out" in mine
+    assert f"{left_out.count()} problems of yours were removed" in mine
     twin = _plain(_text(visit(wren()).get(f"/write/mine/{place.problem.twin.ref}/")))
-    assert "Left out by the filter of one." in twin
+    assert "Removed by the filter of one." in twin
     assert told in twin
     assert f"left out {left_out.count()} problems" in _plain(
         _text(visit(wren()).get("/write/mine/"))
@@ -203,7 +203,7 @@ def test_flags_wait_until_the_round_is_published(
     made = stored(published=False)
     place = Place.objects.filter(round=made).exclude(stage="").first()
     twin = f"/write/mine/{place.problem.twin.ref}/"
-    assert "Left out" not in _text(visit(wren()).get(twin))
+    assert "Removed by the filter of" not in _text(visit(wren()).get(twin))
     assert "No round has been published" in _text(visit(wren()).get("/rounds/mine/"))
     page = visit(person("eva", is_moderator=True)).get(f"/moderate/problems/{place.problem.ref}/")
     assert f"guessed in {place.guessed} of {place.asked}" in _plain(_text(page))

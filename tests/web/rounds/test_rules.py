@@ -91,11 +91,11 @@ def test_there_is_one_round_at_a_time(db: Any) -> None:
     """A second one is refused while the first waits, and starts once that is cancelled."""
     fill(10)
     first = _start()
-    with pytest.raises(rules.BusyError, match="one is not over"):
+    with pytest.raises(rules.BusyError, match="one is not finished"):
         _start(name="two")
     rules.cancel(first)
     _start(name="two")
-    with pytest.raises(rules.BusyError, match="two is not over"):
+    with pytest.raises(rules.BusyError, match="two is not finished"):
         rules.again(first)
 
 
@@ -111,17 +111,17 @@ def test_a_round_ends_once(db: Any) -> None:
     """What is over can't be cancelled; what is not done can't be published, nor twice."""
     fill(10)
     made = _start()
-    with pytest.raises(InputError, match="not done"):
+    with pytest.raises(InputError, match="not finished"):
         rules.publish(None, made)
     rules.cancel(made)
-    with pytest.raises(InputError, match="ended already"):
+    with pytest.raises(InputError, match="already ended"):
         rules.cancel(made)
     made.refresh_from_db()
     assert (made.state, made.busy) == ("cancelled", False)
     made.state = "done"
     made.save()
     rules.publish(None, made)
-    with pytest.raises(InputError, match="published already"):
+    with pytest.raises(InputError, match="already been published"):
         rules.publish(None, made)
 
 

@@ -37,7 +37,7 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     words = "brat\n  fool \nbrat"
     answer = send("/admin/settings/", **choices(title="Graz", judges=5, words_to_flag=words))
     assert answer.status_code == 302
-    assert "One on each line." in send("/admin/settings/", method="get").content.decode()
+    assert "One per line." in send("/admin/settings/", method="get").content.decode()
     rules = settings.RULES
     assert (rules.title, rules.judges, rules.words_to_flag) == ("Graz", 5, ("brat", "fool"))
     opened = Site.open(kept).rules

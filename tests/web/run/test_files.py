@@ -117,13 +117,13 @@ def test_the_same_file_comes_in_once(
     [
         ("", "empty"),
         ("one,two\n1,2\n", "cups.csv:1: no known format fits its content<"),
-        ("PAR1\nand the rest", "Parquet is read by the command alone"),
+        ("PAR1\nand the rest", "Only the command can read Parquet"),
         ("BZh91AY&SY", "it is packed; unpack it first"),
         (
             "a,b\n“c”,d\n".encode("cp1252"),
             "cups.csv:2: the file is in Windows-1252 (cp1252), not UTF-8; save it as CSV UTF-8<",
         ),
-        (f"{HEAD}\nNo blank is here.,cup,jug,1\n", "No problem can come in."),
+        (f"{HEAD}\nNo blank is here.,cup,jug,1\n", "No problem can be imported."),
         ("\0\1\2", "cups.csv"),
         ("x" * 900_001, "at most 0.9 MB"),
     ],
@@ -355,7 +355,7 @@ def test_no_file_grows_beyond_the_bound(
     assert send(f"/admin/files/{mark}/?at=999000", body=bytes(1_001)).status_code == 422
     refused = send(f"/admin/files/{mark}/?at=999001", body=bytes(1_000))
     assert refused.status_code == 422
-    assert b"1.0 MB; the browser may send 1" in refused.content
+    assert b"1.0 MB; the limit in the browser is 1" in refused.content
     assert (kept / "uploads" / mark).stat().st_size == 1_000_000
 
 
@@ -372,7 +372,7 @@ def test_all_files_together_have_a_bound(
         assert _pieces(send, bytes(990_000), 495_000, mark) == [204, 204]
     refused = send(f"/admin/files/{new_key()}/?at=0", body=bytes(60_000))
     assert refused.status_code == 422
-    assert b"take all the room" in refused.content
+    assert b"take all the space" in refused.content
     assert len(list((kept / "uploads").iterdir())) == AT_ONCE
     assert send(f"/admin/files/{marks[0]}/?at=990000", body=bytes(10_000)).status_code == 204
     assert send(f"/admin/files/{new_key()}/?at=0", body=bytes(40_000)).status_code == 204
@@ -438,7 +438,7 @@ def test_a_file_that_did_not_come_whole_is_not_read(
     for form in (_sent(mark, data), _sent(new_key(), data)):
         answer = send("/admin/import/", **form)
         assert answer.status_code == 422
-        assert "did not come whole" in answer.content.decode()
+        assert "did not arrive completely" in answer.content.decode()
     assert not Deed.objects.exists()
 
 

@@ -70,7 +70,7 @@ def test_of_two_tests_of_one_name_one_is_opened(
     second = _deed(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": "Mine"}))
     assert done(second).state == "done"
     late = done(first)
-    assert (late.state, "there is a round" in late.error) == ("failed", True)
+    assert (late.state, "a round named" in late.error) == ("failed", True)
     assert Round.objects.get().title == "Mine"
 
 
@@ -79,7 +79,7 @@ def test_of_two_tests_of_one_name_one_is_opened(
     [
         (f"{SCHEMAS}\nNo blank.,cup,jug,1", {}, "cups.csv:8: the sentence has no blank"),
         (SCHEMAS.replace(",1", ","), {}, "has no answer"),
-        (SCHEMAS, {"name": "taken"}, "there is a round"),
+        (SCHEMAS, {"name": "taken"}, "a round named"),
         (SCHEMAS, {"orders": "0"}, "greater than or equal to 1"),
         (SCHEMAS, {"title": ""}, "required"),
     ],
@@ -105,7 +105,7 @@ def test_a_test_is_closed_when_its_sheets_are_in(
     enrol(person("ann"), Round.objects.get(), {})
     refused = send("/admin/tests/spring/close/")
     assert refused.status_code == 409
-    assert "1 sheet is still out" in refused.content.decode()
+    assert "1 sheet is still in use" in refused.content.decode()
     closed = send("/admin/tests/spring/close/", drop="1")
     assert closed["Location"] == "/tests/progress/spring/"
     assert Round.objects.get().state == "closed"

@@ -73,7 +73,7 @@ def test_more_gold_than_is_needed_is_told_as_a_number(
         rules = replace(settings.RULES, training_questions=wanted, training_right=1)
         monkeypatch.setattr(settings, "RULES", rules)
         told += [step.state for step in steps() if step.act == "Import gold questions"]
-    assert told == ["2 of the 5 that the training takes", "2 questions", "2 questions"]
+    assert told == ["2 of the 5 needed for training", "2 questions", "2 questions"]
 
 
 def test_a_site_toml_without_rules_is_no_look_at_them(
@@ -187,7 +187,7 @@ def test_every_plot_has_its_table_and_its_words(
         ends = [(bar["y"], bar["y"] + bar["height"]) for bar in drawn["bars"]]
         assert all(high >= 0 and low <= drawn["base"] + 0.1 for high, low in ends)
     told = {plot["key"]: plot["drawing"]["told"] for plot in shown}
-    assert told["came"] == "What came in: 20 Mar 2026: 1"
+    assert told["came"] == "Submitted: 20 Mar 2026: 1"
     page = visit(adam).get("/admin/dashboard/").content.decode()
     assert page.count("<svg") == page.count('role="img"') == 6
     assert page.count("<details>") == 6

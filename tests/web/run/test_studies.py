@@ -79,7 +79,7 @@ def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., A
     [
         ({"currency": "pounds"}, "Write it like GBP"),
         ({"code": ""}, "this market gives the completion code"),
-        ({"name": "a b"}, "Letters, digits and dashes alone"),
+        ({"name": "a b"}, "Only letters, digits and dashes."),
         ({"reward": "2.505"}, "no more than 2 decimal places"),
         ({"code": "SAME", "short_code": "SAME"}, "must differ"),
     ],
@@ -223,9 +223,9 @@ def test_what_the_market_says_holds_once_it_was_shown(
             {"do": "list", "list-allowed": "only", "list-file": b"\xff\xfe\n"},
             "list.csv: this is no",
         ),
-        ({"do": "list", "list-allowed": "only", "list-require": "much"}, "is no requirement"),
+        ({"do": "list", "list-allowed": "only", "list-require": "much"}, "is not a requirement"),
         ({"do": "paid", "paid-file": b"one,two\n"}, "list.csv:1: the column"),
-        ({"do": "paid", "paid-file": b"\xff\xfe\n"}, "list.csv: this is no table"),
+        ({"do": "paid", "paid-file": b"\xff\xfe\n"}, "list.csv: this is not a list or table"),
     ],
 )
 def test_a_file_that_says_nothing_of_a_study_is_refused(

@@ -99,7 +99,7 @@ def test_somebody_takes_a_test_from_the_first_page_to_the_last(ann: Any, opened:
     ]  # fmt: skip
     late = _send_blindly(ann, sitting, 1, letter="B")
     assert late.status_code == 409
-    assert "no longer yours" in late.content.decode()
+    assert "You can no longer fill in this sheet" in late.content.decode()
 
 
 def test_texts_are_agreed_to_once_and_before_anything_is_typed(
@@ -266,7 +266,7 @@ def test_moderators_see_how_far_a_round_is_and_then_its_results(
     assert f"{100 * close_share(made):.1f} %" in page
     assert "Krippendorff" in page
     assert "Mean seconds a question" in page
-    assert "the time in which the page of a question was visible" in page
+    assert "The time counts only while a question’s page is visible." in page
     assert ann.get("/tests/progress/").status_code == 403
     assert ann.get(f"/tests/progress/{made.name}/").status_code == 403
     assert browser.get("/tests/progress/nothing/").status_code == 404

@@ -38,7 +38,7 @@ def test_a_round_is_closed_when_all_are_done(opened: Maker, person: Maker) -> No
     made, ann, bob = opened(), person("ann"), person("bob")
     fill(ann, enrol(ann, made, {}))
     out = enrol(bob, made, {})
-    with pytest.raises(InputError, match="1 sheet is still out"):
+    with pytest.raises(InputError, match="1 sheet is still in use"):
         close_round(made.name)
     closed = close_round(made.name, drop=True)
     assert closed.figures["subjects"] == 1

@@ -247,7 +247,7 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     shown = visit(ann).get(path).content.decode()
     assert ("Approve" in shown, "Another moderator" in shown) == (False, True)
     own = visit(ann).post(f"{path}count/", {"sheet": sitting.ref})
-    assert (own.status_code, "other moderators" in own.content.decode()) == (422, True)
+    assert (own.status_code, "Other moderators" in own.content.decode()) == (422, True)
     sent = eva.post(f"{path}count/", {"sheet": sitting.ref})
     assert sent.headers["Location"] == path
     made.refresh_from_db()

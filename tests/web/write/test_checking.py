@@ -62,14 +62,14 @@ def test_nothing_fails_before_something_is_written(site: Any) -> None:
     ("changes", "rule", "half", "figure", "advice"),
     [
         ({"sentence_1": "The _ is small."}, "length", 0, "4", "Write 11 more words."),
-        ({"sentence_2": "word " * 31 + "_"}, "length", 1, "32", "Take away 2 words."),
+        ({"sentence_2": "word " * 31 + "_"}, "length", 1, "32", "Delete 2 words."),
         ({"sentence_1": FORM["sentence_1"].replace("_", "it")}, "blank", 0, "", "underscore"),
         ({"sentence_1": FORM["sentence_1"] + " _"}, "blank", 0, "", "there are 2"),
         ({"option_1": "pot"}, "options", 0, "", "missing: “pot”"),
         ({"option_2": "Kettle"}, "options differ", None, "", "must differ"),
-        ({"option_2": ""}, "options differ", None, "", "Give both"),
+        ({"option_2": ""}, "options differ", None, "", "Enter both options"),
         ({"answer_2": "0"}, "flipped answers", None, "", "Change the answer"),
-        ({"answer_2": ""}, "flipped answers", None, "", "Say for each half"),
+        ({"answer_2": ""}, "flipped answers", None, "", "Choose the correct option for each half."),
         ({"sentence_2": FORM["sentence_1"]}, "edit distance", None, "0 of 23", "the same"),
         ({"domain": "other"}, "domain", None, "", "people or about things"),
         ({"option_1": "k" * 101}, "options differ", None, "", "100 characters"),
@@ -187,5 +187,5 @@ def test_a_blank_against_a_word_is_set_apart_and_said(site: Any) -> None:
     assert Typed.of({**FORM, "sentence_2": glued}).sentences[1] == FORM["sentence_2"]
     checks = _checks(sentence_2=glued)
     assert {check.verdict for check in checks.values()} == {"pass"}
-    assert checks["blank", 1].figure == "set apart from the word beside it"
+    assert checks["blank", 1].figure == "separated from the words next to it"
     assert checks["blank", 0].figure == ""

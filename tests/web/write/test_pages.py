@@ -65,7 +65,7 @@ def test_a_twin_is_sent_once_by_however_many_clicks(opened: Any) -> None:
     twin = Twin.objects.get()
     where = {answer.headers["Location"] for answer in (first, again, back)}
     assert where == {f"/write/mine/{twin.ref}/"}
-    assert "sent already" in text(client.get(where.pop()))
+    assert "This twin was already submitted" in text(client.get(where.pop()))
 
 
 def test_a_refusal_shows_why_and_keeps_what_was_typed(opened: Any) -> None:
@@ -248,7 +248,7 @@ def test_typing_is_checked_and_saved_so_often_and_no_more(
         form["version"], form["sentence_1"] = str(one.version), "Another _ ."
         full = client.post(f"{address}save/", form)
         assert full.status_code == client.post(address, {**form, "do": "topic"}).status_code == 429
-        assert "tried again in" in full.json()["reason"]
+        assert "Saving is retried in" in full.json()["reason"]
         assert int(full.headers["Retry-After"]) > 0
         one.refresh_from_db()
         assert (one.version, one.anchors) == kept
@@ -269,7 +269,7 @@ def test_without_an_account_one_writes_by_the_session(db: Any, visit: Any) -> No
     where = client.post(address, {**FORM, "version": "0", "do": "submit"}).headers["Location"]
     page = text(client.get(where))
     assert "you write without an account" in page
-    assert "awaits a moderator" in page
+    assert "waiting for a moderator" in page
     assert visit().get(where).status_code == 404
 
 

@@ -63,21 +63,21 @@ def test_a_refusal_writes_nothing_and_names_the_fields(db: Any, contributor: Any
 def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
     """Of a half that is not written, and of both together, nothing more is said than to write."""
     assert _faults(Typed(), ANCHORS) == {
-        "domain": ["Say whether it is about people or about things."],
-        "option_1": ["Give both options: the two people or things that the blank may stand for."],
+        "domain": ["Choose whether it is about people or about things."],
+        "option_1": ["Enter both options: the two people or things that the blank may stand for."],
         "sentence_1": ["Write this half."],
         "sentence_2": ["Write this half."],
     }
     assert set(_faults(typed(sentence_2=""), ANCHORS)) == {"sentence_2"}
     assert _faults(typed(answer_1=""), ANCHORS) == {
-        "answer_2": ["Say for each half which option is right."]
+        "answer_2": ["Choose the correct option for each half."]
     }
     assert _faults(typed(), ANCHORS) == {}
 
 
 def test_without_consent_nothing_is_taken(db: Any, person: Any) -> None:
     """Somebody who has not agreed to the texts can't send a twin."""
-    with pytest.raises(InputError, match="Agree to the site"):
+    with pytest.raises(InputError, match="First agree to the site’s texts"):
         submitted(person("bob"))
     assert not Twin.objects.exists()
 
@@ -132,9 +132,9 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Any) -> None:
     assert new.revises == old
     assert all(half.embargo for half in new.problems.all())
     assert not Slot.objects.filter(problem__twin=old, open=True).exists()
-    with pytest.raises(InputError, match="can't be revised"):
+    with pytest.raises(InputError, match="can’t be revised"):
         revise(ann, old)
-    with pytest.raises(InputError, match="can't be revised"):
+    with pytest.raises(InputError, match="can’t be revised"):
         submitted(ann, revises=old)
     assert not may_withdraw(ann, old)
 

@@ -32,12 +32,12 @@ TYPE = "application/problem+json"
 
 MEANINGS: Mapping[int, Any] = {
     400: gettext_lazy("The request can’t be read."),
-    401: gettext_lazy("A token is needed, and this is none that works."),
-    404: gettext_lazy("There is nothing here that you can see."),
-    405: gettext_lazy("This is not done here; see Allow for what is."),
+    401: gettext_lazy("A valid token is needed."),
+    404: gettext_lazy("Nothing here is visible to you."),
+    405: gettext_lazy("This method is not allowed here; see the header Allow."),
     422: gettext_lazy("A parameter is not as described."),
     500: gettext_lazy("The site failed."),
-    503: gettext_lazy("The database is away; try again in a moment."),
+    503: gettext_lazy("The database is unavailable; try again in a moment."),
 }
 """What each status means, whatever was asked."""
 
@@ -95,8 +95,8 @@ def _malformed(request: HttpRequest, error: Any) -> HttpResponse:
     found = error.errors
     errors = [{"where": _where(one["loc"]), "detail": str(one["msg"])} for one in found[:TOLD]]
     said = ngettext(
-        "%d part of the request is not as /api/openapi.json says.",
-        "%d parts of the request are not as /api/openapi.json says.",
+        "%d part of the request does not match /api/openapi.json.",
+        "%d parts of the request do not match /api/openapi.json.",
         len(found),
     )
     return answer(422, said % len(found), errors)
@@ -114,7 +114,7 @@ def _refused(request: HttpRequest, error: Any) -> HttpResponse:
         for field, advices in error.faults.items()
         for advice in advices
     ]
-    return answer(422, _("This can’t be taken as it is; each error says what to do."), errors)
+    return answer(422, _("This can’t be accepted; each error says what to change."), errors)
 
 
 def _away(request: HttpRequest, error: Exception) -> HttpResponse:

@@ -139,7 +139,11 @@ def tokens(request: HttpRequest) -> HttpResponseBase:
         return _shown(request, person, error=str(error), typed=request.POST, status=422)
     if not made:
         messages.info(
-            request, _("This token was made already, and is shown once; else make another one.")
+            request,
+            _(
+                "This token was already made, and is shown only once. If you "
+                "have lost it, make another one."
+            ),
         )
         return redirect("tokens:mine")
     return _shown(request, person, text=made[0])
@@ -153,7 +157,7 @@ def revoke(request: HttpRequest, number: int) -> HttpResponseBase:
     if not person.tokens.filter(pk=number).exists():
         raise Http404
     rules.revoke(person, number)
-    messages.success(request, _("This token works no more."))
+    messages.success(request, _("This token no longer works."))
     return redirect("tokens:mine")
 
 
@@ -162,7 +166,7 @@ def revoke(request: HttpRequest, number: int) -> HttpResponseBase:
 def revoke_all(request: HttpRequest) -> HttpResponseBase:
     """Let none of one's tokens work any more."""
     count = rules.revoke_all(cast(Person, request.user))
-    said = ngettext("%d token works no more.", "%d tokens work no more.", count)
+    said = ngettext("%d token no longer works.", "%d tokens no longer work.", count)
     messages.success(request, said % count)
     return redirect("tokens:mine")
 

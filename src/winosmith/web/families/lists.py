@@ -29,7 +29,7 @@ MOST_FOUND = 5_000
 SORTS = {
     "size": _("the largest first"),
     "newest": _("the newest first"),
-    "fooling": _("what fools models most first"),
+    "fooling": _("those that fool models most first"),
 }
 
 

@@ -289,7 +289,7 @@ def _verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest: int)
 
 _UNDECIDED: Mapping[Any, tuple[str, str, Text]] = {
     Stand.WAITING: ("waiting", "…", _("waits for the model")),
-    Stand.LATE: ("stuck", "!", _("the model took too long")),
+    Stand.LATE: ("stuck", "!", _("the model timed out")),
     Stand.FAILED: ("stuck", "!", _("the model failed")),
     Stand.DONE: ("stuck", "?", _("the answer is withheld")),
     "": ("waiting", "–", _("not asked yet")),

@@ -35,7 +35,7 @@ def resume(person: Person, by: Person) -> None:
     with writing():
         judge = Judge.objects.select_for_update().filter(person=person).first()
         if judge is None or judge.held is None:
-            raise InputError(_("This judge’s votes don’t wait; open the page again."))
+            raise InputError(_("This judge’s votes are not on hold; open the page again."))
         judge.since, judge.qualified = timezone.now(), judge.qualified or timezone.now()
         judge.cleared = judge.cleared or judge.cause == ADDRESS
         judge.save(update_fields=["since", "qualified", "cleared"])
@@ -101,7 +101,7 @@ def change_votes(
     """
     _check_moderator(person, by)
     if not (reason := reason.strip()):
-        raise InputError(_("Say why; it goes into the audit log."))
+        raise InputError(_("Give a reason; it is recorded in the audit log."))
     if kind == "include":
         with writing():
             Judge.objects.filter(person=person).update(cleared=True)
@@ -195,7 +195,7 @@ def _by_votes(problem: Problem) -> bool:
 
 def _check_moderator(person: Person, by: Person) -> None:
     if not by.moderates or by.pk == person.pk:
-        raise InputError(_("Another moderator has to do this."))
+        raise InputError(_("Another moderator must do this."))
 
 
 def confirm(job: int, reason: str, *, refused: bool = False) -> int:

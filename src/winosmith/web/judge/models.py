@@ -224,8 +224,8 @@ class Judge(models.Model):
     class Cause(models.TextChoices):
         """Why votes wait."""
 
-        PACE = "pace", _("answers faster than sentences are read")
-        GOLD = "gold", _("questions with a known answer went wrong")
+        PACE = "pace", _("answers faster than people read")
+        GOLD = "gold", _("gold questions answered incorrectly")
         ADDRESS = "address", _("several accounts of one address on the same problem")
         TRAINING = "training", _("the training was not passed")
         MODERATOR = "moderator", _("a moderator decided so")

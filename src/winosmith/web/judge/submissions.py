@@ -102,7 +102,7 @@ def replace(person: Person, twin: Twin) -> bool:
         InputError: the person may not revise the twin any more.
     """
     if not may_revise(person, twin):
-        raise InputError(_("This was decided or replaced meanwhile; it can't be revised."))
+        raise InputError(_("This was decided or replaced in the meantime; it can’t be revised."))
     problems = own_problems(person, twin)
     for problem in problems:
         if problem.state not in GONE:
@@ -241,7 +241,7 @@ def adopt_texts(account: Person, anonymous: Person) -> None:
     for twin in read:
         twin.contributor = account
         if may_withdraw(account, twin):
-            withdraw(account, twin, _("its contributor has read it as a judge"))
+            withdraw(account, twin, _("the contributor has read it as a judge"))
 
 
 def erase_judge(person: Person, texts: bool) -> bool:

@@ -574,7 +574,7 @@ def contest(person: Person, ref: str, text: str) -> Contest:
         InputError: nothing was said, they did not answer it, or answered as it is known.
     """
     if not 1 <= len(text := text.strip()) <= 2000:
-        raise InputError(gettext("Say in 1 to %d characters why you think otherwise.") % 2000)
+        raise InputError(gettext("Give your reason in 1 to %d characters.") % 2000)
     with writing():
         slot = answered_gold(person, ref)
         if slot is None or slot.right:
@@ -595,9 +595,9 @@ def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str 
             .get(pk=contested.pk)
         )
         if now.upheld is not None:
-            raise InputError(gettext("another moderator has settled this; open the page again"))
+            raise InputError(gettext("another moderator has decided this; open the page again"))
         if now.slot.holder_id == by.pk:
-            raise InputError(gettext("your own contests are settled by other moderators"))
+            raise InputError(gettext("other moderators decide your own contests"))
         now.upheld, now.settled_by, now.answer = upheld, by, answer.strip()
         now.settled_at = timezone.now()
         now.save()

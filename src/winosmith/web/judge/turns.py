@@ -386,7 +386,7 @@ def undo(person: Person, ref: str) -> Slot:
         judge = judge_of(person)
         slot = undoable(person)
         if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
-            raise Gone(_("That answer can’t be taken back any more."))
+            raise Gone(_("That answer can no longer be undone."))
         slot.problem = locked(slot.problem_id)
         if slot.problem.state != State.JUDGING:
             raise Gone(_("The problem has been decided; the answer stays."))
@@ -422,16 +422,16 @@ def _held(person: Person, ref: str) -> Slot:
     if slot is None:
         raise Gone(
             _(
-                "This problem is not yours to answer any more: it waited for you longer than "
-                "%d minutes, and somebody else took it."
+                "This problem is no longer reserved for you: after %d minutes, "
+                "another judge took it."
             )
             % settings.RULES.lease_minutes
         )
     if not slot.open:
         raise Gone(
-            _("You have answered this problem already.")
+            _("You have already answered this problem.")
             if slot.answered_at
-            else _("This problem is not judged any more; a moderator took it back.")
+            else _("This problem is no longer judged; a moderator withdrew it.")
         )
     return slot
 
@@ -480,9 +480,9 @@ def heard(person: Person, after: datetime) -> Iterator[Item]:
     settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)
     for contest in settled.select_related("slot__problem").order_by("-settled_at")[:MOST]:
         text = (
-            _("A moderator agreed with what you contested")
+            _("A moderator agreed with your contest")
             if contest.upheld
-            else _("A moderator looked at what you contested: the known answer stands")
+            else _("A moderator checked your contest: the known answer remains")
         )
         to = reverse("judge:checked", args=[contest.slot.ref]) if contest.slot.ref else ""
         problem = contest.slot.problem
@@ -506,7 +506,7 @@ def waiting(person: Person) -> Iterator[Work]:
         return
     to = reverse("judge:turn")
     if current(person) is not None:
-        yield Work(_("You hold a problem that you have not answered"), to)
+        yield Work(_("A problem is reserved for you and not answered"), to)
     elif _is_left(person):
         rows = fresh(person, 0).order_by().values("problem").distinct()
         n = rows[:MOST_COUNTED].count() or 1

@@ -138,7 +138,7 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
             table = csv.DictReader(file, strict=True, delimiter=find_separator(file))
             rows, faults = _read(table, provider, path, currency)
     except (csv.Error, UnicodeDecodeError) as error:
-        fault = _("this is no table of CSV in UTF-8")
+        fault = _("this is not a CSV table in UTF-8")
         raise InputError(f"{path}: {fault}: {error}") from None
     faults += _twice(path, rows)
     if faults:
@@ -191,7 +191,7 @@ def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str, cu
     if said not in format_.words:
         cell = {"column": format_.status, "cell": cells[format_.status]}
         told = {**cell, "known": ", ".join(format_.words)}
-        raise InputError(_("%(column)r is %(cell)r, which is none of %(known)s") % told)
+        raise InputError(_("%(column)r is %(cell)r; it must be one of %(known)s") % told)
     return Row(
         line,
         worker,
@@ -240,7 +240,7 @@ def read_sum(text: str, currency: str = "") -> Decimal:
     """
     match = _SUM.fullmatch(text.strip())
     if match is None:
-        raise InputError(_("%r is no sum of money; write it like 2.50") % text)
+        raise InputError(_("%r is not an amount of money; write it like 2.50") % text)
     named = {code for code in (match["before"], match["after"]) if code}
     fits = named <= {currency} and currency in SIGNS.get(match["sign"] or "", {currency})
     if currency and not fits:
@@ -259,7 +259,7 @@ def _seconds(name: str, text: str) -> int | None:
     try:
         value = int(float(text))
     except (ValueError, OverflowError):
-        raise InputError(_("%(column)r is %(cell)r, which is no number") % told) from None
+        raise InputError(_("%(column)r is %(cell)r, which is not a number") % told) from None
     if not 0 <= value < 10**7:
         raise InputError(_("%(column)r is %(cell)r, which is out of range") % told)
     return value
@@ -427,10 +427,10 @@ def _matched(
     if worker is not None and submission is not None and worker.pk == submission.pk:
         return worker, ""
     if submission is not None:
-        return None, _("here this submission was begun under another worker's id")
+        return None, _("this submission was started on the site under another worker’s id")
     if worker is None or not worker.identities.filter(kind=models.SUBMISSION).exists():
         return worker, ""
-    return None, _("here this worker came under another submission")
+    return None, _("this worker came to the site under another submission")
 
 
 def _change(row: Row, part: Participation) -> Change:
@@ -451,11 +451,11 @@ def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
     given = workers.code_of(part)
     if row.code and row.code != "NOCODE" and row.verdict not in models.TURNED_AWAY:
         if part.state not in (models.COMPLETE, models.SHORT):
-            found.append((row.line, _("a code was entered, but the site gave none")))
+            found.append((row.line, _("a code was entered, but the site did not give one")))
         elif given and row.code != given:
             found.append((row.line, _("the code is not the one that the site gave")))
     if workers.is_held(part) and row.verdict not in models.TURNED_AWAY:
-        found.append((row.line, _("the votes are held: a moderator has to look at them first")))
+        found.append((row.line, _("the votes are on hold: a moderator must check them first")))
     if row.verdict not in models.TURNED_AWAY and (told := workers.training_told(part)):
         found.append((row.line, told))
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.part:

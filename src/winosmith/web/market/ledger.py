@@ -178,13 +178,13 @@ def _owed(part: Participation, done: int) -> Decimal:
 def _notes(entry: Entry) -> Iterator[str]:
     part, least = entry.part, entry.part.study.least_wage
     if entry.held:
-        yield _("held: a moderator looks before votes count or pay is due")
+        yield _("on hold: a moderator must check before votes count or pay is due")
     if told := training_told(part):
         yield told
     if entry.paid and not entry.done:
         yield _("paid without work")
     elif entry.paid and entry.done < part.study.amount and part.state != models.SHORT:
-        yield _("paid for all, did a part")
+        yield _("paid in full for part of the work")
     elif part.verdict not in models.TURNED_AWAY and (told := lacking_told(part, entry.done)):
         yield told
     if entry.done and not entry.paid and part.verdict in models.TURNED_AWAY:
@@ -194,7 +194,7 @@ def _notes(entry: Entry) -> Iterator[str]:
     if entry.due:
         yield _("pay is due")
     if least is not None and entry.wage is not None and entry.wage < least:
-        yield _("below the least wage")
+        yield _("below the minimum hourly pay")
 
 
 def _warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
@@ -204,10 +204,12 @@ def _warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
     told = {"least": f"{least:.2f} {study.currency}"}
     if planned_wage(study) < least:
         told["wage"] = f"{planned_wage(study):.2f} {study.currency}"
-        yield _("By the minutes of the study an hour is paid %(wage)s, less than %(least)s.") % told
+        yield _("With the study’s minutes, the hourly pay is %(wage)s, less than %(least)s.") % told
     if middle is not None and middle < least:
         told["wage"] = f"{middle:.2f} {study.currency}"
-        yield _("Half of the workers got %(wage)s an hour or less; the least is %(least)s.") % told
+        yield (
+            _("Half of the workers got %(wage)s an hour or less; the minimum is %(least)s.") % told
+        )
 
 
 def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:

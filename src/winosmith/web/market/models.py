@@ -109,7 +109,7 @@ class Participation(models.Model):
 
         WORKING = "working", _("at work")
         COMPLETE = "complete", _("all done")
-        SHORT = "short", _("ended early, for want of work")
+        SHORT = "short", _("ended early, because no work was left")
         LEFT = "left", _("given up")
 
     class Verdict(models.TextChoices):

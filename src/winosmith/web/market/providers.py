@@ -115,7 +115,7 @@ class Unfilled(InputError):  # noqa: N818 - it reads as what happened
     def __init__(self, name: str, text: str):
         self.name, self.text = name, text[:60]
         super().__init__(
-            _("The link holds “%(text)s” where your id at the market should stand.")
+            _("The link contains “%(text)s” in place of your id on the market.")
             % {"text": self.text}
         )
 
@@ -176,9 +176,9 @@ class Provider:
             if _stands_for_an_id(text):
                 raise Unfilled(name, text)
         if not self.form.fullmatch(worker):
-            raise InputError(_("The link does not say who you are at the market, or not rightly."))
+            raise InputError(_("Your id on the market is missing from the link, or not valid."))
         if (submission or self.needs_submission) and not self.form.fullmatch(submission):
-            raise InputError(_("The link does not name your submission, or not rightly."))
+            raise InputError(_("Your submission is missing from the link, or not valid."))
         if market_study and query.get(self.study, "") != market_study:
             raise InputError(_("The link belongs to another study of the market."))
         return Claim(worker, submission)

@@ -65,7 +65,7 @@ class Requirement:
         """
         found = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
         if not found:
-            raise InputError(_('%r is no requirement; write it like "approval rate>=99"') % text)
+            raise InputError(_('%r is not a requirement; write it like "approval rate>=99"') % text)
         return cls(found[1].lower(), found[2], Decimal(found[3]))
 
     def holds(self, cell: str) -> bool:
@@ -78,7 +78,7 @@ class Requirement:
             value = Decimal(_THOUSANDS.sub("", cell.strip().removesuffix("%").strip()))
         except InvalidOperation:
             told = {"cell": cell, "column": self.column}
-            raise InputError(_("%(cell)r in %(column)r is no number") % told) from None
+            raise InputError(_("%(cell)r in %(column)r is not a number") % told) from None
         return _SIGNS[self.sign](value, self.value)
 
 
@@ -98,14 +98,14 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
     try:
         for line, text in _candidates(path, require):
             if not form.fullmatch(text):
-                fault = _("this is no id of %s") % PROVIDERS[provider].title
+                fault = _("this is not an id of %s") % PROVIDERS[provider].title
                 raise InputError(f"{path}:{line}: {fault}")
             ids.append(text)
     except (csv.Error, UnicodeDecodeError) as error:
-        fault = _("this is no list or table in UTF-8")
+        fault = _("this is not a list or table in UTF-8")
         raise InputError(f"{path}: {fault}: {error}") from None
     if not ids:
-        fault = _("no id is left; check the file and what is required")
+        fault = _("no id remains; check the file and the requirements")
         raise InputError(f"{path}: {fault}")
     return list(dict.fromkeys(ids))
 
@@ -212,7 +212,7 @@ def create_study(
                 if ids:
                     screen(study, ids, allowed=allowed)
     except IntegrityError:
-        raise InputError(_("there is a study %r already; choose another name") % name) from None
+        raise InputError(_("a study named %r exists already; choose another name") % name) from None
     return study, token
 
 
@@ -225,9 +225,7 @@ def _check(name: str, values: dict[str, Any]) -> None:
         raise InputError(f"{values['kind']!r} is no work; {', '.join(Study.Kind.values)} are")
     _check_places(values["places"])
     if values["amount"] < 1 or values["minutes"] < 1:
-        raise InputError(
-            _("a study asks for 1 problem or twin or more, and takes 1 minute or more")
-        )
+        raise InputError(_("a study needs at least 1 problem or twin, and at least 1 minute"))
     sums = {
         "reward": _("reward"),
         "least_wage": _("least wage"),
@@ -236,18 +234,20 @@ def _check(name: str, values: dict[str, Any]) -> None:
     for what, word in sums.items():
         value, told = values[what], {"what": word, "value": values[what]}
         if value is not None and not (value.is_finite() and 0 <= value < 1_000_000):
-            raise InputError(_("%(what)s %(value)s is no sum of money") % told)
+            raise InputError(_("%(what)s %(value)s is not an amount of money") % told)
         if value is not None and value != round(value, 2):
             raise InputError(_("%(what)s %(value)s has more than two decimals") % told)
     if not re.fullmatch("[A-Z]{3}", values["currency"]):
-        raise InputError(_("%r is no currency; write it like GBP, USD, EUR") % values["currency"])
+        raise InputError(
+            _("%r is not a currency; write it like GBP, USD, EUR") % values["currency"]
+        )
     for what in ("code", "short_code"):
         if values[what] and not CODE.fullmatch(values[what]):
-            raise InputError(_("the code %r is not of letters, digits and - alone") % values[what])
+            raise InputError(_("the code %r may contain only letters, digits and -") % values[what])
     if not values["code"] and not PROVIDERS[values["provider"]].own_codes:
         raise InputError(_("this market gives the completion code; name it"))
     if values["code"] and values["code"] == values["short_code"]:
-        raise InputError(_("the code for all of the work and the one for a part must differ"))
+        raise InputError(_("the codes for all and for part of the work must differ"))
 
 
 def find_study(token: str) -> Study | None:

@@ -193,8 +193,11 @@ def lacking_told(part: Participation, done: int) -> str:
     if part.state != models.COMPLETE or done >= part.study.amount:
         return ""
     if part.study.kind == models.WRITE and twins_of(part).count() >= part.study.amount:
-        return _("all was done, but some of it is perturbed sentences, which count as no twins")
-    return _("all was done, but some of it is withdrawn")
+        return _(
+            "all the work was done, but some of it is perturbed sentences, "
+            "which do not count as twins"
+        )
+    return _("all the work was done, but some of it was withdrawn")
 
 
 @register.simple_tag
@@ -263,7 +266,8 @@ def finish(part: Participation) -> None:
         elif now.short and now.done:
             end(part, models.SHORT)
         else:
-            raise InputError(_("There is more to do: %(done)d of %(amount)d are stored.")
+            raise InputError(_("The work is not complete: %(done)d of %(amount)d answers "
+"are stored.")
                              % {"done": now.done, "amount": now.amount})  # fmt: skip
 
 
@@ -383,20 +387,20 @@ def begin(study: Study, arrival: Arrival) -> Participation:
 def _begun_now(study: Study, arrival: Arrival) -> Participation:
     open_study = Study.objects.select_for_update().filter(pk=study.pk, closed=None).first()
     if open_study is None:
-        raise Over(_("This study is over; it takes nobody new."))
+        raise Over(_("This study is closed to new people."))
     if open_study.participations.count() >= open_study.most:
         raise Over(
             _(
-                "All places of this study are taken, and those kept for people who return theirs. "
-                "Please return your submission at the market."
+                "All places of this study are taken. Please return your "
+                "submission on the market’s site."
             )
         )
     worker = digest_of(study.provider, models.WORKER, arrival.claim.worker)
     if not may_come(study, worker):
         raise NotInvited(
             _(
-                "This study is for people who were chosen beforehand, and your id is not among "
-                "them. Please return your submission at the market."
+                "This study is for invited people, and your id is not on the "
+                "list. Please return your submission on the market’s site."
             )
         )
     earlier = _earlier(worker)
@@ -447,8 +451,8 @@ def _earlier(worker: str) -> list[Participation]:
 
 def _at_work() -> str:
     return _(
-        "Your id is at work in another study here. Finish that one, or give it up, in the browser "
-        "in which you began it."
+        "Your id is already working in another study on this site. Finish that "
+        "study or give it up, in the browser in which you started it."
     )
 
 

@@ -76,7 +76,9 @@ class NewVersion(ModelForm):
         values: dict[str, Any] = super().clean()
         newest = Document.objects.filter(kind=values.get("kind")).order_by("-version").first()
         if newest and newest.text.strip() == values.get("text", "").strip():
-            raise ValidationError(_("This text holds already; change it to make a new version."))
+            raise ValidationError(
+                _("This text is already the current version; change it to make a new one.")
+            )
         return values
 
 

@@ -64,7 +64,7 @@ def picked(person: Person, action: str, picks: Sequence[tuple[str, int]], reason
     _check(person, action, reason)
     seen = dict(picks)
     if not seen:
-        raise InputError(_("Pick at least one problem."))
+        raise InputError(_("Select at least one problem."))
     with writing():
         batch = Batch.objects.create(
             mark=new_key(), actor=person, action=action, reason=reason.strip(), finished=True,
@@ -108,9 +108,9 @@ def take_back(person: Person, batch: Batch, reason: str) -> Batch:
     with writing():
         now = Batch.objects.select_for_update().get(pk=batch.pk)
         if now.action == decisions.UNDO or not now.finished:
-            raise InputError(_("Only what is finished can be undone, and an undo can't."))
+            raise InputError(_("Only a finished action can be undone, and an undo can’t."))
         if Batch.objects.filter(undoes=now).exists():
-            raise InputError(_("This was undone already."))
+            raise InputError(_("This has already been undone."))
         newest = Event.objects.filter(batch=now.mark).aggregate(last=Max("pk"))["last"] or 0
         return Batch.objects.create(
             mark=new_key(), actor=person, action=decisions.UNDO, reason=reason.strip(), undoes=now,
@@ -154,7 +154,7 @@ def _check(person: Person, action: str, reason: str) -> None:
     if not person.moderates:
         raise InputError(_("Only moderators decide about problems."))
     if action != decisions.UNDO and action not in decisions.ACTIONS:
-        raise InputError(_("Choose what is to be done."))
+        raise InputError(_("Choose an action."))
     decisions.checked_reason(reason)
 
 
@@ -178,7 +178,7 @@ def _decide(batch: Batch, problem: Problem, seen: int, *, alone: bool = False) -
     except decisions.Conflict:
         if alone:
             raise
-        _leave(batch, problem.ref, _("something happened to it since"))
+        _leave(batch, problem.ref, _("it has changed since"))
     except InputError as error:
         if alone:
             raise InputError(f"{problem.ref}: {error}") from None
@@ -302,7 +302,7 @@ class Confirmed:
         count = asked.count(self.at)
         if count != self.expected:
             raise InputError(
-                _("%(now)d problems match by now, not %(then)d; look again and confirm.")
+                _("%(now)d problems match now, not %(then)d; check them and confirm.")
                 % {"now": count, "then": self.expected}
             )
         return all_matching(person, name, asked.where, reason, at=self.at, expected=self.expected)

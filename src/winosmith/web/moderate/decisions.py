@@ -74,12 +74,12 @@ _ALL = (
         "let-through",
         _("Approve"),
         "y",
-        _("Judges get it."),
+        _("It is given to judges."),
         _("approved for judging"),
         frozenset({State.HELD}),
         State.JUDGING,
         (
-            _("Nothing speaks against it."),
+            _("It has no problems."),
             _("The hint was a false alarm."),
             _("It resembles another one, and differs where it matters."),
         ),
@@ -88,14 +88,14 @@ _ALL = (
         "hold",
         _("Hold"),
         "h",
-        _("Judges don't get it until a moderator approves it."),
+        _("It is not given to judges until a moderator approves it."),
         _("held"),
         frozenset({State.JUDGING}),
         State.HELD,
         (
-            _("A moderator wants to look at it more closely."),
+            _("A moderator wants to check it more closely."),
             _("It may name a real person."),
-            _("It may be too close to another problem."),
+            _("It may be too similar to another problem."),
         ),
     ),
     Action(
@@ -122,32 +122,32 @@ _ALL = (
         State.REJECTED,
         (
             _("Both options fit: the sentence does not decide between them."),
-            _("Words beside the blank give the answer away."),
+            _("Words near the blank give the answer away."),
             _("The halves do not have opposite answers."),
             _("The sentence is not grammatical English."),
-            _("It is too close to a problem that exists already."),
+            _("It is too similar to an existing problem."),
         ),
     ),
     Action(
         "withdraw",
         _("Withdraw"),
         "w",
-        _("Nobody but moderators and its contributor sees it any more; nothing is deleted."),
+        _("Only moderators and its contributor still see it; nothing is deleted."),
         _("withdrawn"),
         LIVE,
         State.WITHDRAWN,
         (
-            _("It is a copy of a problem that exists already."),
-            _("It names a real person, or holds somebody's contact data."),
+            _("It is a copy of an existing problem."),
+            _("It names a real person, or contains contact data."),
             _("It insults people or a group of people."),
-            _("It is no attempt at a problem."),
+            _("It is not a serious attempt at a problem."),
         ),
     ),
     Action(
         "restore",
         _("Restore"),
         "u",
-        _("What a moderator withdrew stands again where it stood before."),
+        _("A problem that a moderator withdrew returns to its earlier state."),
         _("restored"),
         frozenset({State.WITHDRAWN}),
         None,
@@ -157,12 +157,12 @@ _ALL = (
         "reopen",
         _("Reopen judging"),
         "o",
-        _("Other judges judge it anew."),
+        _("Other judges judge it again."),
         _("judging reopened"),
         frozenset({State.VALID, State.REJECTED}),
         State.JUDGING,
         (
-            _("The votes were close; other judges look at it."),
+            _("The votes were close; other judges will judge it."),
             _("The appeal convinced us that others should judge it."),
             _("A judge who voted on it was paused."),
         ),
@@ -171,12 +171,12 @@ _ALL = (
         "embargo",
         _("Embargo"),
         "e",
-        _("It stays out of pages, search, counts and downloads."),
+        _("It is excluded from pages, search, counts and downloads."),
         _("put under embargo"),
         LIVE,
         None,
         (
-            _("It is kept back for a later test."),
+            _("It is reserved for a later test."),
             _("It waits for a publication."),
         ),
     ),
@@ -184,7 +184,7 @@ _ALL = (
         "lift",
         _("Lift the embargo"),
         "f",
-        _("It may be published once it is valid."),
+        _("It may be published when it is valid."),
         _("freed from the embargo"),
         LIVE,
         None,
@@ -194,32 +194,35 @@ _ALL = (
         "show",
         _("Show on the first page"),
         "p",
-        _("Its twin is the example there, in place of the one before."),
+        _("Its twin becomes the example there and replaces the last one."),
         _("chosen for the first page"),
         frozenset({State.VALID}),
         None,
-        (_("It shows well what a twin is."), _("It is short, and clear at once.")),
+        (_("It is a good example of a twin."), _("It is short and clear.")),
     ),
     Action(
         "unshow",
         _("Take off the first page"),
         "n",
-        _("Another twin is the example there: the one chosen before it, or judges’ own choice."),
+        _(
+            "Another twin becomes the example there: the one chosen before it, or "
+            "the one that judges agree on most."
+        ),
         _("taken off the first page"),
         frozenset({State.VALID}),
         None,
-        (_("Another one shows it better."), _("It was there long enough.")),
+        (_("Another twin is a better example."), _("It was shown long enough.")),
     ),
     Action(
         "decline",
         _("Decline the appeal"),
         "d",
-        _("The decision stands; the contributor reads why."),
+        _("The decision remains; the contributor sees the reason."),
         _("appeal declined"),
         frozenset({State.REJECTED, State.WITHDRAWN}),
         None,
         (
-            _("We looked again, and the reasons of the judges hold."),
+            _("We checked again and agree with the judges."),
             _("Please revise it: a small change may be enough."),
         ),
     ),
@@ -287,12 +290,12 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
     """
     text = text.strip()
     if not 1 <= len(text) <= LONGEST:
-        raise InputError(gettext("Say in 1 to %d characters why you think otherwise.") % LONGEST)
+        raise InputError(gettext("Give your reason in 1 to %d characters.") % LONGEST)
     with writing():
         now = locked(problem.pk)
         if not may_appeal(person, now):
             raise InputError(
-                gettext("There is nothing to appeal against here, or you did so already.")
+                gettext("There is no decision to appeal against, or you have already appealed.")
             )
         stay(now, by=person, kind="appeal", reason=text)
         return Appeal.objects.create(problem=now, person=person, text=text)
@@ -323,9 +326,7 @@ class Conflict(InputError):  # noqa: N818 - it tells of a meeting, not of a faul
     def __init__(self, problem: Problem, since: list[Event]):
         self.problem, self.since = problem, since
         super().__init__(
-            gettext(
-                "%(ref)s has changed since you saw it; look at what happened, then decide again"
-            )
+            gettext("%(ref)s has changed since you saw it; check what happened, then decide again")
             % {"ref": problem.ref}
         )
 
@@ -355,7 +356,7 @@ def must_decide(person: Person, problem: Problem) -> None:
     if not person.moderates:
         raise InputError(gettext("Only moderators decide about problems."))
     if not may_decide(person, problem):
-        raise InputError(gettext("Your own problems are decided by other moderators."))
+        raise InputError(gettext("Other moderators decide about your own problems."))
 
 
 def last_event(problems: Iterable[Problem]) -> dict[int, int]:
@@ -426,7 +427,7 @@ def _hindrance(action: Action, problem: Problem) -> str:
             "action": action.label,
         }
     if problem.gold and action.name not in ("withdraw", "restore"):
-        return gettext("it is a gold question: its answer is known, and it is no part of the data")
+        return gettext("it is a gold question: its answer is known, and it is not part of the data")
     if action.name in ("embargo", "lift"):
         return _no_embargo(action, problem)
     if action.name in ("show", "unshow"):
@@ -443,11 +444,11 @@ def _no_embargo(action: Action, problem: Problem) -> str:
     version = getattr(problem, "version", None)
     covered = version is not None and version.covered
     if action.name == "embargo" and problem.embargo and not covered:
-        return gettext("it is under embargo already")
+        return gettext("it is already under embargo")
     if action.name == "lift" and not problem.embargo:
-        return gettext("it is under no embargo")
+        return gettext("it is not under embargo")
     if action.name == "lift" and covered:
-        return gettext("it is under the embargo of what it was perturbed from; lift that one")
+        return gettext("the problem that it was perturbed from is under embargo; lift that embargo")
     return ""
 
 
@@ -457,7 +458,7 @@ def _no_show(action: Action, problem: Problem) -> str:
     if action.name == "unshow":
         return "" if twin.chosen else gettext("its twin was not chosen for the first page")
     if twin.chosen:
-        return gettext("its twin was chosen for the first page already")
+        return gettext("its twin is already on the first page")
     if hasattr(problem, "version") and problem.version.parent_id is not None:
         return gettext("it was perturbed from another problem; the first page shows twins")
     if twin.problems.filter(public=True).count() != 2:
@@ -471,7 +472,7 @@ def _no_return(problem: Problem) -> str:
     if _is_erased(problem):
         return gettext("its contributor asked for erasure")
     if not held or held[-1].after != State.WITHDRAWN:
-        return gettext("nothing tells where it stood")
+        return gettext("its earlier state is unknown")
     last = next(event for event in reversed(held) if event.before != State.WITHDRAWN)
     theirs = (event.kind == "withdraw" and not event.batch for event in held)
     if last.kind != "withdraw" or any(theirs):
@@ -590,16 +591,16 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
 def _no_undo(event: Event, problem: Problem, held: list[Event]) -> str:
     """Return why an event can't be taken back; empty where it can."""
     if event.kind not in ACTIONS or not event.batch:
-        return gettext("it is no moderator's decision")
+        return gettext("it is not a moderator’s decision")
     if not any(one.pk == event.pk for one in held):
-        return gettext("it was taken back already")
+        return gettext("it has already been undone")
     if held[-1].pk != event.pk or problem.state != event.after:
-        return gettext("something happened to it since")
+        return gettext("it has changed since")
     if event.after == State.WITHDRAWN and _is_erased(problem):
         return gettext("its contributor asked for erasure")
     if Appeal.objects.filter(answer=event).exists() and open_appeal(problem):
-        return gettext("another appeal came since")
+        return gettext("a new appeal was made since")
     since = Slot.objects.votes().filter(problem=event.problem_id, answered_at__gte=event.at)
     if event.after == State.JUDGING and since.exists():
-        return gettext("judges have voted on it since; hold it instead")
+        return gettext("judges have voted on it since; put it on hold instead")
     return ""

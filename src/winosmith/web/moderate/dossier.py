@@ -183,9 +183,9 @@ _PAST = {
     "revise": gettext_lazy("revised"),
     "publish": gettext_lazy("published after its human test"),
     LATE: gettext_lazy("published ahead of the other half"),
-    "exclude-vote": gettext_lazy("a vote taken out of the count"),
+    "exclude-vote": gettext_lazy("a vote excluded"),
     "include-vote": gettext_lazy("a vote counted again"),
-    "cover": gettext_lazy("covered by the embargo of what it was made of"),
+    "cover": gettext_lazy("covered by the embargo of its parent"),
     "uncover": gettext_lazy("no longer covered by an embargo"),
 }
 """What others than moderators did, in words."""

@@ -91,10 +91,10 @@ class Appointment(models.Model):
         NO_JUDGE = "no-judge", _("no longer a judge")
         MODERATOR = "moderator", _("made a moderator")
         NO_MODERATOR = "no-moderator", _("no longer a moderator")
-        PAUSE = "pause", _("held as a judge")
-        RESUME = "resume", _("votes let count, judges again")
-        DISCARD = "discard", _("waiting votes discarded")
-        EXCLUDE = "exclude", _("votes taken out of the count")
+        PAUSE = "pause", _("put on hold as a judge")
+        RESUME = "resume", _("votes counted, may judge again")
+        DISCARD = "discard", _("votes on hold discarded")
+        EXCLUDE = "exclude", _("votes excluded")
         INCLUDE = "include", _("votes counted again")
 
     person = models.ForeignKey(

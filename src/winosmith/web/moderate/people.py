@@ -138,9 +138,9 @@ class Judged:
             return ""
         told, cause = self.held.measured, str(self.held.get_cause_display())
         if self.held.cause == PACE:
-            figures = _("%(seconds)s s a problem, the median over %(over)d")
+            figures = _("%(seconds)s s per problem, the median over %(over)d")
         elif self.held.cause == GOLD:
-            figures = _("%(right)d right of the last %(over)d")
+            figures = _("%(right)d of the last %(over)d correct")
         elif self.held.cause == ADDRESS:
             figures = _("%(accounts)d accounts within an hour")
         else:
@@ -200,7 +200,7 @@ ONLY = {
     "judges": gettext_lazy("judges"),
     "held": gettext_lazy("judges whose votes wait"),
     "moderators": gettext_lazy("moderators"),
-    "contributors": gettext_lazy("who wrote something"),
+    "contributors": gettext_lazy("who wrote a problem"),
 }
 
 
@@ -300,7 +300,9 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
     with writing():
         now = Person.objects.select_for_update().get(pk=other.pk)
         if kind not in possible(person, now):
-            raise InputError(_("You can't do that to this person, or somebody else just did."))
+            raise InputError(
+                _("This can’t be done for this person, or somebody else has just done it.")
+            )
         _change(person, now, Kind(kind))
         return Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
 
@@ -357,11 +359,11 @@ that wait."""
 def heard(person: Person, after: datetime) -> Iterator[Item]:
     """Tell a judge what a moderator decided about their votes; why is in the moderators' log."""
     told = {
-        Kind.EXCLUDE: _("A moderator took your votes out of the count"),
-        Kind.INCLUDE: _("A moderator lets your votes count again"),
-        Kind.PAUSE: _("A moderator holds your votes, to look at them"),
-        Kind.RESUME: _("A moderator ended the hold on your votes: those that waited count"),
-        Kind.DISCARD: _("A moderator discarded your votes that waited: they do not count"),
+        Kind.EXCLUDE: _("A moderator excluded your votes"),
+        Kind.INCLUDE: _("A moderator counts your votes again"),
+        Kind.PAUSE: _("A moderator put your votes on hold to check them"),
+        Kind.RESUME: _("A moderator approved your votes that were on hold"),
+        Kind.DISCARD: _("A moderator discarded your votes that were on hold: they do not count"),
     }
     to = reverse("judge:history" if may_judge(person) else "people:me")
     rows = Appointment.objects.filter(person=person, kind__in=told, at__gt=after)

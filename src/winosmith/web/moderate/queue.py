@@ -100,18 +100,18 @@ KINDS = {
 
 ONLY = {
     "appeal": _("with an open appeal"),
-    "close": _("judged on the edge"),
+    "close": _("decided by a narrow majority"),
     "hinted": _("with a hint"),
     "embargo": _("under embargo"),
     "waits": _("waiting for the other half"),
     "gold": _("gold questions"),
-    "suspect": _("decided with votes of judges who are held"),
+    "suspect": _("decided with votes of judges who are on hold"),
 }
 
 TABS = (
     ("state=held&oldest=1", _("Held")),
     ("only=appeal&oldest=1", _("Appeals")),
-    ("only=close", _("On the edge")),
+    ("only=close", _("Narrow majority")),
     ("state=valid", _("Newest valid")),
     ("state=", _("Everything")),
 )
@@ -322,7 +322,7 @@ def came_in(person: Person, after: datetime) -> Iterator[Item]:
     appeals = Appeal.objects.filter(answer=None, at__gt=after).exclude(person=person)
     for appeal in appeals.select_related("problem").order_by("-at")[:MOST]:
         to = reverse("moderate:problem", args=[appeal.problem.ref])
-        yield Item(appeal.at, str(_("An appeal awaits a moderator")), to)
+        yield Item(appeal.at, str(_("An appeal is waiting for a moderator")), to)
     contests = Contest.objects.filter(upheld=None, at__gt=after).exclude(slot__holder=person)
     for at in contests.order_by("-at").values_list("at", flat=True)[:MOST]:
         yield Item(at, str(_("A judge contests a known answer")), reverse("moderate:contests"))

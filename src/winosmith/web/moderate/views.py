@@ -447,8 +447,8 @@ def _person(
         "other": other,
         "others": [pseudonym(who) for who in members.together(other)],
         "together": [
-            ("resume", _("Let the votes of all of them count")),
-            ("discard", _("Discard the waiting votes of all of them")),
+            ("resume", _("Approve the votes of all of them")),
+            ("discard", _("Discard the votes of all of them")),
         ],
         "suspects": suspects.order_by("-pk")[:MOST_PROBLEMS],
         "suspect_count": suspects.count(),
@@ -475,8 +475,8 @@ def _mistaken() -> str:
     if not settings.RULES.hold_gold_percent:
         return ""
     return _(
-        "A judge who gets %(careful)s of gold right is held for gold by mistake in %(mistaken)s "
-        "of looks."
+        "A careful judge, who answers %(careful)s of gold questions correctly, "
+        "is put on hold by mistake in %(mistaken)s of checks."
     ) % {
         "careful": percent(trust.CAREFUL, 0),
         "mistaken": percent(trust.mistaken(), 2),
@@ -490,9 +490,9 @@ def _label(kind: Appointment.Kind) -> str:
         "no-judge": _("Take the role of a judge"),
         "moderator": _("Make a moderator"),
         "no-moderator": _("Take the role of a moderator"),
-        "exclude": _("Take their votes out of the count"),
+        "exclude": _("Exclude their votes"),
         "include": _("Count their votes again"),
-        "pause": _("Hold as a judge"),
-        "resume": _("Let their votes count"),
-        "discard": _("Discard the votes that wait"),
+        "pause": _("Put on hold as a judge"),
+        "resume": _("Approve their votes"),
+        "discard": _("Discard their votes"),
     }[kind.value]

@@ -81,7 +81,7 @@ def reset(person: Person, minutes: int, *, by: Person | None = None) -> str:
     if not person.is_active or person.anonymous:
         raise InputError(_("There is no account with this name."))
     if by is not None and not (by.is_active and by.is_superuser):
-        raise InputError(_("Only admins let somebody back in."))
+        raise InputError(_("Only admins can restore access."))
     with writing():
         ways_back(person).update(used=timezone.now())
         return _new_link(minutes, made_by=by, person=person)
@@ -124,7 +124,9 @@ def _use(invitation: Invitation, person: Person) -> None:
     with writing():
         now = timezone.now()
         if not _open().filter(pk=invitation.pk).update(used=now, used_by=person):
-            raise InputError(_("This link was used already, or has run out; ask for a new one."))
+            raise InputError(
+                _("This link has already been used or has expired; ask for a new one.")
+            )
 
 
 def end_invitation(invitation: Invitation) -> None:
@@ -198,7 +200,7 @@ def sign_up(
         ValidationError: the password is too easy to guess.
     """
     if invitation is None and settings.RULES.signup == "invited":
-        raise InputError(_("This site takes new people by invitation; ask a moderator for a link."))
+        raise InputError(_("New people join this site by invitation; ask a moderator for a link."))
     name = _checked_name(name)
     roles = {
         field: bool(invitation and getattr(invitation, field))
@@ -243,7 +245,7 @@ def _checked_name(name: str) -> str:
     if not name[0].isalnum():
         raise InputError(_("A name begins with a letter or a digit; choose another one."))
     if RESERVED.match(look(name)):
-        raise InputError(_("Names that begin like this are the site’s own; choose another one."))
+        raise InputError(_("Names that start like this are reserved; choose another one."))
     return name
 
 
@@ -253,7 +255,7 @@ def _check_free(name: str) -> None:
     except Person.DoesNotExist:
         if Person.objects.filter(look=look(name)).exists():
             raise InputError(
-                _("This name looks like one that is taken; choose another one.")
+                _("This name looks too similar to an existing one; choose another one.")
             ) from None
         return
     raise InputError(TAKEN)
@@ -384,7 +386,7 @@ def adopt(account: Person, anonymous: Person) -> None:
             .filter(pk__in=(account.pk, anonymous.pk))
         }
         if rows[account.pk].anonymous or not rows[anonymous.pk].anonymous:
-            raise InputError(_("Only what was written without an account can join one."))
+            raise InputError(_("Only sentences written without an account can be moved to one."))
         for area in reversed(adopting):
             area(account, anonymous)
         agreed = set(account.agreements.values_list("document_id", flat=True))

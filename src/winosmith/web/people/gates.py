@@ -130,7 +130,7 @@ def writer(request: HttpRequest) -> Person:
     if found is not None:
         return found
     if not settings.RULES.anonymous:
-        raise InputError(_("This site takes sentences from accounts alone; log in or sign up."))
+        raise InputError(_("You need an account to write on this site; log in or sign up."))
     with writing():
         person = Person.objects.create_anonymous()
     request.session[WRITER] = person.pk
@@ -310,7 +310,7 @@ def once(
         Reused: another form was sent with it.
     """
     if not 16 <= len(key) <= 64 or not key.isalnum():
-        raise InputError(_("the form carries no key; open the page again"))
+        raise InputError(_("the form has no key; open the page again"))
     with writing():
         stop_if_gone(person)
         done, new = Done.objects.get_or_create(person=person, key=key)
@@ -318,7 +318,7 @@ def once(
             done.result = {**act(), "form": form}
             done.save(update_fields=["result"])
         elif done.result.get("form") != form:
-            raise Reused(_("This form was used for something else; open the page again."))
+            raise Reused(_("This form was already used for something else; open the page again."))
         return done.result, new
 
 

@@ -301,7 +301,7 @@ def stop_if_gone(person: Person) -> None:
     """
     there = Person.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True)
     if there.values_list("pk").first() is None:
-        raise InputError(gettext("This account was closed meanwhile; nothing was done."))
+        raise InputError(gettext("This account was closed in the meantime; nothing was done."))
 
 
 _NAME = re.compile(r"p-[0-9a-f]{12}")

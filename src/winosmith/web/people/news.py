@@ -205,7 +205,7 @@ def offer_address(person: Person, email: str, news: bool, request: HttpRequest) 
     try:
         validate_email(email)
     except ValidationError:
-        raise InputError(_("This is no e-mail address.")) from None
+        raise InputError(_("This is not an e-mail address.")) from None
     rate_limit(person, "mail", GIVEN)
     rate_limit(f"mail {email.lower()}", "mail", ASKED_ADDRESS)
     token = address_token(person, email, news)
@@ -232,7 +232,7 @@ def confirm_address(person: Person, token: str) -> None:
     except (signing.BadSignature, ValueError):
         whose = ""
     if whose != _whose(person):
-        raise InputError(_("This link works no more; give your address again."))
+        raise InputError(_("This link no longer works; enter your address again."))
     _keep(person, _veiled(bytes.fromhex(veiled), nonce).decode(), news=news)
 
 

@@ -73,7 +73,7 @@ def agree(person: Person, shown: set[int] | None = None, *, judging: bool = Fals
         models.stop_if_gone(person)
         needed = missing(person, judging=judging)
         if shown is not None and not {document.pk for document in needed} <= shown:
-            raise InputError(_("a text has changed meanwhile; read the new version"))
+            raise InputError(_("a text has changed in the meantime; read the new version"))
         for document in needed:
             Agreement.objects.get_or_create(person=person, document=document)
 

@@ -49,19 +49,17 @@ class NewPasswordForm(forms.Form):
         gettext_lazy("Password"),
         "new-password",
         gettext_lazy(
-            "8 characters or more, and nothing that is easy to guess. Write it down: without an "
-            "e-mail address nobody can send you a new one."
+            "At least 8 characters, and not easy to guess. Write it down: "
+            "without an e-mail address, nobody can send you a new one."
         ),
     )
-    again = _password(gettext_lazy("Password, once more"), "new-password")
+    again = _password(gettext_lazy("Repeat the password"), "new-password")
 
     def clean(self) -> dict[str, Any]:
         """Compare the two."""
         typed: dict[str, Any] = super().clean() or {}
         if "password" in typed and "again" in typed and typed["password"] != typed["again"]:
-            self.add_error(
-                "again", ValidationError(gettext_lazy("These are two different passwords."))
-            )
+            self.add_error("again", ValidationError(gettext_lazy("The two passwords differ.")))
         return typed
 
 
@@ -72,7 +70,7 @@ class JoinForm(NewPasswordForm):
         label=gettext_lazy("Name"),
         max_length=60,
         help_text=gettext_lazy(
-            "Only those who run this site see it. It need not be your real one."
+            "Only the people who run this site see it. It need not be your real name."
         ),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
     )
@@ -93,7 +91,7 @@ class LoginForm(forms.Form):
 class PasswordForm(NewPasswordForm):
     """A new password, by somebody who knows the old one."""
 
-    old = _password(gettext_lazy("The password so far"), "current-password")
+    old = _password(gettext_lazy("Current password"), "current-password")
     field_order = ("old", "password", "again")
 
 
@@ -101,22 +99,22 @@ class InviteForm(forms.Form):
     """A link for one person; or, with a name, a way back into an account."""
 
     role = forms.ChoiceField(
-        label=gettext_lazy("What the link makes somebody"),
+        label=gettext_lazy("Role"),
         choices=[
             ("contributor", gettext_lazy("contributor: writes")),
             ("judge", gettext_lazy("judge: writes and judges")),
-            ("moderator", gettext_lazy("moderator: decides what becomes of problems, too")),
+            ("moderator", gettext_lazy("moderator: also decides about problems")),
             ("admin", gettext_lazy("admin: runs the site")),
         ],
     )
     label = forms.CharField(
-        label=gettext_lazy("For whom, or for what"),
+        label=gettext_lazy("Note"),
         max_length=100,
         required=False,
-        help_text=gettext_lazy("So that you know the link again in the list below."),
+        help_text=gettext_lazy("To identify the link in the list below."),
     )
     days = forms.IntegerField(
-        label=gettext_lazy("For how many days it works"), min_value=1, max_value=90, initial=7
+        label=gettext_lazy("Valid for (days)"), min_value=1, max_value=90, initial=7
     )
     name = forms.CharField(
         label=gettext_lazy("Name of an account whose password is lost"),
@@ -145,9 +143,9 @@ class EraseForm(forms.Form):
     """That somebody means it."""
 
     texts = forms.BooleanField(
-        label=gettext_lazy("Erase the sentences that are not released yet, too"), required=False
+        label=gettext_lazy("Also erase the sentences that are not released yet"), required=False
     )
-    sure = forms.BooleanField(label=gettext_lazy("I know that this can’t be taken back"))
+    sure = forms.BooleanField(label=gettext_lazy("I know that this can’t be undone"))
     password = _password(gettext_lazy("Your password"), "current-password")
 
     def __init__(self, *args: Any, with_password: bool, **kwargs: Any) -> None:
@@ -175,7 +173,7 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
         person = _joined(request, form, invitation)
         if person is not None:
             _begin(request, person)
-            messages.success(request, _("Welcome. Your account is there."))
+            messages.success(request, _("Welcome. Your account is ready."))
             return redirect("run:start" if person.is_superuser else gates.safe_next(request))
     context = {"form": form, "invitation": invitation, "next": gates.safe_next(request)}
     return render(request, "people/join.html", context, status=422 if form.errors else 200)
@@ -211,7 +209,7 @@ def _way_back(request: HttpRequest, invitation: Invitation, person: Person) -> H
         ended = _set_password(form, person, invitation)
         if ended is not None:
             _begin(request, person)
-            messages.success(request, _with_ended(_("Your new password holds from now on."), ended))
+            messages.success(request, _with_ended(_("Your password is changed."), ended))
             return redirect("people:me")
     context = {
         "form": form,
@@ -296,20 +294,18 @@ def mail(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         typed = form.cleaned_data
         if accounts.enter(request, person.name, typed["password"]) is None:
-            form.add_error("password", _("This is not your password."))
+            form.add_error("password", _("This password is not correct."))
         elif not typed["email"]:
             mails.forget_address(person)
-            messages.success(request, _("No address of yours is stored."))
+            messages.success(request, _("Your address is deleted."))
             return redirect("people:me")
         elif typed["email"] == person.email:  # only the mails of news are another wish
             mails.choose_news(person, typed["news"])
-            messages.success(request, _("These settings hold from now on."))
+            messages.success(request, _("The settings are saved."))
             return redirect("people:me")
         else:
             mails.offer_address(person, typed["email"], typed["news"], request)
-            messages.success(
-                request, _("A link is on its way to this address; open it within a day.")
-            )
+            messages.success(request, _("A link was sent to this address; open it within a day."))
             return redirect("people:me")
     return render(request, "people/mail.html", {"form": form}, status=422 if form.errors else 200)
 
@@ -339,7 +335,7 @@ def login(request: HttpRequest) -> HttpResponseBase:
         begin = partial(_begin, request)
         if accounts.enter(request, typed["name"], typed["password"], then=begin):
             return redirect(to)
-        form.add_error(None, _("This name and this password don’t belong together."))
+        form.add_error(None, _("The name or the password is not correct."))
     context = {"form": form, "next": to}
     return render(request, "people/login.html", context, status=422 if form.errors else 200)
 
@@ -372,12 +368,10 @@ def password(request: HttpRequest) -> HttpResponseBase:
     form = PasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         if accounts.enter(request, person.name, form.cleaned_data["old"]) is None:
-            form.add_error("old", _("This is not your password."))
+            form.add_error("old", _("This password is not correct."))
         elif (ended := _set_password(form, person)) is not None:
             _begin(request, person)
-            said = _with_ended(
-                _("Your new password holds from now on."), _others(ended, browsers=1)
-            )
+            said = _with_ended(_("Your password is changed."), _others(ended, browsers=1))
             messages.success(request, said)
             return redirect("people:me")
     context = {
@@ -465,7 +459,7 @@ def erase(request: HttpRequest) -> HttpResponseBase:
             request, person.name, form.cleaned_data["password"]
         )
         if not known:
-            form.add_error("password", _("This is not your password."))
+            form.add_error("password", _("This password is not correct."))
         elif _is_erased(form, person):
             log_out(request)
             return render(request, "people/erased.html")
@@ -483,11 +477,11 @@ def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
     form = EraseForm(request.POST or None, with_password=True)
     if request.method == "POST" and form.is_valid():
         if accounts.enter(request, admin.name, form.cleaned_data["password"]) is None:
-            form.add_error("password", _("This is not your password."))
+            form.add_error("password", _("This password is not correct."))
         elif person.pk == admin.pk:
-            form.add_error(None, _("Erase yourself from the page about you."))
+            form.add_error(None, _("Erase your own account on the page about you."))
         elif _is_erased(form, person):
-            messages.success(request, _("They are erased."))
+            messages.success(request, _("The person is erased."))
             return redirect("people:invitations")
     return _ask(request, form, person, own=False)
 
@@ -519,7 +513,7 @@ def consent(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST":
         error = _agreed(request, judging=judging)
         if not error:
-            messages.success(request, _("Thank you. You can begin."))
+            messages.success(request, _("Thank you. You can start."))
             return redirect(to)
     context = {
         "documents": needed,
@@ -620,5 +614,5 @@ def take_back(request: HttpRequest, number: int) -> HttpResponse:
     if invitation is None:
         raise Http404
     accounts.end_invitation(invitation)
-    messages.success(request, _("This link works no more."))
+    messages.success(request, _("This link no longer works."))
     return redirect("people:invitations")

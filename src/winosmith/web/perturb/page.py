@@ -120,10 +120,10 @@ def examples() -> dict[str, list[dict[str, Any]]]:
     """
     family = _family()
     why = (
-        _("The original. A model that knows who is thanked for what gets it right."),
-        _("One word is replaced, and the answer flips: now the thanks come as a surprise."),
-        _("One word is put in, and the answer flips back. The model has to follow twice."),
-        _("One thing becomes another, and the answer stays: a model should not be misled."),
+        _("The original. A model that knows who thanks whom answers it correctly."),
+        _("One word is replaced, and the answer flips: now the thanks are a surprise."),
+        _("One word is inserted, and the answer flips back. The model has to follow both changes."),
+        _("One object is replaced by another, and the answer stays: a model should not be misled."),
     )
     good = []
     for at, (problem, depth) in enumerate(zip(family, depths(family), strict=True)):
@@ -162,7 +162,7 @@ def _bad(root: str) -> list[dict[str, Any]]:
         ),
         (
             "Nora thank Judith because _ carried heavy the boxes upstairs.",
-            _("It is no English any more. A model that fails here shows nothing."),
+            _("It is no longer English. A model’s error here shows nothing."),
         ),
         (
             "Nora ate the soup before the bread since _ was getting cold.",

@@ -183,10 +183,10 @@ def _blank(typed: Typed) -> Check:
     blanks = typed.sentence.count(BLANK)
     verdict: Verdict = "pass" if blanks == 1 else "fail" if typed.sentence else "todo"
     if blanks > 1:
-        advice = _("Leave one underscore “_”; there are %d.") % blanks
+        advice = _("Use only one underscore “_”; there are %d.") % blanks
     else:
         advice = _("Put an underscore “_” where the option belongs.")
-    figure = _("set apart from the word beside it") if typed.parted else ""
+    figure = _("separated from the words next to it") if typed.parted else ""
     return Check("blank", verdict, _("One blank"), figure, advice, "sentence")
 
 
@@ -212,7 +212,7 @@ def _changed(typed: Typed, place: Place) -> Check:
     edits = edit_distance(tokens(parent.sentence), tokens(typed.sentence))
     figure = ngettext("%d edit", "%d edits", edits) % edits if edits else ""
     label, advice = (
-        _("Something is changed"),
+        _("A change is made"),
         _("Change a word: the sentence is still the parent’s."),
     )
     return Check("changed", "todo" if same else "pass", label, figure, advice, "sentence")
@@ -245,10 +245,10 @@ def _copy(place: Place, digest: str) -> str:
         return _half(place, digest)
     own = place.person is not None and found.problem.twin.contributor_id == place.person.pk
     if own:
-        return _("You have sent this sentence already; change one thing more.")
+        return _("You have already sent this sentence; change one more word.")
     if found.parent_id is None:
-        return _("This is the original again; change one thing more.")
-    return _("Somebody has sent this sentence already; change one thing more.")
+        return _("This is the original again; change one more word.")
+    return _("This sentence has already been sent; change one more word.")
 
 
 def _half(place: Place, digest: str) -> str:
@@ -257,7 +257,7 @@ def _half(place: Place, digest: str) -> str:
     for half in halves.exclude(pk=place.root.pk):
         seen = half.state not in GONE and visible_to(place.person, half)
         if seen and digest_of(half.sentence, half.options) == digest:
-            return _("This is the other half of the original’s twin; change one thing more.")
+            return _("This is the other half of the original’s twin; change one more word.")
     return ""
 
 
@@ -270,15 +270,15 @@ def _options(typed: Typed) -> Check:
     elif len(set(folded)) < len(folded):
         advice = _("The options must differ.")
     elif any(BLANK in option for option in folded):
-        advice = _("An option holds no blank.")
+        advice = _("An option can’t contain a blank.")
     else:
-        advice = _("An option has %d characters at most.") % checks.LONGEST_OPTION
+        advice = _("An option has at most %d characters.") % checks.LONGEST_OPTION
     return Check("options", verdict, _("The options can be told apart"), "", advice, field)
 
 
 def _occur(typed: Typed) -> Check:
     """Look for each option in the sentence; the article may differ, and capitals."""
-    label = _("The options stand in the sentence")
+    label = _("The options are in the sentence")
     if not usable(typed) or not typed.sentence:
         return Check("occur", "todo", label, "", "", "option_1")
     said = _plain(typed.sentence)
@@ -308,7 +308,7 @@ def _answer(typed: Typed, place: Place) -> Check:
 
 
 def _declared(typed: Typed, place: Place) -> Check:
-    label = _("A declared depth that can be")
+    label = _("A possible declared depth")
     found = measured(typed, place)
     advice = ""
     if typed.depth is None:
@@ -354,7 +354,7 @@ def write(
 
     def act() -> dict[str, str]:
         if not has_agreed(person):
-            raise InputError(_("Agree to the site's texts first; what you typed is kept."))
+            raise InputError(_("First agree to the site’s texts; your text is kept."))
         now = _still(place)
         _check(typed, now)
         if before:
@@ -373,10 +373,12 @@ def _still(place: Place) -> Place:
     now = locked((old or place.parent).pk)
     if old:
         if not revisable(person, now):
-            raise InputError(_("This was decided or replaced meanwhile; it can't be revised."))
+            raise InputError(
+                _("This was decided or replaced in the meantime; it can’t be revised.")
+            )
         return Place.of(person, now)
     if not may_perturb(person, now):
-        raise InputError(_("This sentence can't be perturbed any more: it was withdrawn."))
+        raise InputError(_("This sentence can no longer be perturbed: it was withdrawn."))
     return Place.below(person, now)
 
 

@@ -122,7 +122,7 @@ def revise(request: HttpRequest, ref: str) -> HttpResponse:
         if done:
             return redirect("perturb:made", done)
         messages.warning(
-            request, _("This was decided, replaced or withdrawn; it can't be revised any more.")
+            request, _("This was decided, replaced or withdrawn; it can no longer be revised.")
         )
         return redirect("perturb:made", ref)
     place = Place.of(person, old)
@@ -157,7 +157,7 @@ def _act(request: HttpRequest, place: Place) -> HttpResponse:
     except Refused as refused:
         return _shown(request, page(place, typed, key, faults=refused.faults), 422)
     except TooMany as many:
-        again = _("You have sent as many as the site allows in an hour. Send it in %d minutes.")
+        again = _("You have reached the site’s limit per hour. Send it in %d minutes.")
         answer = _shown(request, page(place, typed, key, error=again % many.minutes), 429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer

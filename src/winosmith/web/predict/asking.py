@@ -110,7 +110,7 @@ def retry_by(person: Person, model: Model) -> int:
         InputError: the person moderates nothing.
     """
     if not person.moderates:
-        raise InputError(_("Only moderators let a model try again."))
+        raise InputError(_("Only moderators can retry predictions."))
     return retry(model)
 
 

@@ -53,7 +53,7 @@ class Stand(models.TextChoices):
 
     WAITING = "waiting", _("waits for the model")
     DONE = "done", _("predicted")
-    LATE = "late", _("the model took too long")
+    LATE = "late", _("the model timed out")
     FAILED = "failed", _("the model failed")
 
 

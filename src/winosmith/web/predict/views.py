@@ -52,8 +52,8 @@ def try_again(request: HttpRequest, name: str) -> HttpResponse:
         messages.error(request, str(refused))
         return redirect("predict:model", name=name)
     said = ngettext(
-        "%(count)d prediction is tried again.",
-        "%(count)d predictions are tried again.",
+        "%(count)d prediction is retried.",
+        "%(count)d predictions are retried.",
         result["count"],
     )
     messages.success(request, said % result)

@@ -356,11 +356,11 @@ def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> 
     found = [_found(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
     kinds = (
         _("words on this site's list"),
-        _("what may be contact data"),
-        _("what may be a real person's full name"),
+        _("possible contact data"),
+        _("a possible full name of a real person"),
         _("shouting"),
-        _("characters that can't be seen"),
-        _("characters that only look like Latin letters"),
+        _("invisible characters"),
+        _("characters that look like Latin letters"),
     )
     return [
         f"{kind}: {_listed([one for each in of_halves for one in each])}"

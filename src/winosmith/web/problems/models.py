@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 class State(models.TextChoices):
     """Where a problem stands; only `winosmith.web.problems.states.move` changes it."""
 
-    HELD = "held", _("awaits a moderator")
+    HELD = "held", _("waiting for a moderator")
     JUDGING = "judging", _("is being judged")
     VALID = "valid", _("found valid")
     REJECTED = "rejected", _("not found valid")

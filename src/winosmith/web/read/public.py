@@ -296,7 +296,7 @@ class Filters(forms.Form):
         required=False,
         max_length=20,
         validators=[
-            RegexValidator(r"^p-[0-9a-f]{12}$", _("A pseudonym reads like p-1a2b3c4d5e6f."))
+            RegexValidator(r"^p-[0-9a-f]{12}$", _("A pseudonym has the form p-1a2b3c4d5e6f."))
         ],
         widget=forms.TextInput(attrs={"placeholder": "p-…", "autocomplete": "off"}),
     )
@@ -319,7 +319,7 @@ class Filters(forms.Form):
         data: dict[str, Any] = super().clean() or {}
         since, until = data.get("since"), data.get("until")
         if since and until and until < since:
-            self.add_error("until", _("This is before the day from which on you look."))
+            self.add_error("until", _("This is before the start of the period."))
         return data
 
     @property

@@ -169,8 +169,9 @@ def _bad() -> list[dict[str, Any]]:
                 (PREDATORS.format("meaty"), lions, "zebras"),
             ],
             "why": _(
-                "Word association answers it: predators goes with lions, whatever the sentence "
-                "says. A judge who sees only the words around the blank is right already."
+                "Word association answers it: predators goes with lions, "
+                "whatever the sentence says. A judge who sees only the words "
+                "around the blank already answers correctly."
             ),
             "source": "Rahman and Ng (2012), as printed in Sakaguchi et al. (2020), table 1",
         },
@@ -201,8 +202,7 @@ def _bad() -> list[dict[str, Any]]:
                 (LOAN.format("generous"), ("Paula", "Nadia"), "Paula"),
             ],
             "why": _(
-                "The answer does not flip: both halves are about Paula. The trigger has to turn "
-                "it round."
+                "The answer does not flip: both halves are about Paula. The trigger must flip it."
             ),
         },
     ]

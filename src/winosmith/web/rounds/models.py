@@ -32,7 +32,7 @@ class Round(models.Model):
     class State(models.TextChoices):
         """How far it is."""
 
-        WAITING = "waiting", _("waits to begin")
+        WAITING = "waiting", _("waiting to start")
         RUNNING = "running", _("runs")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")

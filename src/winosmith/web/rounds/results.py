@@ -115,15 +115,17 @@ def _cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if artifacts["after"] is not None:
         told = _(
-            "of the kept a linear model guesses, across halves that were filtered apart; before "
-            "it was %s"
+            "of the kept problems are guessed by a linear model, across halves "
+            "that were filtered separately; before the filter it was %s"
         )
         cards.append((shown(artifacts["after"], ".1%"), told % shown(artifacts["before"], ".1%")))
     if people and people["agree"] is not None:
-        cards.append((shown(people["agree"], ".1%"), _("of the judges’ votes are for the answer")))
+        cards.append(
+            (shown(people["agree"], ".1%"), _("of the judges’ votes agree with the answer"))
+        )
     right = [own["accuracy"]["value"] for own in record["solvers"].values() if own["accuracy"]]
     if right:
-        cards.append((shown(max(right), ".1%"), _("is what the best solver gets")))
+        cards.append((shown(max(right), ".1%"), _("is the accuracy of the best solver")))
     return cards
 
 
@@ -172,32 +174,38 @@ _STAGES = {
     "embargo": gettext_lazy("embargo"),
     "structure": gettext_lazy("structure"),
     "votes": gettext_lazy("votes"),
-    "copies": gettext_lazy("there more than once"),
-    "embed split": gettext_lazy("taught the encoder"),
+    "copies": gettext_lazy("contained more than once"),
+    "embed split": gettext_lazy("used to train the encoder"),
     "aflite": gettext_lazy("filter (AFLite)"),
     "mirror": gettext_lazy("filter (mirror)"),
     "pmi": gettext_lazy("filter (word association)"),
-    "random": gettext_lazy("filter (drawn by lot)"),
+    "random": gettext_lazy("filter (random)"),
     "none": gettext_lazy("filter (none)"),
 }
 
 _FIGURES = {
-    "collected": gettext_lazy("public problems handed over"),
-    "valid share of what was collected": gettext_lazy("share that is well formed"),
+    "collected": gettext_lazy("public problems exported"),
+    "valid share of what was collected": gettext_lazy("fraction that is well formed"),
     "kept": gettext_lazy("kept"),
-    "train_xl": gettext_lazy("for training, whole"),
+    "train_xl": gettext_lazy("for training, unfiltered"),
     "dev": gettext_lazy("for development"),
     "test": gettext_lazy("for testing"),
-    "a linear model on what was collected": gettext_lazy("a linear model guesses before"),
+    "a linear model on what was collected": gettext_lazy(
+        "a linear model guesses before the filter"
+    ),
     "a linear model on what was kept": gettext_lazy(
-        "a linear model guesses after, across halves that were filtered apart"
+        "a linear model guesses after the filter, across halves that were filtered separately"
     ),
     "KL along the first component, kept": gettext_lazy(
-        "how far the answers lie apart (KL, first component)"
+        "distance between the answers (KL, first component)"
     ),
-    "judges agree with a kept answer": gettext_lazy("judges agree with a kept answer"),
-    "kept with all judges agreeing": gettext_lazy("kept with all judges agreeing"),
-    "people who had not judged are right": gettext_lazy("people who had not judged are right"),
+    "judges agree with a kept answer": gettext_lazy(
+        "judges’ votes for the answers of kept problems"
+    ),
+    "kept with all judges agreeing": gettext_lazy("kept problems on which all judges agree"),
+    "people who had not judged are right": gettext_lazy(
+        "correct answers of people who had not judged"
+    ),
     "accuracy on this round's dev and test": gettext_lazy("accuracy"),
     "whole twins right": gettext_lazy("whole twins right"),
     "mean depth of its errors": gettext_lazy("mean depth of its errors"),
@@ -362,14 +370,15 @@ def told(place: Place, problem: Problem) -> Flag:
 
 _GUESSED = (
     gettext_lazy(
-        "Simple linear models guessed its answer. They see nothing but numbers that stand for "
-        "its words, and had not been taught this sentence, so something in the words gives the "
-        "answer away."
+        "Simple linear models guessed its answer. They see only numbers that "
+        "represent its words, and were not trained on this sentence, so "
+        "something in the words gives the answer away."
     ),
     gettext_lazy(
-        "Look for words that go with one answer by themselves: a praising or a blaming word, "
-        "an option that is long, odd, or usually right. Use the same words in both halves but "
-        "for the trigger, and choose options of which either could be the answer."
+        "Look for words that suggest one answer on their own: a word of praise "
+        "or blame, or an option that is long, odd or usually correct. Except for "
+        "the trigger, use the same words in both halves, and choose options that "
+        "could both be the answer."
     ),
 )
 
@@ -377,37 +386,47 @@ _WORDS = {
     "aflite": _GUESSED,
     "mirror": _GUESSED,
     "pmi": (
-        gettext_lazy("Over all the pool, its words go with its answer more than by chance."),
         gettext_lazy(
-            "Look for words that go with one answer by themselves, and use the same words in both "
-            "halves but for the trigger."
+            "Over the whole pool, its words are associated with its "
+            "answer more than chance predicts."
+        ),
+        gettext_lazy(
+            "Look for words that suggest one answer on their own, and use the "
+            "same words in both halves except for the trigger."
         ),
     ),
     "random": (
-        gettext_lazy("It was drawn by lot, to make the set smaller. That says nothing about it."),
+        gettext_lazy(
+            "It was removed at random to make the set smaller. This is "
+            "not a judgement of the problem."
+        ),
         "",
     ),
     "copies": (
         gettext_lazy(
-            "It, or its other half, is in the data more than once. A set holds one of each, in "
-            "whole twins, and none of which two copies have different answers."
+            "It or its other half is in the data more than once. A set contains "
+            "one copy of each, in whole twins, and none if two copies have "
+            "different answers."
         ),
         "",
     ),
     "embed split": (
         gettext_lazy(
-            "It was drawn by lot to teach the model that turns sentences into numbers, and what "
-            "taught it can’t be filtered by it. That says nothing about it."
+            "It was chosen at random to train the model that turns sentences "
+            "into numbers, so that model can’t filter it. This is not a "
+            "judgement of the problem."
         ),
         "",
     ),
     "structure": (
         "",
-        gettext_lazy("The guidelines say how long a sentence is, and how near two halves are."),
+        gettext_lazy(
+            "The guidelines state how long a sentence may be, and how similar two halves must be."
+        ),
     ),
     "votes": (
         "",
-        gettext_lazy("The round asked for more agreement among judges than the site does."),
+        gettext_lazy("The round required more agreement among judges than the site does."),
     ),
 }
 """By the stage that left it out: the reason, where it is the same for all, and what its contributor

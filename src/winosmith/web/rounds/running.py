@@ -176,7 +176,7 @@ def start(name: str, table: Mapping[str, Any], base: str = "") -> Round:
     with writing():
         round_ = Round(name=name, recipe=filled, base=base)
         if Round.objects.filter(name=name).exists() or round_.folder.exists():
-            raise InputError(_("There is a round of this name already; choose another one."))
+            raise InputError(_("A round with this name already exists; choose another name."))
         count = public_problems().count()
         if count < LEAST:
             raise InputError(
@@ -200,7 +200,7 @@ def cancel(round_: Round) -> None:
     with writing():
         locked = _locked(round_)
         if not locked.busy:
-            raise InputError(_("The round has ended already."))
+            raise InputError(_("The round has already ended."))
         locked.state, locked.busy = Round.State.CANCELLED, False
         locked.ended = timezone.now()
         locked.save(update_fields=["state", "busy", "ended"])
@@ -234,13 +234,13 @@ def publish(by: Person | None, round_: Round) -> None:
         InputError: nobody who may, it is not done, or it was published.
     """
     if by is not None and not (by.is_active and by.is_superuser):
-        raise InputError(_("Rounds are for admins to publish."))
+        raise InputError(_("Only admins can publish rounds."))
     with writing():
         locked = _locked(round_)
         if locked.state != Round.State.DONE:
-            raise InputError(_("The round is not done; there is nothing to publish yet."))
+            raise InputError(_("The round is not finished; there is nothing to publish yet."))
         if locked.published:
-            raise InputError(_("The round was published already."))
+            raise InputError(_("The round has already been published."))
         locked.published, locked.published_by = timezone.now(), by
         locked.save(update_fields=["published", "published_by"])
 
@@ -248,7 +248,9 @@ def publish(by: Person | None, round_: Round) -> None:
 def _only_one() -> None:
     busy = Round.objects.filter(busy=True).first()
     if busy is not None:
-        raise BusyError(_("The round %s is not over; wait for it, or cancel it first.") % busy.name)
+        raise BusyError(
+            _("The round %s is not finished; wait for it, or cancel it first.") % busy.name
+        )
 
 
 def _saved(round_: Round) -> None:
@@ -430,14 +432,14 @@ def _usual(round_: Round) -> dict[tuple[int, str], float] | None:
 
 
 _STEPS = {
-    POOL: gettext_lazy("the public problems are handed over"),
-    "reading": gettext_lazy("the pool is read"),
-    "checking": gettext_lazy("structure and votes are checked"),
-    "embedding": gettext_lazy("problems become vectors"),
-    "filtering": gettext_lazy("the filter looks for what linear models can guess"),
-    "measuring": gettext_lazy("figures are found"),
-    "writing": gettext_lazy("files are written"),
-    STORING: gettext_lazy("the results are stored"),
+    POOL: gettext_lazy("exporting the public problems"),
+    "reading": gettext_lazy("reading the pool"),
+    "checking": gettext_lazy("checking structure and votes"),
+    "embedding": gettext_lazy("embedding the problems"),
+    "filtering": gettext_lazy("filtering problems that linear models can guess"),
+    "measuring": gettext_lazy("computing the results"),
+    "writing": gettext_lazy("writing the files"),
+    STORING: gettext_lazy("storing the results"),
 }
 
 

@@ -69,7 +69,10 @@ def make(deed: Deed, progress: Progress) -> dict[str, Any]:
     """
     if not file_of(deed).exists():
         raise InputError(
-            _("It was begun on the site from whose backup this one was restored; make another one.")
+            _(
+                "It was started on another site, from whose backup this site was "
+                "restored; make a new one."
+            )
         )
     path = folder() / f"site-{deed.at:%Y%m%d-%H%M%S}.tar.gz"
     folder().mkdir(mode=0o700, exist_ok=True)

@@ -59,7 +59,7 @@ def _field(name: str, key: Mapping[str, Any]) -> forms.Field:
     if key["type"] == "integer":
         return forms.IntegerField(min_value=key["minimum"], max_value=key["maximum"], **words)
     if key["type"] == "array":
-        words["help_text"] = words["help_text"] or _("One on each line.")
+        words["help_text"] = words["help_text"] or _("One per line.")
         return Lines(required=False, widget=forms.Textarea(attrs={"rows": 4}), **words)
     required = bool(key.get("minLength"))
     return forms.CharField(max_length=key["maxLength"], required=required, **words)
@@ -92,7 +92,7 @@ class Choices(forms.Form):
             field = self.fields[name] = _field(name, key)
             if name in settings.SITE.fixed:
                 field.disabled = True
-                field.help_text = _("It is set in site.toml, on the server.")
+                field.help_text = _("Set in site.toml on the server.")
 
     def sections(self) -> list[dict[str, Any]]:
         """Return the groups of the form, each with its fields and those behind "More".

@@ -176,38 +176,41 @@ def plots(found: Counts) -> list[dict[str, Any]]:
     figures: list[tuple[str, str, str, dict[str, Sequence[float | None]]]] = [
         (
             "came",
-            _("What came in"),
+            _("Submitted"),
             _("Problems that were written, perturbed or imported."),
             {_("came in"): found.came},
         ),
         (
             "decided",
-            _("What became of problems"),
-            _("Those whose judging ended: found valid, and on top of it, pale, not."),
+            _("Outcome of problems"),
+            _("Problems whose judging ended: valid, and above them, pale, not valid."),
             {_("valid"): found.valid, _("not valid"): found.rejected},
         ),
         (
             "backlog",
             _("What waits"),
-            _("Problems that waited for a judge or a moderator at the end of the time."),
+            _("Problems that were waiting for a judge or a moderator at the end of the period."),
             {_("waiting"): found.backlog},
         ),
         (
             "votes",
             _("Votes"),
-            _("All that were given about problems; answers to gold questions are none."),
+            _("All votes on problems, without answers to gold questions."),
             {_("votes"): found.votes},
         ),
         (
             "agreement",
             _("Agreement"),
-            _("Of the votes on problems that were decided then, how many chose what most chose."),
+            _("Fraction of the votes on decided problems that agree with the majority."),
             {_("agreement"): shares},
         ),
         (
             "people",
-            _("People at work"),
-            _("Who voted, and on top of it, pale, who wrote and did not vote. Each counts once."),
+            _("Active people"),
+            _(
+                "People who voted, and above them, pale, people who wrote but did "
+                "not vote. Each counts once."
+            ),
             {_("voted"): found.judged, _("only wrote"): found.wrote},
         ),
     ]

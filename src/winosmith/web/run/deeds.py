@@ -101,7 +101,7 @@ def put(mark: str, at: int, data: bytes) -> None:
     """
     path = Path(settings.SITE.folder, UPLOADS, mark)
     if Deed.objects.filter(mark=mark).exists():
-        raise InputError(_("This file was sent already; open the page again."))
+        raise InputError(_("This file has already been sent; open the page again."))
     if at + len(data) > most():
         raise InputError(too_large(at + len(data)))
     room = AT_ONCE * most() - at - len(data)
@@ -110,8 +110,8 @@ def put(mark: str, at: int, data: bytes) -> None:
     if _lies(path) > room:
         raise InputError(
             _(
-                "Files that were sent before take all the room; confirm, drop or stop some of "
-                "them. What was cancelled makes room after ten minutes."
+                "Earlier files take all the space; confirm, discard or stop some "
+                "of them. Cancelled files free their space after ten minutes."
             )
         )
     if at and (not path.exists() or path.stat().st_size < at):
@@ -137,7 +137,7 @@ def _lies(but: Path) -> int:
 
 def too_large(size: int) -> str:
     """Return why a file of so many bytes is refused."""
-    return _("The file has %(size).1f MB; the browser may send %(most)d.") % {
+    return _("The file has %(size).1f MB; the limit in the browser is %(most)d MB.") % {
         "size": size / 1e6,
         "most": settings.RULES.upload_mb,
     }
@@ -165,7 +165,7 @@ def taken(deed: Deed, typed: dict[str, Any]) -> Deed:
         if not sent:
             put(deed.mark, 0, typed["file"].read())
         elif not path.exists() or path.stat().st_size != typed["sent_bytes"]:
-            raise InputError(_("The file did not come whole; send it again."))
+            raise InputError(_("The file did not arrive completely; send it again."))
         with path.open("rb") as file:
             os.fsync(file.fileno())  # it is on the disk before the deed is
         if not sent:
@@ -186,7 +186,9 @@ def confirm(deed: Deed, person: Person) -> None:
     rows = Deed.objects.filter(pk=deed.pk, state=Deed.State.SHOWN)
     with writing():
         if not rows.update(state=Deed.State.WAITING, decided=person):
-            raise InputError(_("This was confirmed or dropped already; open the page again."))
+            raise InputError(
+                _("This has already been confirmed or discarded; open the page again.")
+            )
 
 
 def drop(deed: Deed, person: Person | None = None) -> None:
@@ -198,7 +200,9 @@ def drop(deed: Deed, person: Person | None = None) -> None:
     rows = Deed.objects.filter(pk=deed.pk, state=Deed.State.SHOWN)
     with writing():
         if not rows.update(state=Deed.State.DROPPED, decided=person, ended=timezone.now()):
-            raise InputError(_("This was confirmed or dropped already; open the page again."))
+            raise InputError(
+                _("This has already been confirmed or discarded; open the page again.")
+            )
     file_of(deed).unlink(missing_ok=True)
 
 
@@ -212,7 +216,7 @@ def stop(deed: Deed, person: Person) -> None:
     rows = Deed.objects.filter(now, pk=deed.pk)
     with writing():
         if not rows.update(state=Deed.State.STOPPED, decided=person, ended=timezone.now()):
-            raise InputError(_("This can’t be stopped any more."))
+            raise InputError(_("This can no longer be stopped."))
     file_of(deed).unlink(missing_ok=True)
 
 

@@ -42,9 +42,9 @@ EXAMPLES = 5
 
 AS = (
     ("judging", gettext_lazy("people judge them here")),
-    ("valid", gettext_lazy("they are a part of the set at once: they were judged elsewhere")),
-    ("gold", gettext_lazy("gold questions: judges are asked them, and they are never in the data")),
-    ("published", gettext_lazy("only to compare: what people write must not be like them")),
+    ("valid", gettext_lazy("they are part of the set at once, because they were judged elsewhere")),
+    ("gold", gettext_lazy("gold questions: judges get them, and they are never in the data")),
+    ("published", gettext_lazy("only to compare: new sentences must not be similar to them")),
 )
 """What becomes of the problems of a file."""
 
@@ -88,7 +88,10 @@ class FileForm(forms.Form):
         file = self.cleaned_data["file"]
         if file and file.size > PIECE:
             raise forms.ValidationError(
-                _("Without a script a form holds at most 0.9 MB; a command takes any file.")
+                _(
+                    "Without JavaScript, a form can send at most 0.9 MB; the "
+                    "command can import any file."
+                )
             )
         return file
 
@@ -126,8 +129,8 @@ class DataForm(FileForm):
     new_ids = forms.BooleanField(
         label=gettext_lazy("Give them new ids"),
         help_text=gettext_lazy(
-            "The ids in a file may reveal the answer, or be taken here. The same file gets the "
-            "same new ids again."
+            "The ids in a file may reveal the answer, or may already be in use "
+            "here. The same file gets the same new ids again."
         ),
         required=False,
         initial=True,
@@ -146,20 +149,20 @@ class ImportForm(DataForm):
     kind = IMPORT
     asks = ("as_", "format", "new_ids", "embargo", "source")
     as_ = forms.ChoiceField(
-        label=gettext_lazy("What becomes of them"),
+        label=gettext_lazy("What to do with them"),
         choices=AS,
         initial="judging",
         widget=forms.RadioSelect,
     )
     embargo = forms.BooleanField(
-        label=gettext_lazy("Keep them out of everything public"),
+        label=gettext_lazy("Exclude them from everything public"),
         help_text=gettext_lazy("Under embargo, for tests; not for gold questions."),
         required=False,
     )
     source = forms.CharField(
         label=gettext_lazy("Name of the published data set"),
-        help_text=gettext_lazy("Only to compare: people who write something similar see it. "
-                               "Empty: the file’s name."),
+        help_text=gettext_lazy("Only for comparison: shown to people who write something "
+"similar. If empty, the file’s name."),
         max_length=80,
         required=False,
     )  # fmt: skip
@@ -203,7 +206,7 @@ def look_at(
     name, tell = asked["file"], reading or (lambda _share: None)
     try:
         if _is_parquet(path):
-            raise InputError(f"{name}: " + _("Parquet is read by the command alone"))
+            raise InputError(f"{name}: " + _("Only the command can read Parquet"))
         contents = formats.scan(
             formats.Source(path, path.read_bytes()),  # as it is: what is packed is refused
             asked["format"] or None,
@@ -214,7 +217,7 @@ def look_at(
         raise InputError(f"{where}: {_without_options(error.reason)}") from None
     found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
     bad = [(entry.line, str(entry.reason)) for entry in contents.bad]
-    bad += [(line, _("a claim, and no problem")) for line, e in found if not isinstance(e, Problem)]
+    bad += [(line, _("a claim, not a problem")) for line, e in found if not isinstance(e, Problem)]
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
     bad += [(line, NUL) for line, e in problems if holds_nul(e)]
     problems = [(line, e) for line, e in problems if not holds_nul(e)]
@@ -253,7 +256,7 @@ def look(deed: Deed, reading: Reading) -> None:
     asked = deed.asked
     found = look_at(there(deed), asked, _as(asked), reading)
     if not len(found.dataset):
-        raise InputError("\n".join([_("No problem can come in."), *told(asked, found)]))
+        raise InputError("\n".join([_("No problem can be imported."), *told(asked, found)]))
     deed.total = len(found.dataset)
     known = 0 if asked["as"] == "published" else count_known(found.dataset)
     deed.came = {

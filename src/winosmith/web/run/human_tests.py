@@ -32,26 +32,26 @@ class TestForm(DataForm):
         help_text=gettext_lazy("Letters, digits and dashes; it is part of its address."),
         max_length=40,
     )
-    title = forms.CharField(
-        label=gettext_lazy("What stands at the top"), max_length=100, initial=TITLE
-    )
+    title = forms.CharField(label=gettext_lazy("Heading"), max_length=100, initial=TITLE)
     orders = forms.IntegerField(
         label=gettext_lazy("Orders of each sheet"),
-        help_text=gettext_lazy("With more, the effect of the order is spread over people."),
+        help_text=gettext_lazy("With more orders, the effect of the order is spread over people."),
         min_value=1,
         max_value=MOST_ORDERS,
         initial=1,
     )
     consent = forms.CharField(
-        label=gettext_lazy("What people agree to before"),
-        help_text=gettext_lazy("Empty: the text that ships. Headings are lines without a stop."),
+        label=gettext_lazy("Text that people agree to first"),
+        help_text=gettext_lazy(
+            "If empty, the built-in text. Lines without a full stop are headings."
+        ),
         widget=forms.Textarea(attrs={"rows": 4}),
         max_length=LONGEST_CONSENT,
         required=False,
     )
     public_too = forms.BooleanField(
-        label=gettext_lazy("Ask also what is public on the site already"),
-        help_text=gettext_lazy("Anybody may have read both halves of it."),
+        label=gettext_lazy("Also ask problems that are already public on the site"),
+        help_text=gettext_lazy("People may have read both halves of them."),
         required=False,
     )
 
@@ -78,7 +78,7 @@ def _whole(deed: Deed, reading: Reading | None = None) -> Look:
     found = look_at(there(deed), deed.asked, "valid", reading)
     if found.refused:
         raise InputError(
-            "\n".join([_("A test is opened with all of a file, or not at all."),
+            "\n".join([_("A test is opened with all problems of a file, or not at all."),
                        *told(deed.asked, found)])
         )  # fmt: skip
     return found

@@ -35,7 +35,7 @@ FORMS: dict[str, type[forms.Form]] = {
 
 OTHERS = {
     "name": gettext_lazy("Name"),
-    "drop": gettext_lazy("Sheets that are out count as given up"),
+    "drop": gettext_lazy("Unfinished sheets count as given up"),
 }
 
 

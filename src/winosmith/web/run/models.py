@@ -38,7 +38,7 @@ class Deed(models.Model):
         STUDY_CLOSE = "study-close", _("study closed")
         STUDY_PLACES = "study-places", _("places of a study")
         STUDY_LIST = "study-list", _("list of people for a study")
-        STUDY_PAID = "study-paid", _("word of the market on a study")
+        STUDY_PAID = "study-paid", _("market’s decisions on a study")
         BACKUP = "backup", _("backup")
 
     class State(models.TextChoices):
@@ -46,7 +46,7 @@ class Deed(models.Model):
 
         READING = "reading", _("is being read")
         SHOWN = "shown", _("to be confirmed")
-        WAITING = "waiting", _("waits to begin")
+        WAITING = "waiting", _("waiting to start")
         RUNNING = "running", _("runs")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")

@@ -95,8 +95,8 @@ def _name() -> Step:
     rules = settings.RULES
     named = rules.title != SiteRules().title
     return Step(
-        _("Give the site a name, and say how to reach you"),
-        _("The name stands at the top of each page, how to reach you below it."),
+        _("Enter a name and a contact for the site"),
+        _("The name is at the top of each page, the contact at the bottom."),
         ", ".join(
             [
                 rules.title if named else _("still called %s") % rules.title,
@@ -113,15 +113,11 @@ def _name() -> Step:
 def _rules() -> Step:
     rules = settings.RULES
     judges = ngettext("%d judge a problem", "%d judges a problem", rules.judges) % rules.judges
-    join = (
-        _("everyone may make an account")
-        if rules.signup == "open"
-        else _("accounts by invitation alone")
-    )
+    join = _("everyone can sign up") if rules.signup == "open" else _("accounts only by invitation")
     others = choosable().keys() - settings_of(GROUPS[0]).keys()
     looked = bool(settings.SITE.fixed & others) or _deeds(SETTINGS).exists()
     return Step(
-        _("Look at the rules"),
+        _("Check the rules"),
         _("Who may take part, how many judge a problem, and when votes wait for a moderator."),
         f"{judges}, {join}",
         looked,
@@ -138,8 +134,11 @@ def _problems() -> Step:
     told = ngettext("%d problem", "%d problems", counts["all"]) % counts["all"]
     public = ngettext("%d of them public", "%d of them public", counts["public"]) % counts["public"]
     return Step(
-        _("Bring problems along"),
-        _("From a file, to be judged or as a part of the set. People can also write all of it."),
+        _("Import problems"),
+        _(
+            "From a file, to be judged or as part of the set. People can also "
+            "write all problems on the site."
+        ),
         f"{told}, {public}" if counts["all"] else _("none yet"),
         counts["all"] > 0,
         False,
@@ -152,7 +151,7 @@ def _gold() -> Step:
     wanted = settings.RULES.training_questions
     there = askable().values("twin").distinct().count()
     if there < wanted:
-        state = _("%(there)d of the %(wanted)d that the training takes") % {
+        state = _("%(there)d of the %(wanted)d needed for training") % {
             "there": there,
             "wanted": wanted,
         }
@@ -160,7 +159,7 @@ def _gold() -> Step:
         state = ngettext("%d question", "%d questions", there) % there
     return Step(
         _("Add questions with a known answer"),
-        _("Gold questions train judges, and show who reads with care. They are never in the data."),
+        _("Gold questions train judges and show who reads carefully. They are never in the data."),
         state,
         bool(there) if not wanted else enough_gold(),
         True,
@@ -189,9 +188,9 @@ def _model() -> Step:
     models = current_models()
     alive = sum(state_of(model)[0] for model in models)
     return Step(
-        _("See that models answer"),
-        _("They show what a machine can guess. Others are named in site.toml, on the server."),
-        _("%(alive)d of %(all)d at work") % {"alive": alive, "all": len(models)}
+        _("Check that models answer"),
+        _("They show what a model can guess. Other models are added in site.toml on the server."),
+        _("%(alive)d of %(all)d running") % {"alive": alive, "all": len(models)}
         if models
         else _("none"),
         bool(models) and alive == len(models),
@@ -207,7 +206,7 @@ def _test() -> Step:
     )
     return _counted(
         _("Test problems on people"),
-        _("A human test says how well people do on problems that nobody has seen."),
+        _("A human test measures how well people solve problems that nobody has seen."),
         counts,
         reverse("run:tests"),
         _("Human tests"),
@@ -220,7 +219,7 @@ def _study() -> Step:
     )
     return _counted(
         _("Pay people of a crowd market"),
-        _("A study link lets them judge or write here, and the ledger says what each is due."),
+        _("A study link lets them judge or write here, and the ledger shows each person’s pay."),
         counts,
         reverse("run:studies"),
         _("Studies"),
@@ -236,10 +235,10 @@ def _backup() -> Step:
     last = _deeds(BACKUP).filter(state=Deed.State.DONE).order_by("-pk").first()
     return Step(
         _("Make a backup"),
-        _("It holds all of the site, its key too, and stays on the server."),
+        _("It contains the whole site with its key, and stays on the server."),
         _("the last one of %s") % f"{date_format(last.at, _('j M Y, H:i'))} UTC"
         if last
-        else _("none was made in the browser yet"),
+        else _("none made in the browser yet"),
         last is not None and last.at > timezone.now() - FRESH,
         True,
         reverse("run:backups"),

@@ -54,7 +54,10 @@ class StudyForm(forms.ModelForm):
     )
     kind = forms.ChoiceField(label=gettext_lazy("Work"), choices=Study.Kind.choices)
     amount = forms.IntegerField(
-        label=gettext_lazy("How many of them"), min_value=1, max_value=10_000, initial=20
+        label=gettext_lazy("Number of problems or twins"),
+        min_value=1,
+        max_value=10_000,
+        initial=20,
     )
 
     class Meta:
@@ -65,33 +68,35 @@ class StudyForm(forms.ModelForm):
         ]  # fmt: skip
         labels: ClassVar = {
             "name": gettext_lazy("Name of the study"),
-            "places": gettext_lazy("People that the market sends"),
-            "minutes": gettext_lazy("Minutes that it should take"),
+            "places": gettext_lazy("People sent by the market"),
+            "minutes": gettext_lazy("Expected minutes"),
             "reward": gettext_lazy("Pay for all of it"),
             "currency": gettext_lazy("Currency"),
-            "least_wage": gettext_lazy("Least wage of an hour"),
+            "least_wage": gettext_lazy("Minimum hourly pay"),
             "code": gettext_lazy("Completion code"),
-            "short_code": gettext_lazy("Code where no work was left"),
-            "short_reward": gettext_lazy("What the market pays for that code"),
+            "short_code": gettext_lazy("Code if no work is left"),
+            "short_reward": gettext_lazy("Pay for that code"),
             "market_study": gettext_lazy("The market’s id of the study"),
             "trust": gettext_lazy("Votes count at once"),
         }
         help_texts: ClassVar = {
             "name": gettext_lazy("Letters, digits, dashes. Workers don’t see it."),
             "places": gettext_lazy(
-                "Half as many again may begin, for those who return their place."
+                "Up to half as many more may start, to replace people who return their place."
             ),
             "currency": gettext_lazy("GBP, USD, EUR …"),
-            "least_wage": gettext_lazy("The ledger warns below it."),
+            "least_wage": gettext_lazy("The ledger warns about lower pay."),
             "code": gettext_lazy(
-                "The market’s. Where it gives none, each worker gets one of their own."
+                "The market’s code. If it gives none, each worker gets an own code."
             ),
-            "short_code": gettext_lazy("For those who could not do all of it."),
-            "market_study": gettext_lazy("Links must name it then."),
-            "trust": gettext_lazy("Off: once the market has confirmed who gave them."),
+            "short_code": gettext_lazy("For people who could not do all of the work."),
+            "market_study": gettext_lazy("Links must then contain it."),
+            "trust": gettext_lazy(
+                "If off, votes count when the market has approved the submission."
+            ),
         }
         error_messages: ClassVar = {
-            "name": {"invalid": gettext_lazy("Letters, digits and dashes alone.")},
+            "name": {"invalid": gettext_lazy("Only letters, digits and dashes.")},
             "currency": {"max_length": gettext_lazy("Write it like GBP, USD, EUR.")},
         }
 
@@ -143,7 +148,7 @@ class PlacesForm(forms.Form):
     """How many people the market sends from now on."""
 
     places = forms.IntegerField(
-        label=gettext_lazy("People that the market sends"), min_value=1, max_value=MOST_PLACES
+        label=gettext_lazy("People sent by the market"), min_value=1, max_value=MOST_PLACES
     )
 
     def proposed(self, person: Person, *, name: str) -> Deed:
@@ -168,17 +173,19 @@ class ListForm(FileForm):
     kind = STUDY_LIST
     asks = ("allowed", "require")
     allowed = forms.ChoiceField(
-        label=gettext_lazy("What the list says"),
+        label=gettext_lazy("Meaning of the list"),
         choices=[
-            ("only", gettext_lazy("they alone may come")),
-            ("never", gettext_lazy("they may not come")),
+            ("only", gettext_lazy("only they may take part")),
+            ("never", gettext_lazy("they may not take part")),
         ],
         initial="only",
         widget=forms.RadioSelect,
     )
     require = forms.CharField(
-        label=gettext_lazy("What a row must hold"),
-        help_text=gettext_lazy("One a line, like approval rate>=99. Empty: every row counts."),
+        label=gettext_lazy("Requirements for a row"),
+        help_text=gettext_lazy(
+            "One per line, such as approval rate>=99. If empty, every row counts."
+        ),
         widget=forms.Textarea(attrs={"rows": 2}),
         max_length=1000,
         required=False,
@@ -204,8 +211,8 @@ class PaidForm(FileForm):
     kind = STUDY_PAID
     asks = ("final",)
     final = forms.BooleanField(
-        label=gettext_lazy("These are all submissions there will be"),
-        help_text=gettext_lazy("Whoever is not among them did not come from the market."),
+        label=gettext_lazy("This file contains all submissions"),
+        help_text=gettext_lazy("People who are not in it did not come from the market."),
         required=False,
     )
 

@@ -74,7 +74,7 @@ def settings(request: HttpRequest) -> HttpResponseBase:
         with turn_to_choose():
             chosen = _done(request, form, lambda: choose(person, changed).mark)
         if chosen:
-            messages.success(request, _("These settings hold from now on."))
+            messages.success(request, _("The settings are saved."))
             return redirect("run:settings")
     return _form(request, "run/settings.html", form)
 
@@ -210,7 +210,7 @@ def studies(request: HttpRequest) -> HttpResponseBase:
 
         if _done(request, form, act):
             if not made:
-                messages.info(request, _("It is made already; its link was shown once."))
+                messages.info(request, _("It has already been made; its link was shown only once."))
                 return redirect("run:studies")
             return _studies(request, paid.StudyForm(), made=made[0])
     return _studies(request, form)

@@ -203,7 +203,7 @@ def shown_results(round_: Round) -> dict[str, Any]:
     if not figures:  # whoever closed it may have been interrupted
         figures = figures_of(round_, sittings_of(round_))
     if not figures:
-        return {"fault": _("Nobody handed in an answer.")}
+        return {"fault": _("Nobody submitted an answer.")}
     if fault := figures.get("fault"):
         return {"fault": fault}
     asked = {item["problem"] for test in figures["tests"] for item in test["items"]}
@@ -242,7 +242,7 @@ def _facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
         (_("answers intended"), f"{percent(share['value'])} ({share['right']} / {share['n']})"),
         (_("95 % interval"), _span(share["interval"], 100, 1)),
         (_("guessing"), percent(chance["share"])),
-        (_("the most frequent answer of the item"), percent(test["same"])),
+        (_("the item’s most frequent answer"), percent(test["same"])),
         (_("answers of X"), str(test["ambiguous"])),
         (_("Fleiss’ kappa"), _agreement(test["kappa"])),
         (_("Krippendorff’s alpha"), _agreement(test["alpha"])),

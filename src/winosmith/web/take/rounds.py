@@ -163,7 +163,7 @@ def _check_name(name: str) -> None:
             _("%r can't name a round; use up to 40 letters, digits and dashes") % name
         ) from None
     if Round.objects.filter(name=name).exists():
-        raise InputError(_("there is a round %r already; choose another name") % name)
+        raise InputError(_("a round named %r exists already; choose another name") % name)
 
 
 def _check_answers(dataset: Dataset) -> None:
@@ -192,15 +192,15 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
             "what": _("a gold question") if row.gold else row.get_state_display(),
         }
         raise InputError(
-            _("the problem %(ref)r can't be asked: on this site it is %(what)s") % told
+            _("the problem %(ref)r can’t be asked: on this site it is %(what)s") % told
         )
     if row.answer != dataset[dataset.row(row.ref)].answer:
         raise InputError(_("the problem %r has another answer on this site") % row.ref)
     if row.public and not public:
         raise InputError(
             _(
-                "the problem %r is public on this site, so that anybody may have read both halves; "
-                "take others, or let what is public be asked, too"
+                "the problem %r is public on this site, so people may have read "
+                "both halves; use other problems, or allow public ones"
             )
             % row.ref
         )
@@ -284,7 +284,7 @@ def end_round(name: str, *, drop: bool = False) -> Round:
             raise InputError(_("the round %r is closed already") % name)
         out = Sitting.objects.filter(subject__round=locked, state=Sitting.State.GIVEN)
         if (count := out.count()) and not drop:
-            told = ngettext("%d sheet is still out", "%d sheets are still out", count) % count
+            told = ngettext("%d sheet is still in use", "%d sheets are still in use", count) % count
             raise InputError(_("%s; wait, or count them as given up") % told)
         now = timezone.now()
         out.update(state=Sitting.State.DROPPED, ended=now)
@@ -317,9 +317,9 @@ def let_count(round_: Round, ref: str, by: Person) -> None:
     with writing():
         rows = Sitting.objects.filter(subject__round=round_, ref=ref, held=True)
         if rows.filter(subject__person=by).exists():
-            raise InputError(_("Your own sheet is looked at by other moderators."))
+            raise InputError(_("Other moderators check your own sheet."))
         if not rows.update(held=False, looked_by=by):
-            raise InputError(_("This sheet is not held; open the page again."))
+            raise InputError(_("This sheet is not on hold; open the page again."))
     round_.refresh_from_db(fields=["state"])  # it may have been closed meanwhile
     if round_.state == Round.State.CLOSED:
         keep_figures(round_)

@@ -176,8 +176,9 @@ def next_sheet(person: Person, round_: Round) -> Sheet:
     except DataError:
         raise InputError(
             _(
-                "You know a part of each of these tests: you took one of them, or you have read or "
-                "written some of the texts on this site. Others have to take what is left."
+                "You know a part of each of these tests: you took one of them, "
+                "or you have read or written some of the texts on this site. "
+                "Other people must take the rest."
             )
         ) from None
     return rows[given[1].code]
@@ -219,9 +220,9 @@ def _told(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
     for each in round_.declared:
         value = " ".join(declared.get(each["name"], "").split())
         if each["choices"] and value not in ("", *each["choices"]):
-            raise InputError(_("Choose one of what is offered, or nothing."))
+            raise InputError(_("Choose one of the options, or none."))
         if len(value) > LONGEST or not value.isprintable():
-            raise InputError(_("Write %d characters at most.") % LONGEST)
+            raise InputError(_("Write at most %d characters.") % LONGEST)
         if value:
             told[each["name"]] = value
     return told
@@ -300,8 +301,8 @@ def _out(person: Person, ref: str) -> Sitting:
     if sitting is None or sitting.state != Sitting.State.GIVEN:
         raise Over(
             _(
-                "This sheet is no longer yours to fill in: it was handed in or given up, or the "
-                "test is over."
+                "You can no longer fill in this sheet: it was submitted or given "
+                "up, or the test is over."
             )
         )
     return sitting
@@ -375,7 +376,7 @@ def remark(person: Person, ref: str, kind: str, number: str, text: str) -> None:
     with writing():
         sitting, text = _checked(person, ref, int(number) if number else None, text)
         if not text:
-            raise InputError(_("Write what it is, or leave both fields empty."))
+            raise InputError(_("Fill in both fields, or leave both empty."))
         _add(sitting, kind, int(number) if number else None, text)
 
 
@@ -385,15 +386,15 @@ def _checked(person: Person, ref: str, number: int | None, text: str) -> tuple[S
         sheet_of(sitting.sheet)[number]
     text = " ".join(text.split())
     if len(text) > LONGEST or not text.isprintable():
-        raise InputError(_("Write %d characters at most.") % LONGEST)
+        raise InputError(_("Write at most %d characters.") % LONGEST)
     return sitting, text
 
 
 def _add(sitting: Sitting, kind: str, number: int | None, text: str) -> None:
     if kind not in Remark.Kind.values:
-        raise InputError(_("Nothing else is noted here."))
+        raise InputError(_("Nothing else can be noted here."))
     if sitting.remarks.count() >= MOST_REMARKS:
-        raise InputError(_("You have noted %d things already.") % MOST_REMARKS)
+        raise InputError(_("You already have %d notes.") % MOST_REMARKS)
     Remark.objects.create(sitting=sitting, kind=kind, number=number, text=text)
 
 
@@ -458,8 +459,8 @@ def begun(person: Person) -> Iterator[Work]:
     if out is not None:
         left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()
         text = ngettext(
-            "A test that you began: %d question is left",
-            "A test that you began: %d questions are left",
+            "A test that you started: %d question remains",
+            "A test that you started: %d questions remain",
             left,
         )
         yield Work(text % left, reverse("take:sheet", args=[out.ref]))

@@ -57,7 +57,7 @@ def _begin(request: HttpRequest, round_: Round) -> HttpResponseBase:
 
     def act() -> dict[str, Any]:
         if not request.POST.get("agree"):
-            raise InputError(_("Tick the box if you agree; without it there is no test."))
+            raise InputError(_("Tick the box if you agree; otherwise you can’t take the test."))
         gates.rate_limit(person, "enrol", ENROLMENTS)
         agree(person, gates.shown_documents(request))
         prefix = "declared-"

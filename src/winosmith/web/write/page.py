@@ -373,14 +373,14 @@ def _became(event: Event) -> str:
     by_moderator = {
         State.VALID: _("A moderator accepted your sentence"),
         State.REJECTED: _("A moderator rejected your sentence"),
-        State.JUDGING: _("A moderator gave your sentence to the judges"),
-        State.HELD: _("A moderator holds your sentence back"),
+        State.JUDGING: _("A moderator approved your sentence for judging"),
+        State.HELD: _("A moderator put your sentence on hold"),
         State.WITHDRAWN: _("A moderator withdrew your sentence"),
     }
     by_recount = {
-        State.VALID: _("Votes were counted anew: judges found your sentence valid"),
-        State.REJECTED: _("Votes were counted anew: judges did not find your sentence valid"),
-        State.JUDGING: _("Votes were taken out of the count: others judge your sentence"),
+        State.VALID: _("The votes were counted again: judges found your sentence valid"),
+        State.REJECTED: _("The votes were counted again: judges did not find your sentence valid"),
+        State.JUDGING: _("Some votes were excluded: other judges judge your sentence"),
     }
     told = by_votes if event.actor_id is None else by_moderator
     if event.kind == "recount":

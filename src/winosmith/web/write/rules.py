@@ -233,7 +233,7 @@ def submit(
 
     def act() -> dict[str, str]:
         if not has_agreed(person):
-            raise InputError(_("Agree to the site's texts first; what you typed is kept."))
+            raise InputError(_("First agree to the site’s texts; your text is kept."))
         if faults:
             raise Refused(faults)
         if before:
@@ -262,7 +262,9 @@ def revise(person: Person, twin: Twin) -> Draft:
     with writing():
         stop_if_gone(person)
         if not may_revise(person, twin):
-            raise InputError(_("This twin can't be revised: it is decided, replaced or withdrawn."))
+            raise InputError(
+                _("This twin can’t be revised: it was decided, replaced or withdrawn.")
+            )
         return revision(person, twin, typed_of(twin))
 
 
@@ -484,7 +486,7 @@ def _within(word: str, words: set[str]) -> bool:
 
 def _domain(typed: Typed) -> Check:
     verdict: Verdict = "pass" if typed.domain else "todo"
-    advice = _("Say whether it is about people or about things.")
+    advice = _("Choose whether it is about people or about things.")
     return Check("domain", verdict, _("A domain is chosen"), "", advice, "domain")
 
 
@@ -492,11 +494,11 @@ def _options(typed: Typed, usable: bool) -> Check:
     long = any(len(option) > checks.LONGEST_OPTION for option in typed.options)
     verdict: Verdict = "pass" if usable and not long else "fail" if all(typed.options) else "todo"
     if long:
-        advice = _("An option has %d characters at most.") % checks.LONGEST_OPTION
+        advice = _("An option has at most %d characters.") % checks.LONGEST_OPTION
     elif all(typed.options):
-        advice = _("The options must differ, and hold no blank.")
+        advice = _("The options must differ and can’t contain a blank.")
     else:
-        advice = _("Give both options: the two people or things that the blank may stand for.")
+        advice = _("Enter both options: the two people or things that the blank may stand for.")
     field = "option_1" if not typed.options[0] else "option_2"
     return Check("options differ", verdict, _("Two different options"), "", advice, field)
 
@@ -508,7 +510,7 @@ def _of_half(seen: _Seen, half: int, written: str) -> list[Check]:
         found.append(_anchor(seen, half, field))
     if written == seen.typed.sentences[half]:
         return found
-    advice = _("A half has %d characters at most.") % checks.LONGEST_SENTENCE
+    advice = _("A half has at most %d characters.") % checks.LONGEST_SENTENCE
     return [
         Check("length", "fail", one.label, "", advice, field, half)
         if one.rule == "length"
@@ -524,10 +526,10 @@ def _blank(seen: _Seen, half: int, field: str) -> Check:
     if not sentence:
         advice = _("Write this half.")
     elif count > 1:
-        advice = _("Leave one blank only; there are %d.") % count
+        advice = _("Use only one blank; there are %d.") % count
     else:
         advice = _("Put the blank, an underscore “_”, where one of the options belongs.")
-    figure = _("set apart from the word beside it") if seen.typed.parted[half] else ""
+    figure = _("separated from the words next to it") if seen.typed.parted[half] else ""
     return Check("blank", verdict, _("One blank “_”"), figure, advice, field, half)
 
 
@@ -548,7 +550,7 @@ def _length(seen: _Seen, half: int, field: str) -> Check:
         advice = ngettext("Write %d more word.", "Write %d more words.", missing) % missing
     else:
         extra = max(0, count - MOST_WORDS)
-        advice = ngettext("Take away %d word.", "Take away %d words.", extra) % extra
+        advice = ngettext("Delete %d word.", "Delete %d words.", extra) % extra
     return Check("length", verdict, label, figure, advice, field, half)
 
 
@@ -573,7 +575,7 @@ def _anchor(seen: _Seen, half: int, field: str) -> Check:
     if verdict == "fail" and (seen.short(half) or (not used and seen.short(1 - half))):
         verdict = "todo"
     if used and verdict == "fail":
-        advice = _("The halves must hold the same anchor word; take “%s”.") % anchor
+        advice = _("The halves must contain the same anchor word; use “%s”.") % anchor
     else:
         advice = _("Use one of the anchor words: %s.") % ", ".join(seen.anchors)
     return Check("anchor", verdict, _("An anchor word"), ", ".join(used), advice, field, half)
@@ -583,8 +585,8 @@ def _of_twin(seen: _Seen) -> list[Check]:
     checks = [_flipped(seen), _overlap(seen), _edit(seen)]
     if seen.anchors:
         verdict = seen.verdict("function word")
-        advice = _("Draw other words: these hold no content.")
-        label = _("The anchor is no function word")
+        advice = _("Draw other words: these are function words.")
+        label = _("The anchor is not a function word")
         checks.append(Check("function word", verdict, label, "", advice, "sentence_1"))
     same = seen.verdict("same options") if seen.usable else "todo"
     label, advice = _("Both halves have the same options"), _("Write both halves.")
@@ -596,7 +598,7 @@ def _flipped(seen: _Seen) -> Check:
     if verdict == "todo" and None not in seen.typed.answers and len(set(seen.typed.answers)) == 1:
         verdict = "fail"
     if None in seen.typed.answers:
-        advice = _("Say for each half which option is right.")
+        advice = _("Choose the correct option for each half.")
     elif verdict == "fail":
         advice = _("Change the answer of one half, or the words that decide it.")
     else:
@@ -610,7 +612,7 @@ def _overlap(seen: _Seen) -> Check:
     is_told = first and second and not seen.is_unreadable("overlap")
     figure = f"{int(share * 100)} %" if is_told else ""
     label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
-    advice = _("Let the second half repeat the first but for the words that decide.")
+    advice = _("The second half must repeat the first, except for the words that decide.")
     return Check("overlap", _patient(seen, "overlap"), label, figure, advice, "sentence_2")
 
 

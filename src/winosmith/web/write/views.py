@@ -152,7 +152,7 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
         return render(request, "write/conflict.html", context, status=409)
     except gates.TooMany as many:
-        wait = _("Not saved: the site takes no more for now. It is tried again in %d minutes.")
+        wait = _("Not saved: too many requests. Saving is retried in %d minutes.")
         answer = JsonResponse({"reason": wait % many.minutes}, status=429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer
@@ -182,7 +182,7 @@ def _submit(request: HttpRequest, person: Person, found: Draft, typed: rules.Typ
         found,
         before=lambda: gates.rate_limit(request, "write", settings.RULES.writes_per_hour),
     )
-    messages.success(request, _("Thank you: the twin is sent. Here you see what becomes of it."))
+    messages.success(request, _("Thank you: the twin is submitted. This page shows its progress."))
     return redirect("write:twin", twin.ref)
 
 
@@ -191,7 +191,7 @@ def _sent_already(request: HttpRequest, person: Person | None, ref: str) -> Http
     twin = rules.sent(person, ref)
     if not twin:
         raise Http404
-    messages.info(request, _("This twin was sent already; nothing was sent twice."))
+    messages.info(request, _("This twin was already submitted; nothing was submitted twice."))
     return redirect("write:twin", twin)
 
 
@@ -248,7 +248,7 @@ def withdraw(request: HttpRequest, ref: str) -> HttpResponse:
 
     def act(person: Person, found: Twin) -> str:
         take_back(person, found, request.POST.get("reason", "").strip()[:500])
-        return _("It is withdrawn: nobody but you and the moderators sees it any more.")
+        return _("It is withdrawn: only you and the moderators still see it.")
 
     return _acted(request, ref, act)
 

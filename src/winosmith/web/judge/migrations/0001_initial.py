@@ -74,8 +74,8 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         choices=[
-                            ("pace", "answers faster than sentences are read"),
-                            ("gold", "questions with a known answer went wrong"),
+                            ("pace", "answers faster than people read"),
+                            ("gold", "gold questions answered incorrectly"),
                             ("address", "several accounts of one address on the same problem"),
                             ("training", "the training was not passed"),
                             ("moderator", "a moderator decided so"),

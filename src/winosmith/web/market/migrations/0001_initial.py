@@ -73,7 +73,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("working", "at work"),
                             ("complete", "all done"),
-                            ("short", "ended early, for want of work"),
+                            ("short", "ended early, because no work was left"),
                             ("left", "given up"),
                         ],
                         default="working",

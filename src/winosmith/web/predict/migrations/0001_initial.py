@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("waiting", "waits for the model"),
                             ("done", "predicted"),
-                            ("late", "the model took too long"),
+                            ("late", "the model timed out"),
                             ("failed", "the model failed"),
                         ],
                         default="waiting",

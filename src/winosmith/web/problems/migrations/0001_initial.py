@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                     "state",
                     models.CharField(
                         choices=[
-                            ("held", "awaits a moderator"),
+                            ("held", "waiting for a moderator"),
                             ("judging", "is being judged"),
                             ("valid", "found valid"),
                             ("rejected", "not found valid"),

@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
                     "state",
                     models.CharField(
                         choices=[
-                            ("waiting", "waits to begin"),
+                            ("waiting", "waiting to start"),
                             ("running", "runs"),
                             ("done", "done"),
                             ("failed", "failed"),

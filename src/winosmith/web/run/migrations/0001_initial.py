@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
                             ("study-close", "study closed"),
                             ("study-places", "places of a study"),
                             ("study-list", "list of people for a study"),
-                            ("study-paid", "word of the market on a study"),
+                            ("study-paid", "market’s decisions on a study"),
                             ("backup", "backup"),
                         ],
                         max_length=12,
@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("reading", "is being read"),
                             ("shown", "to be confirmed"),
-                            ("waiting", "waits to begin"),
+                            ("waiting", "waiting to start"),
                             ("running", "runs"),
                             ("done", "done"),
                             ("failed", "failed"),
