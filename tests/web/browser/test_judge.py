@@ -165,7 +165,7 @@ def test_the_second_of_two_tabs_is_told(judging: Any) -> None:
     other.locator("summary", has_text="Add a comment").click()
     other.get_by_label("Comment for").fill("typed in the other tab")
     other.get_by_role("button", name="Send").click()
-    other.get_by_text("You have answered this problem already").wait_for()
+    other.get_by_text("You have already answered this problem").wait_for()
     assert "typed in the other tab" in other.locator("main textarea").input_value()
     assert len(site.do(ANSWERS)) == 1
 

@@ -191,7 +191,7 @@ def test_double_clicks_and_the_back_button_send_one_twin(desk: Desk) -> None:
     page.wait_for_selector("h1[data-sent]")
     page.go_back()
     page.wait_for_url("**/write/mine/*/")
-    assert "sent already" in page.inner_text(".messages")
+    assert "already submitted" in page.inner_text(".messages")
     assert len(desk.twins()) == 1
 
 

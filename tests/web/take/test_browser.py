@@ -212,7 +212,7 @@ def test_two_tabs_are_one_sheet(testing: Any) -> None:
     page.get_by_role("heading", name="Thank you").wait_for()
     second.keyboard.press("a")
     second.keyboard.press("Enter")
-    second.get_by_text("no longer yours").wait_for()
+    second.get_by_text("no longer fill in this sheet").wait_for()
     found = site.do(ANSWERS)
     assert [state for *_, state in found["sittings"]] == ["done"]
     assert [letter for letter, _ in found["answers"].values() if letter] == ["B"]
