@@ -33,9 +33,7 @@ with contextlib.suppress(ImportError):  # without the extra `web`
     import django.test
     import django.urls
     import django.views.generic
-    import gunicorn.arbiter
-    import gunicorn.workers.base
-    import waitress.server
+    import waitress
     import whitenoise.middleware
 
 # No process that is forked goes through all of this for garbage, or copies it to do so.

@@ -6,7 +6,8 @@
 People write, judge and moderate over HTTP; forms are sent twice at once, and again after each
 failure, with their keys. Meanwhile workers are killed (kill -9), the server with all its workers,
 and the database; with the database the power is cut: what was written and not synced is lost, in
-part or whole. Afterwards everything that the server acknowledged is looked up.
+part or whole. Afterwards everything that the server acknowledged is looked up. The trial fails if
+there was no process to kill.
 
 Sites with a fault on purpose must be found out: SQLite without syncs (synchronous=OFF) or with
 syncs at checkpoints alone (NORMAL), PostgreSQL with synchronous_commit=off, forms whose keys are
@@ -29,9 +30,9 @@ FAULTS = {
 """What is wrong on purpose: one of `crowd.careless.FAULTS`, and settings of PostgreSQL."""
 
 COLUMNS = (
-    "database", "fault on purpose", "workers", "servers", "power cuts", "writes not synced",
-    "of them lost", "acknowledged", "sent again", "missing", "twice", "other votes",
-    "votes against the rules",
+    "database", "fault on purpose", "workers", "servers", "power cuts", "processes killed",
+    "writes not synced", "of them lost", "acknowledged", "sent again", "missing", "twice",
+    "other votes", "votes against the rules",
 )  # fmt: skip
 
 
@@ -39,7 +40,8 @@ def shown(table: Table, database: str, fault: str, found: Outcome) -> None:
     """Print what a site came to."""
     table.row(
         database, fault or "none", found.kills["worker"], found.kills["server"],
-        found.kills["power"], found.unsynced, found.lost_writes, found.told, found.unanswered,
+        found.kills["power"], found.killed, found.unsynced, found.lost_writes,
+        found.told, found.unanswered,
         found.missing if not found.destroyed else "unreadable", found.twice, found.otherwise,
         found.vote_faults,
         met=bool(found.data_faults) if fault else not found.faults and found.told > 0,

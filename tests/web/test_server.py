@@ -178,15 +178,15 @@ def test_a_request_is_answered_before_the_server_ends(typed: Start, sign: int, c
 
 
 def test_the_help_says_how_many_workers_there_are(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without --workers there is one a core that the process may use, and one more."""
+    """Without --workers there is one process for each core that the server may use."""
     from click.testing import CliRunner
 
     from winosmith.cli.serve import command
 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
-    assert hosting.workers_for(None) == 4
+    assert hosting.workers_for(None) == 3
     told = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
-    assert "one a core and one more when left out" in told
+    assert "one per core if omitted" in told
 
 
 def test_a_taken_port_is_told(still: Any, tmp_path: Path) -> None:

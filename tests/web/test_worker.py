@@ -1,294 +1,304 @@
-"""A worker of the server: what it does with slow clients, and which threads answer whom."""
+"""The processes that answer: what they do with slow clients, long files, signals and each other."""
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import os
+import signal
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.urls import reverse
 
-from tests.waiting import LONGEST
-from winosmith.web._worker import AHEAD, LONG, READERS, THREADS, Server
+from tests.waiting import LONGEST, until
+from winosmith.web import _worker, wsgi
 
 ASKED = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 OK = b"HTTP/1.1 200 OK"
 
+Environ = dict[str, Any]
 
-class Working:
-    """A worker's server in a thread of this process, on a free port, for an application.
 
-    Attributes:
-        patience: seconds that tests wait for what must come.
-    """
+class Answering:
+    """A process that answers on a free port, with an application of its own."""
 
-    patience = LONGEST
+    def __init__(self, pages: Callable[[Environ, Any], Any], connections: int = 2000) -> None:
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.port = self.door.getsockname()[1]
 
-    def __init__(self, application: Any) -> None:
-        door = socket.create_server(("127.0.0.1", 0))
-        self.port = door.getsockname()[1]
-        self.sockets: dict[int, Any] = {}
-        self.server = Server(application, door, self.sockets)
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self._run)
-        self.thread.start()
+        def answer() -> None:
+            wsgi._pages = pages
+            _worker.answer(self.door, connections, prepare=lambda: None)
 
-    def _run(self) -> None:
-        from waitress import wasyncore
-
-        while not self.over.is_set():
-            wasyncore.loop(timeout=0.05, use_poll=True, map=self.sockets, count=1)
-            self.server.look_after(time.time())
-
-    def end(self) -> None:
-        """End it, and close all its connections."""
-        self.over.set()
-        self.thread.join()
-        self.server.leave()
-        for channel in list(self.server.active_channels.values()):
-            channel.handle_close()
-        for pool in self.server.pools.values():
-            pool.shutdown()
-        self.server.trigger.close()
+        self.process = multiprocessing.get_context("fork").Process(target=answer)
+        self.process.start()
 
     def connect(self, sent: bytes = b"") -> socket.socket:
-        """Return a new connection on which something was sent."""
-        wire = socket.create_connection(("127.0.0.1", self.port), timeout=self.patience)
+        """Return a new connection, on which some bytes were sent."""
+        wire = socket.create_connection(("127.0.0.1", self.port), timeout=LONGEST)
         wire.sendall(sent)
         return wire
 
-    def answered(self, path: bytes = b"") -> bytes:
+    def first_bytes(self, path: bytes = b"") -> bytes:
         """Return the first bytes of an answer."""
         with self.connect(ASKED % path) as wire:
             return wire.recv(1000)
 
+    def end(self) -> None:
+        """Kill the process."""
+        self.process.kill()
+        self.process.join()
+        self.door.close()
+
+
+class Answer(list[bytes]):
+    """A WSGI answer that can be closed, as Django's."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def _hello(environ: Environ, start_response: Any) -> Answer:
+    start_response("200 OK", [("Content-Length", "5")])
+    return Answer([b"hello"])
+
 
 @pytest.fixture
-def working(db: Any) -> Iterator[Callable[[Any], Working]]:
-    """Return what starts workers; they end with the test."""
-    started: list[Working] = []
+def answering(db: Any) -> Iterator[Callable[..., Answering]]:
+    """Return a function that starts processes, which end with the test."""
+    with contextlib.ExitStack() as started:
 
-    def start(application: Any) -> Working:
-        started.append(Working(application))
-        return started[-1]
+        def start(pages: Callable[[Environ, Any], Any], connections: int = 2000) -> Answering:
+            made = Answering(pages, connections)
+            started.callback(made.end)
+            return made
 
-    yield start
-    for each in started:
-        each.end()
-
-
-def _hello(environ: Any, start_response: Any) -> list[bytes]:
-    start_response("200 OK", [("Content-Length", "5")])
-    return [b"hello"]
+        yield start
 
 
-def _ended(wire: socket.socket) -> bool:
-    """Tell whether the other end closes the connection, whatever it sends before."""
-    try:
-        while wire.recv(1 << 16):
-            pass
-    except ConnectionResetError:
-        return True
-    except TimeoutError:
-        return False
-    return True
-
-
-@pytest.mark.parametrize(
-    "begun",
-    [
-        b"GET / HTTP/1.1\r\nX-Slow: ",
-        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n",
-    ],
-)
-def test_a_request_must_come_whole_in_time(
-    working: Callable[[Any], Working], monkeypatch: pytest.MonkeyPatch, begun: bytes
-) -> None:
-    """Headers or a body that come a little at a time, without a pause, are cut off in the end."""
-    monkeypatch.setattr("winosmith.web._worker.SENT_WITHIN", 0.5)
-    worker = working(_hello)
-    with worker.connect(begun) as wire:
-        wire.settimeout(0.05)
-        until = time.monotonic() + worker.patience
-        while not _ended(wire):
-            assert time.monotonic() < until
-            try:
-                wire.sendall(b"x")
-            except OSError:
-                break
-    assert worker.answered().startswith(OK)
-
-
-def test_who_waits_longest_makes_room(working: Callable[[Any], Working]) -> None:
-    """With all connections taken by requests that never end a newcomer is answered."""
-    worker = working(_hello)
-    worker.server.most = 20
-    begun = [worker.connect(b"GET / HTTP/1.1\r\n") for _ in range(20)]
-    assert worker.answered().startswith(OK)
-    assert _ended(begun[0])
-    begun[-1].settimeout(0.2)
-    assert not _ended(begun[-1])
-    for each in begun:
-        each.close()
-
-
-def test_a_reader_who_takes_nothing_is_let_go(
-    working: Callable[[Any], Working], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An answer that nobody takes is thrown away in time, and its maker is closed."""
-    monkeypatch.setattr("winosmith.web._worker.TAKEN_WITHIN", 0.5)
-    monkeypatch.setattr("winosmith.web._worker.AHEAD", 1 << 20)
-    closed = threading.Event()
-
-    def endless(environ: Any, start_response: Any) -> Iterator[bytes]:
-        start_response("200 OK", [])
-        try:
-            while True:
-                yield bytes(1 << 16)
-        finally:
-            closed.set()
-
-    worker = working(endless)
-    with worker.connect(ASKED % b"download/problems.jsonl"):
-        assert closed.wait(worker.patience)
-
-
-@pytest.mark.parametrize(
-    ("path", "more"), [(b"", b""), (b"/", b""), (b"", b"HX-Request: true\r\n")]
-)
-def test_slow_readers_of_long_files_make_room_for_each_other(
-    working: Callable[[Any], Working], monkeypatch: pytest.MonkeyPatch, path: bytes, more: bytes
-) -> None:
-    """However they ask, more readers than threads keep nobody from a file, a page or a check."""
-    monkeypatch.setattr("winosmith.web._worker.AHEAD", 1 << 18)
-    size = 1 << 24
-
-    def long(environ: Any, start_response: Any) -> Any:
-        if environ["PATH_INFO"] != "/download/a":
-            return _hello(environ, start_response)
-        start_response("200 OK", [("Content-Length", str(size))])
-        return (bytes(1 << 16) for _ in range(size >> 16))
-
-    worker = working(long)
-    asked = b"GET /%sdownload/a HTTP/1.1\r\nHost: localhost\r\n%s\r\n" % (path, more)
-    slow = [worker.connect(asked) for _ in range(3 * THREADS["downloads"])]
-    until = time.monotonic() + worker.patience
-    while len(worker.server.readers) < READERS:
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    assert worker.answered().startswith(OK)
-    line, live = KINDS["live"]
-    with worker.connect(line + b"Host: localhost\r\n" + live + b"\r\n") as wire:
-        assert wire.recv(1000).startswith(OK)
-    with worker.connect(ASKED % b"download/a") as wire:
-        taken = 0
-        while taken < size:
-            part = wire.recv(1 << 20)
-            assert part
-            taken += len(part)
-    for each in slow:
-        each.close()
-
-
-def test_a_file_is_not_held_in_memory(working: Callable[[Any], Working]) -> None:
-    """Of what a reader has not taken, the worker asks its maker for `AHEAD` and little more."""
-    made = 0
-
-    def endless(environ: Any, start_response: Any) -> Iterator[bytes]:
-        nonlocal made
-        start_response("200 OK", [])
-        while True:
-            made += 1 << 16
-            yield bytes(1 << 16)
-
-    worker = working(endless)
-    with worker.connect(ASKED % b"download/problems.jsonl"):
-        until = time.monotonic() + worker.patience
-        while made < AHEAD:
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        time.sleep(0.5)
-        assert made < AHEAD + (1 << 22)
-
-
-def test_what_slow_readers_leave_fills_no_disk(
-    working: Callable[[Any], Working], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of answers that wait for readers a worker holds `HELD`; then the first are let go."""
-    size = 1 << 23
-    monkeypatch.setattr("winosmith.web._worker.HELD", 3 * size)
-
-    def big(environ: Any, start_response: Any) -> list[bytes]:
-        start_response("200 OK", [("Content-Length", str(size))])
-        return [bytes(size)]
-
-    worker = working(big)
-    slow = [worker.connect(ASKED % b"problems/") for _ in range(8)]
-    until = time.monotonic() + worker.patience
-    while worker.server.answered < len(slow) or len(worker.server.active_channels) > 4:
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    assert _ended(slow[0])
-    for each in slow:
-        each.close()
-
-
-KINDS = {
-    "pages": (b"GET /problems/ HTTP/1.1\r\n", b""),
-    "forms": (b"POST /write/ HTTP/1.1\r\n", b"Content-Length: 0\r\n"),
-    "downloads": (b"GET /download/problems.jsonl HTTP/1.1\r\n", b""),
-    "live": (b"POST /write/x/check/ HTTP/1.1\r\n", b"HX-Request: true\r\n"),
-    "health": (b"GET /healthz HTTP/1.1\r\n", b""),
+BEGUN = {
+    "headers": b"GET / HTTP/1.1\r\nX-Slow: ",
+    "body": b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+    "chunks": b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n",
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_holds_up_itself_alone(working: Callable[[Any], Working], kind: str) -> None:
-    """With all threads for one kind of request taken, those of every other kind are answered."""
-    gate = threading.Event()
-    held: list[str] = []
-    of_kind = KINDS[kind][0].split()[1].decode()
+@pytest.mark.parametrize("begun", BEGUN)
+def test_a_request_that_is_not_complete_holds_no_thread(
+    answering: Callable[..., Answering], begun: str
+) -> None:
+    """More requests that come slowly than there are threads keep no other client waiting."""
+    worker = answering(_hello)
+    slow = [worker.connect(BEGUN[begun]) for _ in range(3 * _worker.THREADS)]
+    for wire in slow:
+        wire.sendall(b"x")
+    assert worker.first_bytes().startswith(OK)
+    for wire in slow:
+        wire.close()
 
-    def waits(environ: Any, start_response: Any) -> list[bytes]:
-        if environ["PATH_INFO"] == of_kind:
-            held.append(of_kind)
-            gate.wait()
+
+def test_an_answer_that_is_not_read_holds_no_thread(answering: Callable[..., Answering]) -> None:
+    """More readers that take nothing of a page than there are threads keep no client waiting."""
+    size = 1 << 23
+
+    def large(environ: Environ, start_response: Any) -> Answer:
+        if environ["PATH_INFO"] != "/large":
+            return _hello(environ, start_response)
+        start_response("200 OK", [("Content-Length", str(size))])
+        return Answer([bytes(size)])
+
+    worker = answering(large)
+    slow = [worker.connect(ASKED % b"large") for _ in range(2 * _worker.THREADS)]
+    for wire in slow:
+        assert wire.recv(100).startswith(OK)
+    assert worker.first_bytes().startswith(OK)
+    for wire in slow:
+        wire.close()
+
+
+@pytest.mark.parametrize("path", [b"download/a", b"/download/a"])
+def test_slow_readers_of_long_files_hold_a_few_threads(
+    answering: Callable[..., Answering], path: bytes
+) -> None:
+    """Readers of endless files keep no page waiting; further files are refused until one ends."""
+
+    class Endless(Answer):
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                yield bytes(1 << 16)
+
+    def pages(environ: Environ, start_response: Any) -> Answer:
+        if "/download/" not in environ["PATH_INFO"]:
+            return _hello(environ, start_response)
+        start_response("200 OK", [])
+        return Endless()
+
+    worker = answering(pages)
+    slow = [worker.connect(ASKED % path) for _ in range(wsgi.FILES)]
+    for wire in slow:
+        assert wire.recv(100).startswith(OK)
+    for _ in range(2 * _worker.THREADS):
+        with worker.connect(ASKED % path) as wire:
+            refused = wire.recv(1000)
+        assert refused.startswith(b"HTTP/1.1 503 ")
+        assert b"Retry-After: 5" in refused
+    assert worker.first_bytes().startswith(OK)
+    slow.pop().close()
+    until(lambda: worker.first_bytes(path).startswith(OK))
+    for wire in slow:
+        wire.close()
+
+
+def test_a_file_that_fails_makes_room_for_the_next(
+    db: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long file whose answer is an exception, or has no body, counts no longer afterwards."""
+
+    def fails(environ: Environ, start_response: Any) -> Answer:
+        raise OSError
+
+    def ask(method: str) -> Any:
+        return wsgi.application({"PATH_INFO": "/download/a", "REQUEST_METHOD": method}, _ignore)
+
+    for _ in range(wsgi.FILES + 1):
+        monkeypatch.setattr(wsgi, "_pages", fails)
+        with pytest.raises(OSError):  # noqa: PT011 - it has no text
+            ask("GET")
+        monkeypatch.setattr(wsgi, "_pages", _hello)
+        assert ask("HEAD") == []
+        answer = ask("GET")
+        assert b"".join(answer) == b"hello"
+        answer.close()
+
+
+def _ignore(status: str, headers: Any) -> None:
+    assert status == "200 OK"
+
+
+def test_a_body_is_on_the_disk(answering: Callable[..., Answering], tmp_path: Path) -> None:
+    """A form beyond some kilobytes waits in an open file; what proxies add arrives unchanged."""
+    said = tmp_path / "said"
+    body = bytes(1 << 19)
+
+    def pages(environ: Environ, start_response: Any) -> Answer:
+        sizes = []
+        for number in os.listdir("/proc/self/fd"):  # noqa: PTH208 - the numbers of open files
+            with contextlib.suppress(OSError):
+                sizes.append(os.fstat(int(number)).st_size)
+        said.write_text(f"{len(body) in sizes} {environ['HTTP_X_FORWARDED_FOR']}")
         return _hello(environ, start_response)
 
-    def asked(name: str) -> bytes:
-        line, more = KINDS[name]
-        return line + b"Host: localhost\r\n" + more + b"\r\n"
+    headers = b"X-Forwarded-For: 203.0.113.7, 10.0.0.1\r\nContent-Length: %d\r\n" % len(body)
+    with answering(pages).connect(b"POST / HTTP/1.1\r\n" + headers + b"\r\n" + body) as wire:
+        assert wire.recv(1000).startswith(OK)
+    assert said.read_text() == "True 203.0.113.7, 10.0.0.1"
 
-    worker = working(waits)
-    taken = [worker.connect(asked(kind)) for _ in range(THREADS[kind] + 1)]
-    try:
-        until = time.monotonic() + worker.patience
-        while len(held) < (1 if kind == "downloads" else THREADS[kind]):
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        for other in KINDS.keys() - {kind}:
-            with worker.connect(asked(other)) as wire:
-                assert wire.recv(1000).startswith(OK), other
-    finally:
-        gate.set()
-        for wire in taken:
-            assert wire.recv(1000).startswith(OK)
-            wire.close()
+
+def test_a_connection_beyond_the_limit_waits(answering: Callable[..., Answering]) -> None:
+    """With all connections taken the next client is answered when one of them ends."""
+    worker = answering(_hello, connections=12)
+    begun = [worker.connect(b"GET / HTTP/1.1\r\n") for _ in range(12)]
+    wire = worker.connect(ASKED % b"")
+    wire.settimeout(0.5)
+    with pytest.raises(TimeoutError):
+        wire.recv(1)
+    wire.settimeout(LONGEST)
+    for each in begun:
+        each.close()
+    assert wire.recv(1000).startswith(OK)
+    wire.close()
+
+
+def test_a_worker_ends_after_its_answers(
+    answering: Callable[..., Answering], tmp_path: Path
+) -> None:
+    """After SIGTERM a request that has begun is answered; then the process ends without a fault."""
+    begun, gate = tmp_path / "begun", tmp_path / "gate"
+
+    def waits(environ: Environ, start_response: Any) -> Answer:
+        begun.touch()
+        until(gate.exists)
+        return _hello(environ, start_response)
+
+    worker = answering(waits)
+    idle = worker.connect()
+    with worker.connect(ASKED % b"") as wire:
+        until(begun.exists)
+        worker.process.terminate()
+        time.sleep(0.3)
+        assert worker.process.is_alive()
+        gate.touch()
+        assert wire.recv(1000).endswith(b"hello")
+    worker.process.join(LONGEST)
+    assert worker.process.exitcode == 0
+    assert idle.recv(1) == b""
+    idle.close()
+
+
+def _supervised(folder: Path, count: int) -> multiprocessing.process.BaseProcess:
+    """Start a process that supervises others, each of which writes a file named by its id."""
+
+    def work() -> None:
+        (folder / str(os.getpid())).touch()
+        signal.pause()
+
+    def supervise() -> None:
+        interrupted = _worker.supervise([work] * count, stopping=(folder / "stopping").touch)
+        os._exit(130 if interrupted else 0)
+
+    process = multiprocessing.get_context("fork").Process(target=supervise)
+    process.start()
+    return process
+
+
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_a_process_that_ends_is_replaced(tmp_path: Path, sign: int, code: int) -> None:
+    """Each process that is killed has a successor; a signal ends all of them, and reports which."""
+
+    def ids() -> list[int]:
+        return [int(path.name) for path in tmp_path.iterdir() if path.name.isdigit()]
+
+    supervisor = _supervised(tmp_path, 3)
+    until(lambda: len(ids()) == 3)
+    for number in ids():
+        os.kill(number, signal.SIGKILL)
+    until(lambda: len(ids()) == 6)
+    assert supervisor.pid
+    os.kill(supervisor.pid, sign)
+    supervisor.join(LONGEST)
+    assert supervisor.exitcode == code
+    assert (tmp_path / "stopping").exists()
+    for number in ids():
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+
+
+def test_a_failed_connection_is_logged_without_its_address(
+    db: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The report of a connection that failed contains the fault, and no address of the client."""
+    from waitress.utilities import logger
+
+    with caplog.at_level("ERROR", logger="waitress"):
+        logger.error("closing <HTTPChannel connected 203.0.113.7:5050 at 0x7f> (OSError: no room)")
+    assert "(OSError: no room)" in caplog.text
+    assert "203.0.113.7" not in caplog.text
 
 
 def test_every_address_of_a_long_file_is_known(site: Any) -> None:
-    """Whatever streams an answer is answered by the threads for long files."""
+    """Each view that streams a file is among the long files."""
     site.activate()
-    assert LONG.search(reverse("read:file", args=["problems.jsonl"]))
-    assert LONG.search(reverse("families:file", args=["a.jsonl"]))
-    assert LONG.search(reverse("rounds:file", args=["one", "kept.jsonl"]))
-    assert LONG.search(reverse("moderate:log_csv"))
-    assert not LONG.search(reverse("read:download"))
-    assert not LONG.search(reverse("rounds:progress", args=["one"]))
+    assert wsgi.LONG.search(reverse("read:file", args=["problems.jsonl"]))
+    assert wsgi.LONG.search(reverse("families:file", args=["a.jsonl"]))
+    assert wsgi.LONG.search(reverse("rounds:file", args=["one", "kept.jsonl"]))
+    assert wsgi.LONG.search(reverse("moderate:log_csv"))
+    assert not wsgi.LONG.search(reverse("read:download"))
+    assert not wsgi.LONG.search(reverse("rounds:progress", args=["one"]))
 
 
 @pytest.mark.long

@@ -43,9 +43,15 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """What a site came to; `destroyed` says why it could not be used any more."""
+    """What a site came to; `destroyed` says why it could not be used any more.
+
+    Attributes:
+        kills: number of times that each of `KILLS` was killed.
+        killed: number of the server's processes that were killed with kill -9, in all.
+    """
 
     kills: Counter[str] = field(default_factory=Counter)
+    killed: int = 0
     told: int = 0
     unanswered: int = 0
     unsynced: int = 0
@@ -104,8 +110,8 @@ def torment(where: Place, plan: Plan) -> Outcome:
             crowd.wait_for(plan.between)
             time.sleep(rng.random() * 0.2)
             kind = KILLS[(0, 1, 0, 2)[number % 4]]
-            outcome.kills[kind] += 1
             _kill(server, kind, rng, outcome)
+            outcome.kills[kind] += 1
         crowd.wait_for(plan.between)
     except (RuntimeError, Confused) as error:
         outcome.destroyed = " ".join(str(error).split())[-300:]
@@ -134,9 +140,12 @@ def torment(where: Place, plan: Plan) -> Outcome:
 
 def _kill(server: Server, kind: str, rng: random.Random, outcome: Outcome) -> None:
     if kind == "worker":
-        server.kill_worker(rng.randrange(100))
+        outcome.killed += server.kill_worker(rng.randrange(100))
     elif kind == "server":
-        server.kill()
+        killed = server.kill()
+        if killed < 2:
+            raise RuntimeError(f"the server had {killed} processes; it is killed with its children")
+        outcome.killed += killed
         server.start()
     else:
         lost = server.cut_power(rng)

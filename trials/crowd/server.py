@@ -111,28 +111,46 @@ class Server:
         raise RuntimeError(f"the server did not start:\n{self.log.read_text()[begin:]}")
 
     def processes(self) -> list[int]:
-        """Return the ids of the master (first) and its workers."""
+        """Return the ids of the parent process (first) and its children."""
         assert self.process is not None
-        done = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
-        pairs = (line.split() for line in done.stdout.splitlines())
-        workers = [int(pid) for pid, parent in pairs if int(parent) == self.process.pid]
-        return [self.process.pid, *workers]
+        done = subprocess.run(
+            ["ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True
+        )
+        rows = [line.split() for line in done.stdout.splitlines()]
+        parent = self.process.pid
+        children = [int(row[0]) for row in rows if int(row[1]) == parent and row[2][0] != "Z"]
+        return [parent, *children]
 
-    def kill_worker(self, number: int) -> None:
-        """Kill one of the workers (kill -9); the master starts another one."""
-        if workers := self.processes()[1:]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(workers[number % len(workers)], signal.SIGKILL)
+    def kill_worker(self, number: int) -> int:
+        """Kill a child process (kill -9), which its parent replaces; return how many were killed.
 
-    def kill(self) -> None:
-        """Kill the master and all workers at once (kill -9); they are dead when this returns."""
+        Raises:
+            RuntimeError: there was no child for half a minute.
+        """
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            if workers := self.processes()[1:]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(workers[number % len(workers)], signal.SIGKILL)
+                    return 1
+            time.sleep(0.05)
+        raise RuntimeError("the server has no child process to kill")
+
+    def kill(self) -> int:
+        """Kill all processes of the server at once (kill -9), and wait until they have ended.
+
+        Returns:
+            Number of processes that were killed.
+        """
         assert self.process is not None
         group = self.process.pid
+        count = _living(group)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
         self.process.wait()
-        while _group_lives(group):
+        while _living(group):
             time.sleep(0.005)
+        return count
 
     def stop(self) -> None:
         """Ask the server to end."""
@@ -169,8 +187,8 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def _group_lives(group: int) -> bool:
-    """Whether a process of a group is there that is no corpse."""
+def _living(group: int) -> int:
+    """Return the number of processes of a group, without those that have ended."""
     done = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True)
     rows = (line.split() for line in done.stdout.splitlines())
-    return any(int(row[0]) == group and row[1][0] != "Z" for row in rows)
+    return sum(int(row[0]) == group and row[1][0] != "Z" for row in rows)

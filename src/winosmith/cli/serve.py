@@ -27,7 +27,7 @@ MINUTES = 30
 @click.option("--database", envvar="WINOSMITH_DATABASE", metavar="URL", help="postgresql://… "
               "instead of a file in DIR; also read from WINOSMITH_DATABASE.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 512),
-              help="Processes that answer; one a core and one more when left out.")  # fmt: skip
+              help="Number of processes that answer; one per core if omitted.")  # fmt: skip
 def command(
     folder: str,
     host: str,

@@ -26,12 +26,11 @@ from winosmith.locks import wait_for_lock
 Row = TypeVar("Row")
 
 PATIENCE = 5.0
-"""Seconds that a request waits for its turn to write, those in which it waited for a thread among
-them."""
+"""Seconds that a write waits for its turn."""
 
 LEAST = 0.1
-"""Seconds that it may wait at least, however late it comes to a thread; and for which one who has
-the turn looks whether SQLite's file is free before others look."""
+"""Seconds that it waits at least, and for which the write whose turn it is looks whether SQLite's
+file is free, before others look."""
 
 _WRITER = threading.Lock()
 """Of the threads of one process: they share its lock files, so SQLite's writers wait here first."""

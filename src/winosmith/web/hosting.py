@@ -1,7 +1,7 @@
 """What the commands do with a site: make it ready, serve it, save it, fill it, write it out.
 
 Before a site is served there must be tables, static files, settings, texts and an admin. The server
-is gunicorn, set up in code, with workers that share one loaded application; there is one a folder,
+consists of forked processes that share one loaded application (`_worker`). A folder has one server,
 by a lock that the kernel takes back however the server ends.
 """
 
@@ -11,10 +11,8 @@ import contextlib
 import gc
 import io
 import os
-import signal
 import socket
 import sqlite3
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +20,7 @@ from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from winosmith import __version__
 from winosmith.errors import InputError, Interrupted, OutputError, require
@@ -311,15 +309,9 @@ LEFT_FREE = 10
 """Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin, beside
 one for each model of the site."""
 
-CONNECTIONS = 16
+CONNECTIONS = 20
 """Connections to PostgreSQL that one worker may have: one for each thread that answers, a few for
 what it does in the background."""
-
-GRACE = 30
-"""Seconds that requests get to end when the server stops."""
-
-RECYCLED_AFTER = 50_000
-"""Requests after which a worker makes place for a new one, so that no leak can grow for ever."""
 
 
 def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
@@ -421,10 +413,9 @@ def address_of(door: socket.socket) -> str:
 
 
 def workers_for(asked: int | None) -> int:
-    """Return how many workers there will be: what was asked for, or one a core and one more.
+    """Return the number of workers: the given number, or one per core.
 
-    While one waits for the disk, another computes. Without a number there are fewer where the
-    database has no connection for each thread of so many.
+    Without a number there are fewer if the database has too few connections for all threads.
 
     Raises:
         InputError: a PostgreSQL server takes fewer connections than are needed.
@@ -433,7 +424,7 @@ def workers_for(asked: int | None) -> int:
     from django.db import connection
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = asked or (cores or 1) + 1
+    workers = asked or cores or 1
     if connection.vendor != "postgresql":
         return workers
     with connection.cursor() as cursor:
@@ -454,38 +445,36 @@ def workers_for(asked: int | None) -> int:
 
 
 def run(site: Site, door: socket.socket, *, workers: int) -> None:
-    """Serve the site until a signal comes: TERM ends it, Ctrl-C raises `Interrupted`.
+    """Serve the site until a signal comes: SIGTERM ends it, Ctrl-C raises `Interrupted`.
 
     Requests that are being answered are answered first. Django is set up already.
 
+    Args:
+        site: the site.
+        door: the listening socket, from `listen`.
+        workers: number of processes that answer.
+
     Raises:
         Interrupted: after Ctrl-C; nothing is lost.
-        InputError: the workers can't start.
     """
-    require("gunicorn", "web")
+    require("waitress", "web")
     from django.db import connections
 
-    from winosmith.web._worker import allow_connections
+    from winosmith.web import _worker
     from winosmith.web.predict.asking import announce
     from winosmith.web.predict.process import Leash
 
     announce(site.rules.models)
+    load_all()
+    gc.freeze()  # what all workers share stays shared
     connections.close_all()  # a worker must not inherit a connection
-    allow_connections()
-    server = _arbiter(site, door, workers, Leash.new())
-    master = os.getpid()
-    try:
-        server.run()
-    except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 0
-        if os.getpid() != master:
-            _leave(code)
-        if code:
-            raise InputError("the server could not start its workers; the reason is above") from (
-                None
-            )
+    leash = Leash.new()
+    prepare_worker = partial(_as_worker, site, leash)
+    answer = partial(_worker.answer, door, _worker.allow_connections(), prepare_worker)
+    # Models end at once: nobody waits for one.
+    interrupted = _worker.supervise([answer] * workers, stopping=leash.drop)
     _into_one_file(site)
-    if server.interrupted:
+    if interrupted:
         raise Interrupted(
             "Whatever was acknowledged is on the disk; "
             f"start again with: winosmith serve {site.folder}"
@@ -503,76 +492,11 @@ def _connect(site: Site) -> sqlite3.Connection:
     return sqlite3.connect(site.database.path, timeout=5)
 
 
-def _leave(code: int) -> NoReturn:
-    """End a worker here: what its parent has open or planned is not its to finish."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
-
-
-def _arbiter(site: Site, door: socket.socket, workers: int, leash: Leash) -> Any:
-    """Return gunicorn's master process, in which Ctrl-C asks the workers to finish first."""
-    from gunicorn.app.base import BaseApplication
-    from gunicorn.arbiter import Arbiter
-
-    class Application(BaseApplication):
-        def load_config(self) -> None:
-            for name, value in _settings(site, door, workers, leash).items():
-                if name in self.cfg.settings:
-                    self.cfg.set(name, value)
-
-        def load(self) -> Any:
-            from winosmith.web.wsgi import application
-
-            load_all()
-            gc.freeze()  # what all workers share stays shared
-            return application
-
-    class Server(Arbiter):
-        interrupted = False
-
-        def handle_int(self) -> None:
-            self.interrupted = True
-            self.handle_term()
-
-        def stop(self, graceful: bool = True) -> None:
-            leash.drop()  # models end at once: nobody waits for one
-            super().stop(graceful)
-
-    return Server(Application())
-
-
-def _settings(site: Site, door: socket.socket, workers: int, leash: Leash) -> dict[str, Any]:
-    """Return gunicorn's settings; those that its version does not know are left out."""
-    from winosmith.web._worker import Buffering
-
-    memory = Path("/dev/shm")  # noqa: S108 - gunicorn makes files of its own there
-    return {
-        "bind": f"fd://{door.detach()}",
-        "workers": workers,
-        "worker_class": Buffering,
-        "preload_app": True,
-        "proc_name": "winosmith",
-        "timeout": 60,
-        "graceful_timeout": GRACE,
-        "max_requests": RECYCLED_AFTER,
-        "max_requests_jitter": RECYCLED_AFTER // 10,
-        "worker_tmp_dir": str(memory) if os.access(memory, os.W_OK) else None,
-        "accesslog": None,
-        "errorlog": "-",
-        "loglevel": "warning",
-        "post_worker_init": partial(_as_worker, site, leash),
-        "control_socket_disable": True,
-        "chdir": str(site.folder),
-    }
-
-
-def _as_worker(site: Site, leash: Leash, worker: Any) -> None:
-    """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
+def _as_worker(site: Site, leash: Leash) -> None:
+    """Start what runs in each worker beside its answers."""
     from winosmith.web import _background, _lock
     from winosmith.web.predict import process
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _lock.bounded()
     _background.look_every_hour(site.folder)
     process.start(site, leash)
@@ -589,6 +513,7 @@ def load_all() -> None:
 
     from winosmith import practice
     from winosmith.solve import WordAssociation  # noqa: F401 - loaded for all
+    from winosmith.web import wsgi  # noqa: F401 - loaded for all
     from winosmith.web.api.models import Token
 
     get_resolver().reverse_dict  # noqa: B018 - every view is loaded to know its address

@@ -210,13 +210,16 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
-    "filters": {"secrets": {"()": "winosmith.web.pages.NoSecrets"}},
+    "filters": {
+        "secrets": {"()": "winosmith.web.pages.NoSecrets"},
+        "addresses": {"()": "winosmith.web.pages.NoAddresses"},
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": logging.WARNING},
     # What clients do wrong names addresses and pages: neither belongs into a log. Faults do.
     "loggers": {
         "django.request": {"level": logging.ERROR, "filters": ["secrets"]},
         "django.security": {"level": logging.CRITICAL},
-        "waitress.queue": {"level": logging.ERROR},
+        "waitress": {"level": logging.ERROR, "filters": ["addresses"]},
     },
 }

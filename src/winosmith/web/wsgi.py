@@ -9,11 +9,12 @@ from __future__ import annotations
 import errno
 import logging
 import queue
+import re
 import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,37 +26,78 @@ from django.db import Error, InterfaceError, OperationalError, connection, trans
 from winosmith.web._lock import wait_for_locks
 
 HEALTH = "/healthz"
+UNAVAILABLE = "503 Service Unavailable"
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]
 
+LONG = re.compile(
+    r"^/+(download/.|moderate/log\.csv|families/data/|rounds/round/[^/]+/(?!progress/).)"
+)
+"""The paths of long files; several slashes before the first word count as one."""
+
+FILES = 3
+"""Long files that one process makes or sends at the same time. Their readers may be slow, and a
+thread waits for each of them; the other threads answer pages and forms."""
+
 _pages = get_wsgi_application()
+_files = threading.BoundedSemaphore(FILES)
 
 
 def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
     """Answer a request."""
-    if environ.get("PATH_INFO") == HEALTH:
-        return _health_answer(start_response)
-    answer: Any = _pages(environ, start_response)
+    path = environ.get("PATH_INFO", "")
+    if path == HEALTH:
+        found = wrong()
+        return _answer(
+            start_response, found or "ok", "503 Service Unavailable" if found else "200 OK"
+        )
+    if not LONG.search(path):
+        answer: Any = _pages(environ, start_response)
+    elif _files.acquire(blocking=False):
+        answer = _LongFile(environ, start_response)
+    else:
+        busy = "other files are being sent; try again in some seconds"
+        return _answer(start_response, busy, UNAVAILABLE)
     if environ["REQUEST_METHOD"] != "HEAD":
         return answer
     answer.close()  # the headers are the answer; a long body is not even begun
     return []
 
 
-def _health_answer(start_response: Start) -> Iterable[bytes]:
-    """Say whether the site is well, or what is wrong; nothing about the site is told."""
-    found = wrong()
-    body = f"{found or 'ok'}\n".encode()
+class _LongFile:
+    """The answer to a request for a long file, which lets the next one come when it is closed."""
+
+    def __init__(self, environ: Environ, start_response: Start) -> None:
+        try:
+            self._answer: Any = _pages(environ, start_response)
+        except BaseException:
+            _files.release()
+            raise
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._answer)
+
+    def close(self) -> None:
+        """Close the answer; WSGI servers do this once for each answer."""
+        try:
+            self._answer.close()
+        finally:
+            _files.release()
+
+
+def _answer(start_response: Start, text: str, status: str) -> Iterable[bytes]:
+    """Answer with a line of text, for programs; it reveals nothing about the site."""
+    body = f"{text}\n".encode()
     headers = [
         ("Content-Type", "text/plain; charset=utf-8"),
         ("Content-Length", str(len(body))),
         ("Cache-Control", "no-store"),
         ("X-Content-Type-Options", "nosniff"),
     ]
-    if found:
+    if status == UNAVAILABLE:
         headers.append(("Retry-After", "5"))
-    start_response("503 Service Unavailable" if found else "200 OK", headers)
+    start_response(status, headers)
     return [body]
 
 
