@@ -103,34 +103,34 @@ SECTIONS = {
     "Build a benchmark": {
         "demo": "build a benchmark from the practice corpus, in a minute",
         "practice": "write the practice corpus or the hand-written twins",
-        "build": "raw twins in, a debiased benchmark and its report out",
-        "round": "a pool in; a release, its difficulty, and the next round's roots out",
-        "check": "validate twins: structure and votes, with a funnel by reason",
-        "stats": "count a data set, and find fields that give the answer away",
-        "audit": "what gives the answers of any multiple-choice set away, in a minute",
+        "build": "turn raw twins into a filtered benchmark with a report",
+        "round": "build a release from a pool, measure it, and choose the next round's roots",
+        "check": "validate twins by their structure and votes",
+        "stats": "count problems, and find fields that give the answer away",
+        "audit": "find artifacts in any multiple-choice data set, in a minute",
         "debias": "filter a data set: AFLite, mirror, PMI or at random",
         "embed": "turn problems into vectors",
-        "evolve": "perturb problems, with lineage: WordNet or a chat model",
+        "evolve": "perturb problems with WordNet or a chat model, and record the lineage",
     },
     "Measure models": {
         "train": "fine-tune an encoder to choose between options: one run, a grid, "
         "or several sizes",
-        "solve": "let a solver answer problems, with a score for each option",
-        "score": "accuracy of predictions, with intervals that know of twins",
-        "compare": "which of several solvers is better, and whether that is chance",
-        "curve": "accuracy by the size of the training set, and where it would reach people",
-        "leaderboard": "the accuracies and the area under the curve of a leaderboard file",
-        "transfer": "solve other data sets, beside what has been published about them",
+        "solve": "solve problems with a model or a baseline",
+        "score": "measure the accuracy of predictions, with intervals by twins",
+        "compare": "compare solvers, and test whether differences are chance",
+        "curve": "fit a learning curve, and extrapolate it to human accuracy",
+        "leaderboard": "score a leaderboard submission: accuracies and area under the curve",
+        "transfer": "solve published data sets, and compare with the published results",
         "data": "list and download the published data sets",
     },
     "People": {
-        "humans": "test the materials on people: sheets, answers, results, the reliable subset",
-        "serve": "open the platform: people write, judge and moderate, and download the set",
-        "admin": "look after a site: backup, restore, export, import, invitations",
+        "humans": "test materials on people: sheets, answers, results, the reliable subset",
+        "serve": "run the web platform, where people write, judge and moderate",
+        "admin": "manage a site: backup, restore, export, import, invitations",
     },
     "Publish": {
-        "release": "make the folder that is published: cards, Croissant, checksums, credit",
-        "verify": "prove a release, or find what is wrong with it",
+        "release": "make a folder to publish: cards, Croissant, checksums, credit",
+        "verify": "verify a release",
         "convert": "read one published format and write another",
     },
 }
@@ -152,7 +152,7 @@ PLACES = {
 )
 @click.version_option(__version__, prog_name="winosmith")
 def group() -> None:
-    """Find what gives the answers of a benchmark away, and build one that does not give its own.
+    """Find artifacts that give away the answers of a benchmark, and build benchmarks without them.
 
     \b
     Any multiple-choice set:     winosmith audit questions.csv

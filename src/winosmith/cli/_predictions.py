@@ -159,8 +159,9 @@ def depth_option(function: Any) -> Any:
     return click.option(
         "--depth",
         type=click.Choice(["declared", "lineage", "edit"]),
-        help="Of --by lineage: as the file states it, the token positions touched on the way from "
-        "the root, or the token edit distance to it; by default the first that most have.",
+        help="Depth for --by lineage: as declared in the file, the token positions changed on the "
+        "way from the root, or the token edit distance to it; by default the first one that most "
+        "problems have.",
     )(function)
 
 
@@ -170,9 +171,9 @@ def trained_option(function: Any) -> Any:
         "--trained-on",
         multiple=True,
         metavar="[SOLVER=]DATA",
-        help="What solvers, or one of them, were trained on: a file, the name of a published set, "
-        "or other:NAME, a corpus that is not here. Where they may have seen a problem, no accuracy "
-        "is told. May be given again.",
+        help="Training data of all solvers, or of one: a file, the name of a published data set, "
+        "or other:NAME for a corpus that is not available. If a solver may have seen a problem, "
+        "its accuracy is withheld. May be repeated.",
     )(function)
 
 

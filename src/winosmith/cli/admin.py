@@ -66,7 +66,7 @@ PLACES = {
 
 @click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, places=PLACES)
 def command() -> None:
-    """Look after a site: keep it safe, fill it, let people in.
+    """Manage a site: backups, imports, exports, invitations.
 
     \b
     Start with:  winosmith admin backup DIR site.tar.gz

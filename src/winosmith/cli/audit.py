@@ -65,9 +65,9 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "20,000.")  # fmt: skip
 @click.option("--no-probes", is_flag=True, help="Leave the models of words out.")
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
-              help="Also try models of that encoder's vectors, beside those of words; light: "
+              help="Also try models of an encoder's vectors, in addition to word models; light: "
               "hashed words, without a download.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Of all draws.")
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, borderline, probe=3pt, "
               "duplicates, contradictions, leak, options, refused, texts, licence, canary; several "
@@ -79,18 +79,19 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "these logs; may be repeated.")  # fmt: skip
 @filter_option
 @click.option("--texts", multiple=True, type=click.Path(exists=True, dir_okay=False),
-              metavar="FILE", help="A collection of texts that items may stand in: JSON Lines or "
-              "plain text, gzipped or not; may be repeated.")  # fmt: skip
+              metavar="FILE", help="Texts that may contain the items, as JSON Lines or plain text, "
+              "gzipped or not; may be repeated.")  # fmt: skip
 @click.option("--suspects", default=100, show_default=True, type=click.IntRange(1, 10_000),
-              help="How many keys go to people, of those that models doubt most.")  # fmt: skip
+              help="Number of keys to send to people, those that models doubt most.")  # fmt: skip
 @click.option("--to-judge", "site", type=click.Path(exists=True, file_okay=False), metavar="DIR",
-              help="Have the suspects judged on the site of that folder.")  # fmt: skip
+              help="Send the suspects to the judges of the site in this folder.")  # fmt: skip
 @click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
-              help="Write the suspects there, for `winosmith humans sheets`.")  # fmt: skip
+              help="Write the suspects to this file, for `winosmith humans sheets`.")  # fmt: skip
 @click.option("--repair", "repaired", type=click.Path(file_okay=False), metavar="DIR",
-              help="Thin the items by what gives their answers away, and write them there, with "
-              "what was left out and why; each of several files into a folder of its name. What "
-              "several hold stays in the last one: give the test set last.")  # fmt: skip
+              help="Remove items until no cue predicts the answers, and write the rest to this "
+              "folder, with the removed items and the reasons; several files go to folders of "
+              "their names. Copies in several files stay in the last one: give the test set "
+              "last.")  # fmt: skip
 @click.option("--set-aside", default=None, type=click.IntRange(0, 10_000), metavar="N",
               help="Number of items that --repair sets aside because models (--answers) doubt "
               "their keys, in each file; 0 for none.  [default: those on which models agree "
@@ -98,8 +99,8 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.option("--least-kept", default=0.2, show_default=True, type=click.FloatRange(0, 1),
               metavar="FRACTION", help="Smallest fraction of the items that --repair may keep; it "
               "is refused if thinning would keep fewer.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace another repair in that folder.")
-@click.option("--out", type=PAGE, metavar="FILE.html", help="Write the page there.")
+@click.option("--force", is_flag=True, help="Replace another repair in the folder.")
+@click.option("--out", type=PAGE, metavar="FILE.html", help="Write the report to this page.")
 @json_option
 @database_option
 def command(
@@ -114,17 +115,17 @@ def command(
     repaired: str | None,
     **options: Any,
 ) -> None:
-    """Find what gives the answers of a multiple-choice set away, each file a split.
+    """Find artifacts that give away the answers of multiple-choice items; each file is a split.
 
-    Tried are some fifty cues that pick an option without reading (the longest, the rarest word,
-    "all of the above", a position …), beside what each would earn if nothing gave an answer away;
-    models of words that see the options alone, the question alone, or both; fields and the order of
-    items; copies, near copies and contradictions, within a split and across.
+    The audit tries about fifty cues that select an option without reading (the longest, the rarest
+    word, "all of the above", a position …) and compares each with chance. It trains word models
+    that see only the options, only the question, or both. It also checks fields, the order of
+    items, copies, near-duplicates and contradictions, within and across splits.
 
-    --repair takes copies out, deals the order of options anew where it is free, and thins what is
-    left until no rule tells; what it leaves is measured on items that the repair did not see. With
-    --answers, the items whose keys models doubt most are set aside first. Stop it at any time; the
-    same command resumes it.
+    --repair removes copies, shuffles the options if their order has no meaning, and removes items
+    until no cue predicts the answers; the result is measured on items that the repair did not see.
+    With --answers, the items whose keys models doubt most are set aside first. You can stop the
+    command at any time; the same command resumes it.
 
     \b
     Example:

@@ -28,15 +28,15 @@ from winosmith.records import parsed
 def command(
     ctx: click.Context, recipe: str, out: str, force: bool, last: str | None, as_json: bool
 ) -> None:
-    """Build a benchmark from raw twins, as RECIPE says.
+    """Build a benchmark from raw twins with the settings in RECIPE.
 
-    RECIPE is a TOML file. The steps: check structure and votes, embed, filter, split so that no
-    twin is parted, write the sets, and report what the filter did. Stop it at any time; the same
-    command goes on where it was, or shows what is finished. What would give test answers away
-    goes to DIR/private.
+    RECIPE is a TOML file. The steps are: check structure and votes, embed, filter, split without
+    separating twins, write the files, and report the effect of the filter. You can stop the command
+    at any time; the same command resumes it, or shows the finished result. Files that would reveal
+    test answers go to DIR/private.
 
-    It ends with code 1 if the vectors do not tell the problems apart: nothing is filtered then, and
-    what a model can still guess is not measured.
+    It ends with code 1 if the vectors do not distinguish the problems: nothing is filtered then,
+    and the remaining guessability is not measured.
 
     \b
     Example recipe, for the votes of three judges and AFLite with the light embedder:

@@ -56,13 +56,13 @@ _NAMED = 3
     type=click.Choice(list(SWITCHES)),
     multiple=True,
     metavar="RULE",
-    help=f"Leave out a rule ({', '.join(SWITCHES)}); may be given again.",
+    help=f"Omit a rule ({', '.join(SWITCHES)}); may be repeated.",
 )
 @declared_options(VoteRules)
 @click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True,
               help="Number of examples to show of each fault.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "
-              "dropped.jsonl and report.html there.")  # fmt: skip
+              "dropped.jsonl and report.html to this folder.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another check wrote to DIR.")
 @click.option("--strict", is_flag=True, help="End with code 1 when a problem is dropped.")
 @_options.json_option
@@ -80,11 +80,10 @@ def command(
 ) -> None:
     """Validate twins: their structure, and the votes of judges if there are any.
 
-    Prints which rules were used and why, how many problems each stage kept, which rules were
-    broken, with examples, and which votes did not count. A rule that lacks its input (no anchor,
-    an answer that is withheld, words that no spaces part) is not checked, and never failed.
-    Generated problems that enough judges find valid lose the mark `evolve.unvalidated` in
-    kept.jsonl.
+    Prints the rules that were used and why, the number of problems that each stage kept, the broken
+    rules with examples, and the votes that did not count. A rule that lacks its input (no anchor, a
+    withheld answer, words without spaces between them) is not checked, and never fails. Generated
+    problems that enough judges find valid lose the mark `evolve.unvalidated` in kept.jsonl.
 
     \b
     Example:

@@ -14,7 +14,7 @@ from winosmith.cli._printing import echo, print_json, print_table, progress, say
 
 @click.group(cls=Group)
 def command() -> None:
-    """List and download the data sets that others have published.
+    """List and download published data sets.
 
     \b
       winosmith data list
@@ -25,12 +25,12 @@ def command() -> None:
 @command.command("get")
 @click.argument("name")
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Folder to write to; "
-              "NAME when left out.")  # fmt: skip
+              "by default NAME.")  # fmt: skip
 @json_option
 def get(name: str, out: str | None, as_json: bool) -> None:
     """Download a data set over HTTPS, check it, and unpack it.
 
-    A download that broke off leaves nothing; files of the set that are there stay as they are.
+    An interrupted download leaves no files; existing files are kept.
 
     \b
       winosmith data get winogrande

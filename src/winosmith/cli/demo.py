@@ -113,11 +113,11 @@ SPLITS = 2
 @click.option("--force", is_flag=True, help="Replace an older demo in that folder.")
 @json_option
 def command(out: str, force: bool, as_json: bool) -> None:
-    """Build a benchmark from practice twins whose artifacts are known, in a minute.
+    """Build a benchmark from practice twins with known artifacts, in a minute.
 
-    Nothing is downloaded. DIR/pool takes the raw twins, the votes and the recipe; DIR/benchmark
-    the published files and the report, which says how many of the planted artifacts were found.
-    DIR/mirror takes the same, filtered by mirror in place of AFLite.
+    Nothing is downloaded. DIR/pool contains the raw twins, the votes and the recipe; DIR/benchmark
+    the published files and the report, which states how many of the planted artifacts were found.
+    DIR/mirror contains the same, filtered with mirror instead of AFLite.
 
     \b
     Example:

@@ -31,38 +31,45 @@ Options = dict[str, Any]
               help="The light embedder, which needs no download, or a Hugging Face "
               "encoder.")  # fmt: skip
 @click.option("--combine", type=click.Choice(["difference", "concat"]), default="difference",
-              show_default=True, help="How two filled-in sentences become one vector.")  # fmt: skip
-@click.option("--dimensions", default=512, show_default=True, help="Of the light embedder.")
+              show_default=True, help="How to combine the vectors of two filled-in "
+              "sentences.")  # fmt: skip
+@click.option("--dimensions", default=512, show_default=True,
+              help="Dimensions of the light embedder.")  # fmt: skip
 @click.option("--pooling", type=click.Choice(["mean", "cls"]),
-              help="Of an encoder: mean as it is, cls when fine-tuned, unless told.")  # fmt: skip
-@click.option("--finetune", metavar="TRAIN:DEV", help="Fine-tune the encoder on so many problems "
-              "first, in whole twins, and leave them out (the paper: 5000:1000).")  # fmt: skip
-@click.option("--epochs", default=SETTINGS.epochs, show_default=True, help="Of fine-tuning.")
+              help="Pooling of an encoder; by default mean, or cls after fine-tuning.")  # fmt: skip
+@click.option("--finetune", metavar="TRAIN:DEV", help="First fine-tune the encoder on this number "
+              "of problems, in whole twins, and exclude them (the paper: 5000:1000).")  # fmt: skip
+@click.option("--epochs", default=SETTINGS.epochs, show_default=True, help="Epochs of fine-tuning.")
 @click.option("--learning-rate", default=SETTINGS.learning_rate, show_default=True,
-              help="Of fine-tuning.")  # fmt: skip
+              help="Learning rate of fine-tuning.")  # fmt: skip
 @click.option("--batch-size", default=SETTINGS.batch_size, show_default=True,
-              help="Of fine-tuning, in problems.")  # fmt: skip
+              help="Batch size of fine-tuning, in problems.")  # fmt: skip
 @_options.regularisation_options
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
-              help=f"Where an encoder's sentences are cut in two: {SETTINGS.split_point} in "
-              "fine-tuning, nowhere otherwise, unless told.")  # fmt: skip
-@click.option("--keep-model", metavar="DIR", help="The folder of the fine-tuning run, its encoder "
-              "in DIR/model; in the cache when left out.")  # fmt: skip
+              help="Where to split an encoder's sentences in two; by default "
+              f"{SETTINGS.split_point} in fine-tuning, no split otherwise.")  # fmt: skip
+@click.option("--keep-model", metavar="DIR", help="Folder for the fine-tuning run, with the "
+              "encoder in DIR/model; by default in the cache.")  # fmt: skip
 @click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS",
-              help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
-@click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor keep vectors computed before.")
+              help="Truncate longer texts at the start; by default at the model's "
+              "limit.")  # fmt: skip
+@click.option(
+    "--device",
+    metavar="NAME",
+    help="Device in torch's notation; by default the GPU, if there is one.",
+)
+@click.option("--no-cache", is_flag=True, help="Do not use the cache of computed vectors.")
 @_options.cluster_option
-@click.option("--seed", default=0, show_default=True, help="The same seed, the same bytes.")
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
 @click.option("--force", is_flag=True, help="Replace FILE.npz.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:
     """Turn the problems of DATA into vectors, one row each.
 
-    FILE.npz takes the vectors as X, the ids, and the signature as JSON; `winosmith debias
-    --embeddings` and `numpy.load` read it. Stop it at any time; the same command goes on where
-    an encoder stopped.
+    FILE.npz contains the vectors as X, the ids, and the signature as JSON; `winosmith debias
+    --embeddings` and `numpy.load` read it. You can stop the command at any time; the same command
+    resumes it.
 
     \b
     Example:

@@ -68,10 +68,10 @@ def command(
     pair_by: str | None,
     as_json: bool,
 ) -> None:
-    """Make a release from SOURCE: the folder that is published.
+    """Make a release from SOURCE: a folder to publish.
 
-    SOURCE is the folder of a finished build; or files named after their parts (train.jsonl,
-    dev.jsonl, test.jsonl); or one file that is not split. The release is a folder
+    SOURCE is the folder of a finished build, files named after their splits (train.jsonl,
+    dev.jsonl, test.jsonl), or one file without splits. The release is a folder
     NAME-VERSION-DIGITS; the digits are a digest of all its files. Answers of test are not in it,
     but in DIR/private, only for you. Problems under embargo are omitted; problems that would
     reveal answers, or break a licence, are refused.

@@ -47,35 +47,37 @@ from winosmith.text import number_of
 @_predictions.labels_option
 @_predictions.partial_option
 @_predictions.filter_option
-@click.option("--by", multiple=True, metavar="FIELD", help="Score each value of a field apart, "
-              "such as origin.author or winogender.gender; `lineage` measures stability under "
-              "perturbation; may be given again.")  # fmt: skip
+@click.option("--by", multiple=True, metavar="FIELD", help="Score each value of a field "
+              "separately, such as origin.author or winogender.gender; `lineage` measures "
+              "stability under perturbation; may be repeated.")  # fmt: skip
 @_predictions.depth_option
 @_predictions.trained_option
-@click.option("--people", type=FILE, metavar="FILE", help="Responses of fresh people (purpose "
-              "`test`), as CSV or JSON Lines: their accuracy stands beside.")  # fmt: skip
+@click.option("--people", type=FILE, metavar="FILE", help="Responses of new people (purpose "
+              "`test`), as CSV or JSON Lines: their accuracy is shown, too.")  # fmt: skip
 @click.option("--marks", type=FILE, multiple=True, metavar="FILE.json", help="Trichelair's labels "
-              "of the Winograd Schema Challenge; may be given again.")  # fmt: skip
+              "of the Winograd Schema Challenge; may be repeated.")  # fmt: skip
 @click.option("--switched", type=FILE, multiple=True, metavar="FILE", help="Predictions for the "
               "same problems with the options switched, one file for each of PREDICTIONS; needs "
               "--switched-data.")  # fmt: skip
 @click.option("--switched-data", type=MORE_DATA, metavar="FILE", help="Those problems.")
 @click.option("--occupations", type=FILE, metavar="FILE.tsv", help="Winogender's "
               "occupations-stats.tsv: the gender gap in both readings.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Of bootstraps and nulls.")
-@click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with figures there.")
+@click.option("--seed", default=0, show_default=True, help="Random seed of bootstraps and nulls.")
+@click.option(
+    "--out", type=PAGE, metavar="FILE.html", help="Write a report with charts to this file."
+)
 @json_option
 def command(**options: Any) -> None:
-    """Score PREDICTIONS beside the answers of DATA.
+    """Score PREDICTIONS against the answers of DATA.
 
-    Prints accuracy with a 95 % interval that knows that the halves of a twin, and families, are
-    right or wrong together; the share of twins with both halves right; the probability that
-    guessing does as well; accuracy by number of options, domain and source where they differ; and
-    calibration where there are scores.
+    Prints the accuracy with a 95 % interval that treats twins and families as units; the fraction
+    of twins with both halves correct; the probability that guessing does as well; accuracy by
+    number of options, domain and source, if they differ; and calibration, if there are scores.
 
-    With --by lineage, of perturbed problems: error depths beside those of guessing, accuracy by
-    depth, families without an error, errors by kind of edit, how annotators (--people) do; any
-    other --by then compares problems with their roots. The report has the families as trees.
+    For perturbed problems, --by lineage prints error depths compared with guessing, accuracy by
+    depth, families without an error, errors by kind of edit, and the accuracy of annotators
+    (--people). Any other --by then compares problems with their roots. The report shows the
+    families as trees.
 
     PREDICTIONS are files of `winosmith solve`; lists of labels (2 or B) in the order of DATA; CSV
     tables with the columns id and choice, or with ids and a column of letters for each model; JSON

@@ -36,10 +36,10 @@ def command(
     database: str | None,
     workers: int | None,
 ) -> None:
-    """Serve the site of a folder (winosmith-site by default), which is made at the first start.
+    """Serve the site in a folder (winosmith-site by default), which is created at the first start.
 
-    The folder holds the database, the site's key and its settings (site.toml); see
-    docs/how-to/serve.md for a server that others reach.
+    The folder contains the database, the site's key and its settings (site.toml). To run a public
+    server, see docs/how-to/serve.md.
 
     \b
     Example:

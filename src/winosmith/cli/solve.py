@@ -39,10 +39,11 @@ Options = dict[str, Any]
 @_options.json_option
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
-    """Let a solver answer the problems of DATA, with a score for each option.
+    """Solve the problems of DATA, with a score for each option.
 
-    Answers are hidden from the solver, and tell the accuracy at the end where they are known;
-    `winosmith score` has intervals, twins and more. Stop it at any time: the same command goes on.
+    The solver does not see the answers; if they are known, the accuracy is printed at the end, and
+    `winosmith score` adds intervals, twins and more. You can stop the command at any time; the same
+    command resumes it.
 
     \b
     Solvers:

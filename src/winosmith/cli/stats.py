@@ -23,7 +23,7 @@ from winosmith.text import number_of
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.DATA)
 @_options.format_option
 @click.option("--seed", default=0, show_default=True, help="Of the search for leaks.")
-@click.option("--out", type=_options.PAGE, metavar="FILE.html", help="Write a report there.")
+@click.option("--out", type=_options.PAGE, metavar="FILE.html", help="Write a report to this file.")
 @_options.json_option
 def command(
     data: tuple[str, ...],
@@ -32,13 +32,14 @@ def command(
     out: str | None,
     as_json: bool,
 ) -> None:
-    """Count a data set, or several files as one, and find fields that give the answer away.
+    """Count the problems of a data set, and find fields that give the answer away.
 
-    Lengths and vocabularies are of Penn Treebank tokens. A set that WinoGrande's table 5 counts is
-    counted as it does, beside what it prints. A field gives the answer away when something of it
-    (its last character, its parity, its order in a twin …) predicts answers it was not fitted on:
-    in the released WinoGrande, the id does. Of perturbed problems the three depths stand side by
-    side, with the problem in which they differ most explained.
+    Several files are counted as one data set. Lengths and vocabularies are in Penn Treebank tokens.
+    Data sets of WinoGrande's table 5 are counted by its rules, and the published numbers are shown
+    for comparison. A field gives the answer away if some property of it (its last character, its
+    parity, its order in a twin …) predicts answers on which it was not fitted: in the released
+    WinoGrande, the id does. For perturbed problems, the three depths are compared, and the problem
+    in which they differ most is explained.
 
     \b
     Example:

@@ -40,46 +40,52 @@ _DECLARED = ("split_point", "max_length", "patience", "sees")
 
 @click.command()
 @click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=MORE_DATA)
-@click.option("--dev", required=True, metavar="DATA|N", help="What chooses the epoch and the run: "
-              "a file, or so many problems of TRAIN, drawn in whole twins.")  # fmt: skip
+@click.option("--dev", required=True, metavar="DATA|N", help="Data that selects the epoch and "
+              "the run: a file, or a number of problems to draw from TRAIN in twins.")  # fmt: skip
 @click.option("--model", required=True, metavar="HUB_ID|FOLDER",
-              help="An encoder, or what was trained before.")  # fmt: skip
+              help="An encoder, or a model that was trained before.")  # fmt: skip
 @click.option("--out", required=True, metavar="DIR", help="The best model goes to DIR/model, the "
               "record of all runs to DIR/runs.json.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
-              help="What is tried: winogrande is 3 learning rates × 4 epochs × 2 batch sizes × 3 "
-              "seeds, with the released code's weight decay and dropout; evograd 3 × 4 × 4 for "
+              help="Grid of settings: winogrande is 3 learning rates × 4 epochs × 2 batch sizes × "
+              "3 seeds, with the released code's weight decay and dropout; evograd 3 × 4 × 4 for "
               "evolved data.")  # fmt: skip
-@click.option("--learning-rate", type=float, multiple=True, help="In place of the grid's; may be "
-              "given again.")  # fmt: skip
-@click.option("--epochs", type=int, multiple=True, help="Likewise.")
-@click.option("--batch-size", type=int, multiple=True, help="Likewise, in problems.")
-@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N − 1 in place "
+@click.option("--learning-rate", type=float, multiple=True, help="Learning rates instead of the "
+              "grid's; may be repeated.")  # fmt: skip
+@click.option("--epochs", type=int, multiple=True, help="Epochs instead of the grid's.")
+@click.option("--batch-size", type=int, multiple=True, help="Batch sizes, in problems.")
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N − 1 instead "
               "of the grid's.")  # fmt: skip
-@click.option("--then", metavar="TARGET", multiple=True, type=MORE_DATA, help="Train the result on "
-              "this next, by the same grid; DIR/first and DIR/then hold the two.")  # fmt: skip
-@click.option("--then-dev", metavar="DATA|N", help="The dev part of TARGET.")
-@click.option("--on-all", is_flag=True, help="Train once more on train and dev, as chosen on dev; "
-              "that model is in DIR/all.")  # fmt: skip
-@click.option("--curve", is_flag=True, help="Train on each TRAIN by itself, or of one on nested "
-              "parts of 160, 640, 2,560 … problems; winosmith curve reads "
+@click.option("--then", metavar="TARGET", multiple=True, type=MORE_DATA, help="Then train the "
+              "result on this data, with the same grid; the models are in DIR/first and "
+              "DIR/then.")  # fmt: skip
+@click.option("--then-dev", metavar="DATA|N", help="Development data of TARGET.")
+@click.option("--on-all", is_flag=True, help="Finally train on train and dev with the settings "
+              "selected on dev; this model is in DIR/all.")  # fmt: skip
+@click.option("--curve", is_flag=True, help="Train on each file TRAIN separately, or on nested "
+              "subsets of one file (160, 640, 2,560 … problems); winosmith curve reads "
               "DIR/curve.csv.")  # fmt: skip
-@click.option("--claims", is_flag=True, help="Recast problems as true-or-false claims, as "
-              "SuperGLUE-WSC has them (a file of claims is trained on as such).")  # fmt: skip
+@click.option("--claims", is_flag=True, help="Recast problems as true-or-false claims, as in "
+              "SuperGLUE-WSC (a file of claims needs no option).")  # fmt: skip
 @click.option("--local-context", is_flag=True, help="Show only the words from two before the blank "
-              "on.")  # fmt: skip
+              "to the end.")  # fmt: skip
 @regularisation_options
 @declared_options(TrainingSettings, only=_DECLARED)
-@click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
+@click.option(
+    "--device",
+    metavar="NAME",
+    help="Device in torch's notation; by default the GPU, if there is one.",
+)
 @click.option("--force", is_flag=True, help="Replace what another recipe left in DIR.")
 @format_option
 @json_option
 def command(**options: Any) -> None:
     """Fine-tune an encoder to choose between two options; keep the best run on dev.
 
-    Runs come one after the other; stop them at any time, even with kill: the same command goes on.
-    Runs at chance are named, and enter no mean. Several files TRAIN are trained on together. Solve
-    with the result by: winosmith solve DATA --solver encoder --model DIR --out FILE.jsonl
+    Runs follow one another; you can stop them at any time, even with kill, and the same command
+    resumes them. Runs at chance are listed, and excluded from means. Several files TRAIN are used
+    together. Use the result with: winosmith solve DATA --solver encoder --model DIR --out
+    FILE.jsonl
 
     \b
     Example:
