@@ -1,5 +1,6 @@
 """Filter with vectors of your own: any object with `embed(problems)`, or any array.
 
+pip install scikit-learn
 python examples/own_embedder.py
 """
 

@@ -29,7 +29,6 @@ FIXED = {
     "pyarrow": ("23.0.1", "CVE-2026-25087"),
     "pydantic": ("2.4.0", "CVE-2024-3772"),
     "requests": ("2.33.0", "CVE-2026-25645"),
-    "scikit-learn": ("1.5.0", "CVE-2024-5206"),
     "scipy": ("1.10.0", "CVE-2023-25399"),
     "sqlparse": ("0.5.4", "GHSA-27jp-wm6q-gp25"),
     "torch": ("2.10", "CVE-2026-24747"),
@@ -41,7 +40,7 @@ FIXED = {
 """By package, the first version without a published vulnerability, and the last advisory for it."""
 
 USERS = {"models", "chat", "cluster", "language", "stability", "print", "release", "inspect", "web"}
-USERS |= {"postgres", "xlsx", "zstd"}
+USERS |= {"pandas", "postgres", "xlsx", "zstd"}
 """The extras that are not for developing."""
 
 

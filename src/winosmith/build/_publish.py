@@ -245,7 +245,7 @@ def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str,
     }
 
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "transformers")
+LIBRARIES = ("numpy", "scipy", "numba", "torch", "transformers")
 """Those whose versions may change a result."""
 
 

@@ -91,63 +91,14 @@ def probe(
         raise DataError(f"a probe with {folds} folds needs as many groups; there are {len(groups)}")
     group_of = numbered(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
-    if options is not None:
-        choices = Choices.of(X, y, options)
-        weights = (fold_of[:, None] != np.arange(folds)).astype(np.float32)
-        credit = choices.judged(choices.models(weights, C)).credit
-        return _probed(credit[np.arange(len(y)), fold_of], group_of, choices.chance)
-    right = np.empty(len(y))
-    for fold in range(folds):
-        test = fold_of == fold
-        right[test] = _right(X[~test], y[~test], X[test], y[test], C, turns)
-    ones = float(np.mean(y == 1))
-    return _probed(right, group_of, 0.5 if turns else max(ones, 1 - ones))
-
-
-def _right(
-    X: NDArray[Any],
-    y: NDArray[Any],
-    others: NDArray[Any],
-    answers: NDArray[Any],
-    C: float,
-    turns: bool,
-) -> NDArray[np.float64]:
-    """Return what a model trained on (X, y) earns on each other row: 1, 0, and ½ for a tie."""
-    score = _turned(X, y, others, C) if turns else _free(X, y, others, C)
-    return np.where(score == 0, 0.5, (score > 0) == (answers == 1))
-
-
-def _free(X: NDArray[Any], y: NDArray[Any], others: NDArray[Any], C: float) -> NDArray[Any]:
-    """Return the scores of a model with an intercept, above 0 for label 1."""
-    if len(np.unique(y)) < 2:
-        return np.full(len(others), 2.0 * y[0] - 1 if len(y) else 0.0)
-    return _fitted(X, y, others, C, intercept=True)
-
-
-def _turned(X: NDArray[Any], y: NDArray[Any], others: NDArray[Any], C: float) -> NDArray[Any]:
-    """Return the scores of a model without an intercept, above 0 for label 1.
-
-    Rows are turned to label 1, and then every other one to label 0: the loss is the same, and
-    nothing is left of how they came.
-    """
-    if len(y) < 2:
-        return np.zeros(len(others))
-    labels = np.arange(len(y)) % 2
-    turned = np.where((labels == y)[:, None], X, -X)
-    return _fitted(turned, labels, others, C, intercept=False)
-
-
-def _fitted(
-    X: NDArray[Any], y: NDArray[Any], others: NDArray[Any], C: float, *, intercept: bool
-) -> NDArray[Any]:
-    from sklearn.linear_model import LogisticRegression
-
-    # The library refuses rows that are not finite. Products of few columns in single precision may
-    # set the processor's flag all the same, by what stands in parts of a register not used.
-    with one_thread(), np.errstate(invalid="ignore"):
-        model = LogisticRegression(C=C, max_iter=1000, tol=1e-4, fit_intercept=intercept)
-        scores = model.fit(X, y).decision_function(others)
-        return scores if intercept else _untied(scores[:, None], others, model.coef_.T)[:, 0]
+    of: _Vectors = (
+        _Twos(X, np.asarray(y), turns).at(np.arange(len(y)))
+        if options is None
+        else Choices.of(X, y, options)
+    )
+    weights = (fold_of[:, None] != np.arange(folds)).astype(np.float32)
+    credit = of.judged(of.models(weights, C)).credit
+    return _probed(credit[np.arange(len(y)), fold_of], group_of, of.chance)
 
 
 def _untied(margins: Floats, rows: NDArray[Any], W: Floats) -> Floats:

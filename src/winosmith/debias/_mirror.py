@@ -596,15 +596,16 @@ def _turned(scorer: _Scorer, seed: int, error: float, runs: range) -> tuple[int,
 
 def _leaving(margins: Floats, options: Numbers, kinds: Numbers) -> Floats:
     """Return with what probability each unit goes so that no margin tells of its sign."""
-    from sklearn.isotonic import IsotonicRegression
+    from scipy.optimize import isotonic_regression
 
     leaving = np.zeros(len(margins))
     for kind, number in sorted({*zip(kinds.tolist(), options.tolist(), strict=True)}):
         rows = np.flatnonzero((kinds == kind) & (options == number) & (margins != 0))
         if not rows.size:
             continue
-        fit = IsotonicRegression(y_min=0.0, y_max=1.0, increasing=False)
-        differs = fit.fit_transform(np.abs(margins[rows]), (margins[rows] < 0).astype(float))
+        _, at, units = np.unique(np.abs(margins[rows]), return_inverse=True, return_counts=True)
+        shares = np.bincount(at, margins[rows] < 0) / units  # equal margins are one observation
+        differs = isotonic_regression(shares, weights=units, increasing=False).x[at]
         with np.errstate(divide="ignore"):
             stays = differs / ((number - 1) * (1 - differs))
         leaving[rows] = np.where(margins[rows] > 0, 1 - np.minimum(stays, 1), 0.0)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
@@ -154,14 +154,11 @@ class OptionsEmbedder:
         Raises:
             InputError: fewer than 2 dimensions.
         """
-        from sklearn.feature_extraction import FeatureHasher
-
         if self.dimensions < 2:
             raise InputError(f"dimensions must be 2 or more, not {self.dimensions}")
-        hasher = FeatureHasher(self.dimensions, input_type="string", dtype=np.float32)
-        hashed = hasher.transform(list(self._features(text)) for text in texts).toarray()
-        lengths = np.linalg.norm(hashed, axis=1, keepdims=True)
-        found: Vectors = (hashed / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        rows = hashed(map(self._features, texts), self.dimensions)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        found: Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
         return found
 
     def _features(self, option: str) -> Iterator[str]:
@@ -175,6 +172,25 @@ class OptionsEmbedder:
         text = f" {' '.join(words)} "
         for length in LETTERS:
             yield from (text[at : at + length] for at in range(max(1, len(text) - length + 1)))
+
+
+def hashed(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
+    """Return the number of times each text has each feature, in signed columns, (n, columns).
+
+    The hashing trick (Weinberger et al. 2009), with the hash and the signs of scikit-learn's
+    `FeatureHasher`.
+
+    >>> hashed([["a", "b", "a"], []], 4).tolist()
+    [[0.0, 0.0, -2.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+    """
+    import mmh3
+
+    told = [np.array([mmh3.hash(feature) for feature in text], np.int64) for text in texts]
+    numbers = np.concatenate([np.empty(0, np.int64), *told])
+    found = np.zeros((len(told), columns), np.float32)
+    row = np.repeat(np.arange(len(told)), [len(one) for one in told])
+    np.add.at(found, (row, np.abs(numbers) % columns), np.where(numbers < 0, -1, 1))
+    return found
 
 
 def padded(rows: Vectors, counts: Sequence[int]) -> Vectors:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.dataset import Dataset
+from winosmith.embed import _embedder
 from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two_options, combined
 from winosmith.errors import DataError, InputError
 from winosmith.parallel import one_thread
@@ -490,14 +491,12 @@ class HashedEmbedder:
         Raises:
             DataError: a problem with more than two options.
         """
-        from sklearn.feature_extraction import FeatureHasher
-
         check_combine(self.combine)
         check_two_options(problems)
         read = [sides(problem) for problem in problems]
-        hasher = FeatureHasher(self.dimensions, input_type="string", dtype=np.float32)
         first, second = (
-            hasher.transform(_features(one, option) for one in read).toarray() for option in (0, 1)
+            _embedder.hashed((_features(one, option) for one in read), self.dimensions)
+            for option in (0, 1)
         )
         lengths = np.linalg.norm(first - second, axis=1)[:, None, None]
         options: Vectors = np.stack([first, second], axis=1)

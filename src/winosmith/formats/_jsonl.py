@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import IO, Any
 
 from winosmith.data import Record, Rows
-from winosmith.errors import ProblemError
+from winosmith.errors import ProblemError, require
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.formats._columns import has_blank
@@ -141,11 +141,13 @@ def frame(problems: Iterable[Problem]) -> Any:
     Its columns are the keys of our JSON Lines, `id`, `sentence`, `blank`, `options`, `answer` and
     those that a problem has; a value that a problem lacks is None.
 
+    Raises:
+        MissingExtraError: pandas is not installed.
+
     >>> frame([Problem("q", "Why?", ("a", "b"), 1, blank=None)]).loc[0, "options"]
     ['a', 'b']
     """
-    import pandas
-
+    pandas = require("pandas", "pandas")
     problems = list(problems)
     records = [{"answer": None, **problem_record(p), "blank": p.blank} for p in problems]
     if _is_marked(problems):
