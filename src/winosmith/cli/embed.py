@@ -13,13 +13,15 @@ from typing import Any
 import click
 
 from winosmith.cli import _options
+from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings
+from winosmith.options import EmbedRecipe
 
-SETTINGS = TrainingSettings()
-"""The defaults of fine-tuning."""
+FINE_TUNING = ("learning_rate", "epochs", "batch_size")
+"""Settings of fine-tuning that are options as they are declared."""
 
 Options = dict[str, Any]
 
@@ -27,29 +29,17 @@ Options = dict[str, Any]
 @click.command()
 @_options.data_argument()
 @click.option("--out", required=True, metavar="FILE.npz", help="The file to write.")
-@click.option("--encoder", default="light", show_default=True, metavar="light|minilm|HUB_ID|FOLDER",
-              help="The light embedder, which needs no download, or a Hugging Face "
-              "encoder.")  # fmt: skip
-@click.option("--combine", type=click.Choice(["difference", "concat"]), default="difference",
-              show_default=True, help="How two filled-in sentences become one vector.")  # fmt: skip
-@click.option("--dimensions", default=512, show_default=True, help="Of the light embedder.")
-@click.option("--pooling", type=click.Choice(["mean", "cls"]),
-              help="Of an encoder: mean as it is, cls when fine-tuned, unless told.")  # fmt: skip
+@declared_options(EmbedRecipe, only=("encoder", "combine", "pooling", "dimensions"))
 @click.option("--finetune", metavar="TRAIN:DEV", help="Fine-tune the encoder on so many problems "
               "first, in whole twins, and leave them out (the paper: 5000:1000).")  # fmt: skip
-@click.option("--epochs", default=SETTINGS.epochs, show_default=True, help="Of fine-tuning.")
-@click.option("--learning-rate", default=SETTINGS.learning_rate, show_default=True,
-              help="Of fine-tuning.")  # fmt: skip
-@click.option("--batch-size", default=SETTINGS.batch_size, show_default=True,
-              help="Of fine-tuning, in problems.")  # fmt: skip
+@declared_options(TrainingSettings, only=FINE_TUNING, of="Of fine-tuning: ")
 @_options.regularisation_options
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
-              help=f"Where an encoder's sentences are cut in two: {SETTINGS.split_point} in "
-              "fine-tuning, nowhere otherwise, unless told.")  # fmt: skip
+              help="Where an encoder's sentences are cut in two; by default "
+              f"{TrainingSettings().split_point} in fine-tuning, otherwise nowhere.")  # fmt: skip
 @click.option("--keep-model", metavar="DIR", help="The folder of the fine-tuning run, its encoder "
               "in DIR/model; in the cache when left out.")  # fmt: skip
-@click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS",
-              help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
+@declared_options(TrainingSettings, only=["max_length"])
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep vectors computed before.")
 @_options.cluster_option
@@ -135,10 +125,8 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     train, dev, rest = embed.finetune_split(dataset, *_sizes(options), seed=options["seed"])
     settings = TrainingSettings(
         seed=options["seed"],
-        learning_rate=options["learning_rate"],
-        epochs=options["epochs"],
-        batch_size=options["batch_size"],
-        split_point=options["split_point"] or SETTINGS.split_point,
+        **{name: options[name] for name in FINE_TUNING},
+        split_point=options["split_point"] or TrainingSettings().split_point,
         max_length=options["max_length"],
         **_options.regularisation(options),
     )
