@@ -14,7 +14,7 @@ from pydantic import Field
 
 from winosmith.cli._declared import declared_options
 from winosmith.errors import RecipeError
-from winosmith.options import FilterRecipe, declaration, from_table, schema
+from winosmith.options import Count, FilterRecipe, checked, declaration, from_table, schema
 
 
 @declaration
@@ -39,6 +39,21 @@ def test_a_field_is_added_in_one_place() -> None:
     assert schema(Grown)["properties"]["margin"]["exclusiveMinimum"] == 0
     with pytest.raises(RecipeError, match="margin is 2; it must be a number above 0 and at most 1"):
         from_table(Grown, {"margin": 2})
+
+
+def test_a_parameter_of_a_function_is_declared_in_its_signature() -> None:
+    """A checked function is a declaration, too: its parameter is an option and has the error."""
+
+    @checked
+    def deal(people: str, tables: Annotated[Count, Field(description="Number of tables.")] = 2):
+        click.echo(f"{people} {tables}")
+
+    command = click.command("deal")(declared_options(deal)(lambda tables: deal("ann", tables)))
+    assert CliRunner().invoke(command, ["--tables", "3"]).output == "ann 3\n"
+    shown = CliRunner().invoke(command, ["--help"]).output
+    assert "Number of tables. [default: 2; x>=1]" in " ".join(shown.split())
+    with pytest.raises(RecipeError, match="tables is 0; it must be a whole number, 1 or more"):
+        deal("ann", tables=0)
 
 
 def test_replace_checks_the_new_values() -> None:

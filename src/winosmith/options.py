@@ -4,7 +4,8 @@ Under `@declaration` a class is a frozen dataclass that checks its values. The r
 (`Annotated[int, Field(ge=1)]`), the meaning in the string below the field, and a rule for several
 fields in `__post_init__`, which raises ValueError. The error, the table of a recipe, the page of
 the reference, the options of a command and the JSON schema come from this one declaration.
-`dataclasses.replace` checks the new values, too.
+`dataclasses.replace` checks the new values, too. Under `@checked` the signature of a function is
+such a declaration of its parameters.
 
 The declarations that a recipe and `winosmith debias` share are here as well.
 """
@@ -13,17 +14,27 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
+import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
-from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, dataclass_transform
 
 import pydantic.dataclasses
-from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
 
 from winosmith.errors import RecipeError
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 OrFalse = Annotated[T | None, BeforeValidator(lambda value: None if value is False else value)]
 """A value that can be switched off: `false` in a file, None in Python."""
@@ -33,6 +44,39 @@ Texts = Annotated[tuple[str, ...], Field(strict=False)]
 
 Numbers = Annotated[tuple[int, int], Field(strict=False)]
 """A list of two whole numbers."""
+
+Count = Annotated[int, Field(ge=1)]
+"""A number of things, at least one."""
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+"""A fraction, 0–1."""
+
+Part = Annotated[float, Field(gt=0, lt=1)]
+"""A fraction that is neither none nor all."""
+
+Positive = Annotated[float, Field(gt=0)]
+"""A number above 0."""
+
+TwoOrMore = Annotated[int, Field(ge=2)]
+"""A number of things, such as the parts of cross-fitting, that must be two at least."""
+
+Draws = Annotated[int, Field(ge=20)]
+"""A number of draws of a null or a bootstrap; an interval needs 20."""
+
+Seed = Annotated[int, Field(ge=0)]
+"""A random seed."""
+
+
+def matching(pattern: str, wanted: str) -> AfterValidator:
+    """Return a validator of texts that match a pattern, which the error has in words."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"it must be {wanted}")
+        return text
+
+    return AfterValidator(check)
+
 
 _CONFIG = ConfigDict(
     strict=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
@@ -70,6 +114,46 @@ def declaration(kind: type[T]) -> type[T]:
     return typing.cast("type[T]", made)
 
 
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """Check the parameters of a function whose annotations are `Annotated` or a `Literal`.
+
+    Raises:
+        RecipeError: by the function, for a value of another type or out of range.
+
+    >>> @checked
+    ... def deal(people: list[str], folds: TwoOrMore = 10) -> int:
+    ...     return len(people) // folds
+    >>> deal(["a", "b"], folds=1)
+    Traceback (most recent call last):
+    winosmith.errors.RecipeError: folds is 1; it must be a whole number, 2 or more
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **values: P.kwargs) -> T:
+        given = inspect.signature(function).bind(*args, **values)
+        kind = _parameters(call)
+        names = given.arguments.keys() & typing.get_type_hints(kind)
+        plain = kind(**{name: given.arguments[name] for name in names})
+        given.arguments.update({name: getattr(plain, name) for name in names})
+        return function(*given.args, **given.kwargs)
+
+    return call
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> type:
+    """Return the declaration of the parameters of a checked function."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    stated = {
+        name: of.default
+        for name, of in inspect.signature(function).parameters.items()
+        if re.search(r"Annotated\[|Literal\[", str(hints.get(name)))
+    }
+    annotations = {name: hints[name] for name in stated}
+    values = {name: of for name, of in stated.items() if of is not inspect.Parameter.empty}
+    return declaration(type(function.__name__, (), {"__annotations__": annotations, **values}))
+
+
 def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> RecipeError:
     """Return the error for the first value that is wrong."""
     found = error.errors(include_url=False)[0]
@@ -79,8 +163,9 @@ def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> Re
     message = str(cause)
     if not found["loc"]:
         return RecipeError(message)
-    key = str(found["loc"][0])
     properties = schema(kind)["properties"]
+    place = found["loc"][0]
+    key = list(properties)[place] if isinstance(place, int) else place
     if found["type"] == "missing":
         return RecipeError(f"the key {key!r} is missing")
     if key not in properties:
@@ -114,18 +199,35 @@ def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None)
         if key not in hints:
             raise RecipeError(_unknown(key, kind, top or kind))
         allowed = typing.get_args(hints[key])
-        if isinstance(value, list) and typing.get_origin(hints[key]) is tuple:
+        if typing.get_origin(hints[key]) is tuple and isinstance(value, list | tuple):
             values[key] = tuple(value)
+            of = allowed[0]
+            if is_dataclass(of) and not all(map(is_dataclass, value)):
+                if not all(isinstance(one, Mapping) for one in value):
+                    raise RecipeError(f"{key} must be a list of tables: [[{key}]]")
+                values[key] = tuple(_inside(f"[[{key}]]", of, one, of) for one in value)
         elif inner := _table_of(hints[key]):
             if not isinstance(value, Mapping):
                 raise RecipeError(f"{key} is {value!r}; it must be a table: [{key}]")
-            try:
-                values[key] = from_table(inner, value, top or kind)
-            except RecipeError as error:
-                raise RecipeError(f"[{key}] {error}") from None
+            values[key] = _inside(f"[{key}]", inner, value, top or kind)
         elif value is False and type(None) in allowed and bool not in allowed:
             values[key] = None  # TOML has no null
     return kind(**values)
+
+
+def _inside(title: str, kind: Any, table: Mapping[str, Any], top: Any) -> Any:
+    try:
+        return from_table(kind, table, top)
+    except RecipeError as error:
+        raise RecipeError(f"{title} {error}") from None
+
+
+def table_of(one: Any) -> dict[str, Any]:
+    """Return the table from which `from_table` makes a declaration, without its defaults."""
+    table: dict[str, Any] = TypeAdapter(type(one)).dump_python(
+        one, mode="json", exclude_defaults=True
+    )
+    return table
 
 
 def _table_of(hint: Any) -> type[Any] | None:
@@ -151,15 +253,21 @@ def _unknown(key: str, kind: type, top: type) -> str:
 
 
 @functools.cache
-def schema(kind: type) -> dict[str, Any]:
-    """Return the JSON schema of a declaration; its tables are in `$defs`."""
+def schema(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of a declaration, or of the parameters of a checked function.
+
+    Tables are in `$defs`.
+    """
+    kind = kind if isinstance(kind, type) else _parameters(kind)
     found = TypeAdapter(kind).json_schema()
-    for base in filter(is_dataclass, kind.__mro__[1:]):  # pydantic inherits no descriptions
+    bases: list[Any] = [base for base in kind.__mro__[1:] if is_dataclass(base)]
+    for base in bases:  # pydantic inherits no descriptions
         for name, key in schema(base)["properties"].items():
             found["properties"][name].setdefault("description", key.get("description", ""))
-    for table in filter(is_dataclass, typing.get_type_hints(kind).values()):
-        properties = schema(typing.cast("type", table))["properties"]
-        found["$defs"][typing.cast("type", table).__name__]["properties"] = properties
+    tables: list[Any] = [_table_of(hint) for hint in typing.get_type_hints(kind).values()]
+    for table in tables:
+        if table is not None:
+            found["$defs"][table.__name__]["properties"] = schema(table)["properties"]
     return found
 
 
@@ -185,9 +293,10 @@ def words(of: Mapping[str, Any]) -> str:
         return "two whole numbers"
     if "enum" in of.get("items", {}):
         return f"a list of {words(of['items'])}"
+    if isinstance(values := of.get("additionalProperties"), Mapping) and "minimum" in values:
+        return f"a table of numbers{_range(values)} for {words(of['propertyNames'])}"
     kind = {
-        "array": f"a list of {'one or more ' * ('minItems' in of)}"
-        + ("tables" if "$ref" in of.get("items", {}) else "texts"),
+        "array": f"a list of {'one or more ' * ('minItems' in of)}" + _items(of.get("items", {})),
         "object": "a table of texts",
         "boolean": "true or false",
         "integer": "a whole number",
@@ -200,6 +309,12 @@ def words(of: Mapping[str, Any]) -> str:
     if "maxLength" in of:
         return f"{kind} of {of.get('minLength', 0)} to {of['maxLength']:,} characters"
     return kind + _range(of)
+
+
+def _items(of: Mapping[str, Any]) -> str:
+    if "$ref" in of:
+        return "tables"
+    return f"whole numbers{_range(of)}" if of.get("type") == "integer" else "texts"
 
 
 def _range(of: Mapping[str, Any]) -> str:
@@ -220,6 +335,18 @@ def _range(of: Mapping[str, Any]) -> str:
 
 File = Annotated[str, Field(json_schema_extra={"format": "path"})]
 """The path of a file; a command checks that the file exists."""
+
+Aim = Literal["error", "chance"]
+"""Objective of the mirror filter."""
+
+FalseShare = Annotated[float, Field(gt=0, le=0.2)]
+"""A fraction of sound problems among those that the mirror filter removes."""
+
+PmiVariant = Literal["signed", "absolute", "max", "pairwise"]
+
+PmiLabel = Literal["first-mentioned", "option-1"]
+"""The correct option that y = 1 stands for: the one that the sentence mentions first, or the one
+that is written first, as in WinoGrande, section 3."""
 
 Method = Literal["aflite", "mirror", "pmi", "random", "none"]
 
@@ -274,29 +401,29 @@ class FilterRecipe:
 
     method: Method = "aflite"
     """The filter."""
-    aim: Literal["error", "chance"] = "error"
+    aim: Aim = "error"
     """Objective of "mirror": "error" finds problems that give their answer away, with a stated
     fraction of sound ones among them; "chance" keeps as many that agree with a model as disagree,
     at every margin."""
-    error: Annotated[float, Field(gt=0, le=0.2)] = 0.1
+    error: FalseShare = 0.1
     """Fraction of sound problems among those that "mirror" removes, with the aim "error"."""
-    folds: Annotated[int, Field(ge=2)] = 10
+    folds: TwoOrMore = 10
     """Number of parts of the problems for "mirror"; each is predicted by a model of the others."""
-    repeats: Annotated[int, Field(ge=1)] = 1
+    repeats: Count = 1
     """Number of times that "mirror" draws the folds; the margins are averaged."""
-    ensemble_size: Annotated[int, Field(ge=1)] = 64
+    ensemble_size: Count = 64
     """n, the number of linear classifiers of a phase."""
-    train_size: OrFalse[Annotated[int, Field(ge=1)]] = None
+    train_size: OrFalse[Count] = None
     """m, the number of problems that train each classifier; by default the paper's 10,000, or the
     same fraction of fewer than 47,000."""
-    cutoff: OrFalse[Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)]] = None
+    cutoff: OrFalse[Count | Part] = None
     """k, the most that one phase removes: a number of problems, or a fraction of the remaining
     ones; by default the paper's 500, or the same fraction of fewer than 47,000."""
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.75
     """tau, the score from which on a problem may be removed."""
-    C: Annotated[float, Field(gt=0)] = 1.0
+    C: Positive = 1.0
     """Inverse strength of the penalty of AFLite's and mirror's classifiers."""
-    target_size: OrFalse[Annotated[int, Field(ge=1)]] = None
+    target_size: OrFalse[Count] = None
     """Number of problems at which the filter stops; by default none."""
     remove: Literal["problems", "twins"] = "problems"
     """Units that are removed: "problems" one by one, or "twins" whole, with the copies of their
@@ -307,14 +434,14 @@ class FilterRecipe:
     whole_twins: bool = False
     """Keep both halves, and the rest of their block (copies, families, look-alikes), on one side of
     each partition; with remove = "twins", only the halves and copies."""
-    keep: OrFalse[Annotated[int, Field(ge=1)]] = None
+    keep: OrFalse[Count] = None
     """Number of problems that "random" and "pmi" keep; by default as many as AFLite would."""
-    pmi: Literal["signed", "absolute", "max", "pairwise"] = "signed"
+    pmi: PmiVariant = "signed"
     """Variant of "pmi", which scores twins; singles are drawn at the same rate."""
-    pmi_label: Literal["first-mentioned", "option-1"] = "first-mentioned"
+    pmi_label: PmiLabel = "first-mentioned"
     """Correct option that counts as y = 1 of "pmi": "first-mentioned" in the sentence, or
     "option-1", as in the paper, whose result depends on the order of options."""
-    null_draws: Annotated[int, Field(ge=20)] = 20
+    null_draws: Draws = 20
     """Number of draws of twin-flipped labels for every null; an interval needs 20. With the null
     "report" a phase takes this many times longer."""
     again: bool = True

@@ -134,7 +134,7 @@ class Result:
             if one.json is False or (one.json == "if any" and (is_empty(value) or value == 0)):
                 continue
             if one.json == "flat":
-                record |= recorded(value)
+                record |= recorded(value) or {}
             else:
                 record[one.key or one.name] = recorded(
                     one.json(value) if callable(one.json) else value

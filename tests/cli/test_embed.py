@@ -54,7 +54,7 @@ def test_a_file_that_exists_is_not_overwritten(data: Path, cli: Cli) -> None:
         (["--out", "x.csv"], "name a file that ends so"),
         (["--out", "made.jsonl/x.npz"], "made.jsonl: File exists"),
         (["--out", "x.npz", "--finetune", "20:10"], "the light embedder can't be fine-tuned"),
-        (["--out", "x.npz", "--dimensions", "1"], "dimensions must be 2 or more"),
+        (["--out", "x.npz", "--dimensions", "1"], "1 is not in the range x>=2"),
     ],
 )
 def test_bad_input_is_told(

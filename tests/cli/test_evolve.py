@@ -221,7 +221,8 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("twins.jsonl --with chat --batches 0,x --model m --out o", "whole numbers of 1 or more"),
+        ("twins.jsonl --with chat --batches 9,x --model m --out o", "use whole numbers with"),
+        ("twins.jsonl --with chat --batches 0,9 --model m --out o", "batches is [0, 9]; it must"),
         ("twins.jsonl --with wordnet --sets --out o", "--with twice"),
         ("twins.jsonl --with wordnet --with wordnet --sets --out o", "--sets needs roots"),
         ("twins.jsonl twins.jsonl --with wordnet --out o", "several data sets need --roots"),

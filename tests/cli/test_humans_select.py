@@ -78,8 +78,8 @@ def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_pa
     ("arguments", "message"),
     [
         (["--size", "40"], "40 problems are asked for; the constraints let through"),
-        (["--balance", "answer"], "--balance answer: a name and a tolerance are needed"),
-        (["--balance", "mood=0.1"], "'mood' can't be balanced"),
+        (["--balance", "answer"], "Invalid value for '--balance': use NAME=NUMBER"),
+        (["--balance", "mood=0.1"], "it must be a table of numbers from 0 to 1 for"),
     ],
 )
 def test_what_can_not_be_done_is_said(

@@ -138,7 +138,7 @@ def test_who_drops_out_is_not_counted_and_gets_no_other_half(folder: str, cli: C
     ("arguments", "told"),
     [
         (["S1", "S1"], "the subject 'S1' is named twice"),
-        (["Ann Smith"], "can't be a subject's code"),
+        (["Ann Smith"], "it must be up to 16 letters"),
         (["S1", "--test", "c"], "there is no test 'c'; there are a, b"),
         (["S1", "--dropped", "--another"], "--dropped goes with neither"),
     ],

@@ -337,16 +337,19 @@ def test_arrays_that_cannot_be_filtered_are_refused(change, message):
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [
-        ({"ensemble_size": 0}, "ensemble_size is 1 or more"),
-        ({"train_size": 1}, "train_size is 2 or more"),
+        ({"ensemble_size": 0}, "ensemble_size is 0; it must be a whole number, 1 or more"),
+        ({"train_size": 1}, "train_size is 1; it must be a whole number, 2 or more"),
         ({"train_size": 2.5}, "whole number"),
-        ({"cutoff": 0}, "cutoff is 1 or more"),
+        (
+            {"cutoff": 0},
+            "cutoff is 0; it must be a whole number, 1 or more, or a number above 0 and below 1",
+        ),
         ({"threshold": 1.5}, "from 0 to 1"),
         ({"threshold": float("nan")}, "from 0 to 1"),
-        ({"threshold": "high"}, "threshold is a number"),
+        ({"threshold": "high"}, "threshold is 'high'; it must be a number from 0 to 1"),
         ({"C": 0}, "above 0"),
         ({"C": float("inf")}, "above 0"),
-        ({"seed": -1}, "seed is 0 or more"),
+        ({"seed": -1}, "seed is -1; it must be a whole number, 0 or more"),
     ],
 )
 def test_parameters_out_of_range_are_refused(parameter, message):

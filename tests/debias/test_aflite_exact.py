@@ -356,16 +356,19 @@ def test_a_share_too_small_for_a_row_still_removes_one():
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [
-        ({"cutoff": 1.0}, "a whole number, not 1.0; or it is a share of the rows left"),
-        ({"cutoff": 0.0}, "or it is a share"),
-        ({"cutoff": float("nan")}, "or it is a share"),
-        ({"cutoff": "1%"}, "or it is a share"),
-        ({"target_size": 0}, "target_size is 1 or more"),
-        ({"target_size": 0.5}, "target_size is a whole number"),
-        ({"remove": "twins"}, "remove is one of rows, groups; not 'twins'"),
+        (
+            {"cutoff": 1.0},
+            "cutoff is 1.0; it must be a whole number, 1 or more, or a number above 0 and",
+        ),
+        ({"cutoff": 0.0}, "cutoff is .*, or a number above 0 and below 1"),
+        ({"cutoff": float("nan")}, "cutoff is .*, or a number above 0 and below 1"),
+        ({"cutoff": "1%"}, "cutoff is .*, or a number above 0 and below 1"),
+        ({"target_size": 0}, "target_size is 0; it must be a whole number, 1 or more"),
+        ({"target_size": 0.5}, "target_size is 0.5; it must be a whole number"),
+        ({"remove": "twins"}, 'remove is .twins.; it must be "rows" or "groups"'),
         ({"remove": "groups"}, "no groups are given"),
-        ({"null": "maybe"}, "null is one of off, report; not 'maybe'"),
-        ({"null_draws": 19}, "20 draws or more, not 19"),
+        ({"null": "maybe"}, 'null is .maybe.; it must be "off" or "report"'),
+        ({"null_draws": 19}, "null_draws is 19; it must be a whole number, 20 or more"),
     ],
 )
 def test_what_is_out_of_range_is_refused(parameter, message):

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith.debias._assess import Assessment, AssessmentSettings, assess
-from winosmith.errors import DataError
+from winosmith.errors import DataError, RecipeError
 
 QUICK = AssessmentSettings(draws=40, bins=30)
 
@@ -238,16 +238,16 @@ def test_what_does_not_fit_together_is_refused(change: dict[str, Any], told: str
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"bins": 1}, "bins is 1; 2 or more"),
-        ({"bin_width": 0.0}, "bin_width is 0.0; it must be more than 0"),
+        ({"bins": 1}, "bins is 1; it must be a whole number, 2 or more"),
+        ({"bin_width": 0.0}, "bin_width is 0.0; it must be a number above 0"),
         ({"smoothing": 0.0}, "smoothing is 0.0"),
         ({"direction": "up"}, "direction is 'up'"),
         ({"fit": "some"}, "fit is 'some'"),
-        ({"draws": 19}, "draws is 19; an interval needs 20"),
+        ({"draws": 19}, "draws is 19; it must be a whole number, 20 or more"),
         ({"points": -1}, "points is -1"),
     ],
 )
 def test_settings_out_of_range_are_refused(change: dict[str, Any], told: str) -> None:
     """Each setting is checked when it is made."""
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(RecipeError, match=told):
         AssessmentSettings(**change)

@@ -111,7 +111,7 @@ def test_the_order_of_the_rows_does_not_change_the_threshold_null():
 def test_a_null_of_too_little_is_refused():
     """Fewer than 20 draws, groups that leave out a row, or too large a training set are refused."""
     X, y, groups = twins(50)
-    with pytest.raises(InputError, match="20 draws or more, not 19"):
+    with pytest.raises(InputError, match="null_draws is 19; it must be a whole number, 20 or more"):
         debias.threshold_null(X, y, groups, **PHASE, draws=19)
     with pytest.raises(InputError, match="with 100 rows it must be smaller"):
         debias.threshold_null(X, y, groups, train_size=100)

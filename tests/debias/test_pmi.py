@@ -282,10 +282,13 @@ def test_singles_can_be_kept_unscored():
         ({"size": 1, "threshold": 1.0}, "either size or threshold"),
         ({"size": 99}, "0 to 10"),
         ({"threshold": math.nan}, "NaN"),
-        ({"size": 1, "variant": "square"}, "signed, absolute, max, pairwise"),
+        ({"size": 1, "variant": "square"}, 'variant is .square.; it must be "signed", "absolute"'),
         ({"size": 1, "smoothing": 0}, "above 0"),
-        ({"size": 1, "label": "option-2"}, "first-mentioned, option-1"),
-        ({"size": 1, "singles": "drop"}, "'draw' or 'keep'"),
+        (
+            {"size": 1, "label": "option-2"},
+            'label is .option-2.; it must be "first-mentioned" or "option-1"',
+        ),
+        ({"size": 1, "singles": "drop"}, 'singles is .drop.; it must be "draw" or "keep"'),
     ],
 )
 def test_parameters_out_of_range_are_refused(chosen, message):

@@ -240,7 +240,7 @@ def test_what_cannot_be_measured_is_refused():
             np.ones((200, 3, 2)), y, everything, blocks=pairs, options=[3] * 200, ids=range(199),
             **QUICK,
         )  # fmt: skip
-    with pytest.raises(InputError, match="draws is 19; an interval needs 20"):
+    with pytest.raises(InputError, match="draws is 19; it must be a whole number, 20 or more"):
         debias.verify(X, y, everything, blocks=pairs, draws=19)
     with pytest.raises(InputError, match="splits is 0"):
         debias.verify(X, y, everything, blocks=pairs, splits=0)

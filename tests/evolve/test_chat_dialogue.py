@@ -17,7 +17,7 @@ from winosmith.chat import Reply
 from winosmith.errors import InputError, ProblemError
 from winosmith.evolve import Dialogue
 from winosmith.evolve._chat_dialogue import row_of
-from winosmith.evolve._chat_rows import REPAIRED, Checked, Checker, read_rows, same_sentence
+from winosmith.evolve._chat_rows import REPAIRED, Checker, Row, read_rows, same_sentence
 from winosmith.lineage import check_lineages, depths
 from winosmith.text import edit_distance, tokens
 
@@ -255,7 +255,7 @@ def test_questions_are_invited_first_and_answered_once() -> None:
 )  # fmt: skip
 def test_settings_are_checked(setting: dict[str, object]) -> None:
     """A setting that is out of its range is named."""
-    with pytest.raises(InputError, match=f"^{next(iter(setting))} must be"):
+    with pytest.raises(InputError, match=f"^{next(iter(setting))} is .*; it must be"):
         Dialogue(SUE, **setting)
 
 
@@ -285,7 +285,7 @@ def _root(record: dict[str, Any]) -> Problem:
     return Problem(record["root"], record["sentence"], options, record["answer"] - 1)
 
 
-def _checked() -> list[tuple[dict[str, Any], Checked]]:
+def _checked() -> list[tuple[dict[str, Any], Row]]:
     """Return each scripted row with what is found in it, checked in their order."""
     checkers: dict[str, Checker] = {}
     taken: dict[str, set[str]] = {}

@@ -157,7 +157,7 @@ def test_grandchildren_are_not_their_grandparents(roots: list[Problem]) -> None:
 
 def test_no_children_can_not_be_asked_for() -> None:
     """A count below one is refused when the perturber is made."""
-    with pytest.raises(InputError, match="1 or more"):
+    with pytest.raises(InputError, match="count is 0; it must be a whole number, 1 or more"):
         WordNetPerturber(0)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem
-from winosmith.errors import DataError, FormatError, OutputError
+from winosmith.errors import DataError, FormatError, OutputError, RecipeError
 from winosmith.humans import (
     Assignment,
     Ledger,
@@ -217,7 +217,7 @@ def test_the_seed_alone_decides(materials: Materials) -> None:
 @pytest.mark.parametrize("name", ["", "Ann Smith", "a@b.org", "../S1", "x" * 17])
 def test_a_code_that_can_not_be_one_is_refused(materials: Materials, name: str) -> None:
     """Names, addresses and paths are no codes."""
-    with pytest.raises(DataError, match="can't be a subject's code"):
+    with pytest.raises(RecipeError, match="it must be up to 16 letters"):
         assign(Ledger(), make_sheets(materials(2)).sheets, name)
 
 

@@ -101,8 +101,8 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
         ),
         ("subject,number,answer\nS1,1,C\n", 2, "question 1 has no answer 'C'; it is one of A, B"),
         ("subject,number,answer\nS1,one,A\n", 2, "'one' is not the number of a question"),
-        ("subject,number,answer,seconds\nS1,1,A,-2\n", 2, "'-2' is no number of seconds"),
-        ("subject,number,answer,seconds\nS1,1,A,inf\n", 2, "'inf' is no number of seconds"),
+        ("subject,number,answer,seconds\nS1,1,A,-2\n", 2, "'-2' is not a number of seconds"),
+        ("subject,number,answer,seconds\nS1,1,A,inf\n", 2, "'inf' is not a number of seconds"),
         ("subject,number,answer\n,1,A\n", 2, "names no subject"),
         ("subject,number,answer\nS1,1\n", 2, "2 cells; the header has 3"),
         ("subject,sheet,number,answer\nS1,b-9-QQQQ,1,A\n", 2, "'b-9-QQQQ' is unknown; the sheets"),
@@ -228,7 +228,7 @@ def test_a_file_of_subjects_says_what_it_knows(tmp_path: Path) -> None:
         ("S1,yes\nS1,no\n", 3, "two subjects have the code 'S1'; the other is in line 2"),
         ("S1,maybe\n", 2, "native is 'maybe'"),
         (",yes\n", 2, "the subject has no code"),
-        ("S1\n", 2, "more or fewer cells"),
+        ("S1\n", 2, "has 1 cells; the header has 2"),
     ],
 )
 def test_what_is_wrong_with_subjects_is_named(
@@ -316,10 +316,10 @@ def test_every_difference_of_two_entries_is_named() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('"S2"', "the line is not a JSON object"),
-        ('{"native": true}', "this is no subject: it has no 'subject'"),
-        ('{"subject": 7}', "this is no subject: subject can't be 7"),
-        ('{"subject": "S1", "taken": [{}]}', "this is no subject: it has no 'sheet'"),
+        ('"S2"', "this is not a JSON object: '\"S2\"'"),
+        ('{"native": true}', "subject is None; it must be text"),
+        ('{"subject": 7}', "subject is 7; it must be text"),
+        ('{"subject": "S1", "taken": [{}]}', "[[taken]] the key 'sheet' is missing"),
     ],
 )
 def test_a_damaged_subject_is_told_in_words(tmp_path: Path, line: str, reason: str) -> None:

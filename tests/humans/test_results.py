@@ -204,7 +204,7 @@ def test_both_halves_are_counted_over_the_tests() -> None:
         for problem, choice in zip((b if who == "S3" else a).problems, given, strict=True)
     ]
     found = results(data, said, subjects)
-    assert found.halves.record() == [
+    assert found.record()["halves"] == [
         {"right": [2, 1], "of": [2, 1], "schemas": 1},
         {"right": [1, 1], "of": [1, 2], "schemas": 1},
         {"right": [1, 0], "of": [2, 1], "schemas": 1},
@@ -302,14 +302,14 @@ def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:
     ]
     course = results(data, said, subjects).tests[0].course
     assert course is not None
-    assert course.adjusted
+    assert course.items_set_aside
     assert course.right is not None
     assert course.right.interval is not None
     assert course.right.interval[1] < 0
-    assert course.time is not None
-    assert course.time.change == pytest.approx(-19.5)
-    assert course.parts[0][2].value == 1.0
-    assert course.parts[-1][2].value == 0.0
+    assert course.seconds is not None
+    assert course.seconds.change == pytest.approx(-19.5)
+    assert course.parts[0].share.value == 1.0
+    assert course.parts[-1].share.value == 0.0
 
 
 def test_with_one_order_items_are_not_set_aside() -> None:
@@ -318,7 +318,7 @@ def test_with_one_order_items_are_not_set_aside() -> None:
     said = answers(data, {who: [0] * 5 + [1] * 5 for who in "abc"})
     course = results(data, said).tests[0].course
     assert course is not None
-    assert not course.adjusted
+    assert not course.items_set_aside
 
 
 def test_the_speedy_subject_of_the_paper_stands_out() -> None:

@@ -299,11 +299,14 @@ def test_nobody_guesses_an_option_that_is_not_there() -> None:
     ("rules", "message"),
     [
         ({"size": 5}, "the constraints let through 4 of 4 sound ones: ask for 4"),
-        ({"balance": {"colour": 0.1}}, "'colour' can't be balanced; one of answer, domain"),
-        ({"balance": {"answer": 2.0}}, "the tolerance of answer is 2.0"),
-        ({"size": 0}, "choose 1 problem or more"),
-        ({"floor": 1.5}, "a share from 0 to 1"),
-        ({"per_text": 0}, "whole numbers of 1 or more"),
+        ({"balance": {"colour": 0.1}}, 'it must be a table of numbers from 0 to 1 for "answer"'),
+        (
+            {"balance": {"answer": 2.0}},
+            "balance is .*2.0.*; it must be a table of numbers",
+        ),
+        ({"size": 0}, "size is 0; it must be a whole number, 1 or more"),
+        ({"floor": 1.5}, "floor is 1.5; it must be a number from 0 to 1"),
+        ({"per_text": 0}, "per_text is 0; it must be a whole number, 1 or more"),
         ({"size": 2, "floor": 1.0}, "none is sound"),
         ({"size": 3, "balance": {"answer": 0.0}}, "the constraints let through 0 of 4"),
     ],
@@ -430,7 +433,7 @@ def test_too_few_people_and_folds_are_refused() -> None:
     with pytest.raises(DataError, match=r"3 people answered; .* takes 4 or more"):
         cross_fit(data, said)
     data, said, _ = simulated(2, items=5, people=5)
-    with pytest.raises(InputError, match="2 or more are needed"):
+    with pytest.raises(InputError, match="folds is 1; it must be a whole number, 2 or more"):
         cross_fit(data, said, folds=1)
 
 

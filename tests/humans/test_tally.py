@@ -34,11 +34,11 @@ def test_in_one_order_the_change_is_the_mean_of_the_subjects_lines(seed: int) ->
     right, places, seconds = drawn(seed, 1)
     found = course(right, places, seconds, 8)
     assert found is not None
-    assert not found.adjusted
+    assert not found.items_set_aside
     unasked = (np.ones(6), np.zeros(6, int), np.full(6, 9.0))
     wider = (np.column_stack(pair) for pair in zip((right, places, seconds), unasked, strict=True))
     assert course(*wider, 8) == found
-    for values, line in ((right, found.right), (seconds + 0 * right, found.time)):
+    for values, line in ((right, found.right), (seconds + 0 * right, found.seconds)):
         known = ~np.isnan(values)
         slopes = [
             np.polyfit((at[is_] - 1) / 7, value[is_], 1)[0]
@@ -57,8 +57,8 @@ def test_in_several_orders_people_and_items_have_levels_of_their_own(seed: int) 
     right, places, seconds = drawn(seed, 6)
     found = course(right, places, seconds, 8)
     assert found is not None
-    assert found.adjusted
-    for values, line in ((right, found.right), (seconds + 0 * right, found.time)):
+    assert found.items_set_aside
+    for values, line in ((right, found.right), (seconds + 0 * right, found.seconds)):
         who, what = np.nonzero(~np.isnan(values))
         dummies = np.hstack([np.eye(6)[who], np.eye(8)[what][:, 1:]])
         along = (places[who, what, None] - 1) / 7
@@ -100,7 +100,7 @@ def test_what_nobody_else_was_asked_is_set_aside() -> None:
     assert found is not None
     assert found.right is not None
     assert (found.right.change, found.right.subjects, found.right.interval) == (-2, 2, None)
-    assert found.time is None
+    assert found.seconds is None
 
 
 def test_one_order_of_which_some_was_left_out_is_one_order() -> None:
@@ -108,7 +108,7 @@ def test_one_order_of_which_some_was_left_out_is_one_order() -> None:
     right = np.array([[1, 0, 1], [0, 1, np.nan]])
     found = course(right, np.array([[1, 2, 3], [1, 2, 0]]), np.full((2, 3), np.nan), 3)
     assert found is not None
-    assert not found.adjusted
+    assert not found.items_set_aside
     assert found.right is not None
 
 
@@ -121,7 +121,7 @@ def test_a_sheet_has_eight_parts_of_equal_length(length: int, parts: list[tuple[
     places = np.arange(length)[None] + 1
     found = course(np.ones((1, length)), places, np.full((1, length), np.nan), length)
     assert found is not None
-    assert [(first, last) for first, last, _ in found.parts] == parts
+    assert [(part.first, part.last) for part in found.parts] == parts
 
 
 @pytest.mark.parametrize("shape", [(3, 6), (2, 7), (6, 3), (8, 12), (9, 9), (1, 5), (5, 1)])

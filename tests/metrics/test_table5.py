@@ -10,7 +10,6 @@ import pytest
 
 from winosmith import Dataset, Problem, formats, metrics
 from winosmith.cli import main
-from winosmith.metrics import Table5
 
 TEXT = pytest.CaptureFixture[str]
 
@@ -117,6 +116,6 @@ def test_a_row_says_why_it_is_not_reproduced() -> None:
     """Where files and paper differ, both are told with the reason."""
     from winosmith.metrics._statistics import ROWS
 
-    said = str(Table5("KnowRef", ROWS["KnowRef"][0], True))
+    said = str(ROWS["KnowRef"][0])
     assert "It prints 1,269 problems, 19.3 tokens, vocabulary 5,310" in said
     assert said.endswith("vocabulary 5,307: two records of the file are no problems.")

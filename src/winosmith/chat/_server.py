@@ -188,7 +188,7 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", r
 
 
 def is_passing(status: int, words: str) -> bool:
-    """Tell whether asking again may help: too many requests, or trouble on the server's side."""
+    """Return whether asking again may help: too many requests, or trouble on the server's side."""
     if status == 429:
         return not _QUOTA.search(words)
     return status in _PASSING or (status >= 500 and status != _NOT_IMPLEMENTED)
@@ -433,7 +433,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether a URL leads to this machine.
+    """Return whether a URL leads to this machine.
 
     >>> is_loopback("http://localhost:8000/v1"), is_loopback("http://10.0.0.7:8000/v1")
     (True, False)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from winosmith.cli._declared import declared_options
 from winosmith.cli._humans_sheets import print_left_out
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, asked, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import echo, print_json, print_records, say
 from winosmith.cli.admin import on_site, site_argument
-from winosmith.humans import DECLARED, TITLE
+from winosmith.humans import DECLARED, make_sheets
 from winosmith.report import percent
 
 if TYPE_CHECKING:
@@ -39,11 +40,7 @@ def command(context: click.Context, folder: str) -> None:
 @click.option("--name", required=True, metavar="NAME", help="Of the round; in its addresses.")
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
               help="Tests that the halves of each twin are dealt to.")  # fmt: skip
-@click.option("--orders", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Orders of each test; parts of it move on from order to order.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Deals the halves, draws the orders, "
-              "settles who gets what.")  # fmt: skip
-@click.option("--title", default=TITLE, show_default=True, help="What stands at the top.")
+@declared_options(make_sheets, only=("orders", "title", "seed"))
 @click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Ask this, too, before; as "
               "often as wanted. Nobody must answer.")  # fmt: skip
 @click.option("--consent", type=FILE, metavar="FILE",

@@ -1,4 +1,4 @@
-"""The options of a command that a declaration states."""
+"""The options of a command that a declaration or a checked function states."""
 
 from __future__ import annotations
 
@@ -19,22 +19,30 @@ def number(value: str) -> int | float:
 
 
 def declared_options(
-    kind: type, *, only: Collection[str] = (), named: Mapping[str, str] | None = None
+    kind: Any,
+    *,
+    only: Collection[str] = (),
+    named: Mapping[str, str] | None = None,
+    of: str = "",
 ) -> Callable[[Any], Any]:
     """Add an option for each field of a declaration, with its range, default and meaning.
 
     The command takes each by the field's name; `false` is the option's absence.
 
     Args:
-        kind: the declaration.
+        kind: the declaration, or a checked function.
         only: the fields that have an option; all if empty.
         named: options that aren't named after their field, by the field ("pmi": "--pmi-variant").
+        of: start of each help ("Of chat: ").
     """
 
     def add(function: Any) -> Any:
         for name, key in reversed(schema(kind)["properties"].items()):
             if name in only or not only:
                 option = (named or {}).get(name, f"--{name.replace('_', '-')}")
+                if of:
+                    text = key["description"]
+                    key = {**key, "description": f"{of}{text[0].lower()}{text[1:]}"}
                 function = option_of(name, option, key)(function)
         return function
 
@@ -43,7 +51,7 @@ def declared_options(
 
 def option_of(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
     """Return a click option: its name in Python, its name on the command line, its JSON schema."""
-    default = key["default"]
+    default = key.get("default")
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
     if default is False:
         settings = {"is_flag": True}
@@ -53,11 +61,35 @@ def option_of(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any],
         settings["type"] = _type(key)
     if settings.get("type") == (int, int):
         settings["metavar"] = "MIN MAX"
+    if key.get("items", {}).get("type") == "integer":
+        settings |= {"default": ",".join(map(str, default or ())), "metavar": "N,N,…"}
+        settings["callback"] = _whole_numbers
+    if values := key.get("items", {}).get("enum"):
+        settings = {"multiple": True, "type": click.Choice(values)}
+    if key.get("type") == "object":
+        settings = {"multiple": True, "metavar": "NAME=NUMBER", "callback": _numbers}
     return click.option(option, name, help=" ".join(key["description"].split()), **settings)
+
+
+def _numbers(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    """Return the numbers of an option that is repeated for each name."""
+    try:
+        return {name: float(number) for name, number in (one.split("=") for one in given)}
+    except ValueError:
+        raise click.BadParameter("use NAME=NUMBER, such as answer=0.05") from None
+
+
+def _whole_numbers(_: click.Context, __: click.Parameter, given: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(int, given.split(",")))
+    except ValueError:
+        raise click.BadParameter("use whole numbers with commas") from None
 
 
 def _type(key: Mapping[str, Any]) -> Any:
     choices = [one for one in key.get("anyOf", [key]) if one.get("type") != "null"]
+    if key.get("type") in ("object", "array"):
+        return str
     if len(choices) > 1:
         return number
     (one,) = choices

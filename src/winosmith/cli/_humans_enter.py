@@ -112,7 +112,7 @@ def _sheets(paths: Iterable[str]) -> dict[str, Sheet]:
 
 
 def _is(path: Path, kind: str = "sheet") -> bool:
-    """Tell whether a JSON file says that it is one of that kind."""
+    """Return whether a JSON file says that it is one of that kind."""
     try:
         record = parsed(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -124,9 +124,12 @@ def _read(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
     """Return the filled-in sheets of all files; second entries are compared with the first."""
     files = [file for path in paths for file in _files(Path(path))]
     second = [file for file in files if file.name.startswith(AGAIN)]
-    sittings = [
-        sitting for file in files if file not in second for sitting in _sittings(file, sheets)
-    ]
+    sittings: list[Sitting] = []
+    for file in files:
+        if file.suffix != ".json":
+            sittings += humans.read_answer_table(file, sheets)
+        elif file not in second:
+            sittings.append(humans.read_answer_form(file, sheets))
     for file in second:
         again = humans.read_answer_form(file, sheets)
         first = [
@@ -136,9 +139,9 @@ def _read(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
             raise FormatError(f"there is no first entry of {again.subject!r} beside it", file)
         differences = humans.compare_entries(first[0], again)
         if differences:
-            told = "; ".join(map(str, differences))
+            listed = "; ".join(map(str, differences))
             raise FormatError(
-                f"the two entries of {again.subject!r} differ: {told}. Look at the paper, and "
+                f"the two entries of {again.subject!r} differ: {listed}. Look at the paper, and "
                 "correct one of them",
                 file,
             )
@@ -158,12 +161,6 @@ def _files(path: Path) -> Iterator[Path]:
     if not found:
         raise InputError(f"{path} holds no answers: neither tables nor files of forms")
     yield from found
-
-
-def _sittings(file: Path, sheets: Mapping[str, Sheet]) -> Sequence[Sitting]:
-    if file.suffix == ".json":
-        return [humans.read_answer_form(file, sheets)]
-    return humans.read_answer_table(file, sheets)
 
 
 def _write(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 import click
 
 from winosmith import humans, report
+from winosmith.cli._declared import declared_options
 from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import Output, Rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
-from winosmith.humans import Groups, ItemRow, Remark, Results, Slope, Subject, TestResult
+from winosmith.humans import Groups, ItemRow, Remark, Results, Slope, TestResult
 from winosmith.metrics import Reliability
-from winosmith.report import Signature, fixed, percent, points, points_span, probability, sign, span
+from winosmith.report import fixed, percent, points, points_span, probability, sign, span
 from winosmith.response import Response
 from winosmith.results import table
 from winosmith.text import number_of
@@ -27,13 +28,11 @@ from winosmith.text import number_of
 @format_option
 @click.option("--subjects", type=FILE, metavar="FILE", help="What is known of the people: "
               "subjects.jsonl of `winosmith humans enter`, or a CSV.")  # fmt: skip
-@click.option("--without", "weakest", type=click.IntRange(min=0), default=3, show_default=True,
-              help="Lowest scores to leave out in the second reading.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Of bootstraps and permutations.")
+@declared_options(humans.results, named={"weakest": "--without"})
 @click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with figures there.")
 @json_option
-def tell_results(**options: Any) -> None:
-    """Tell how people did on DATA, by their RESPONSES.
+def print_results(**options: Any) -> None:
+    """Print how people did on DATA, by their RESPONSES.
 
     Of each test: the share of intended answers with its interval, beside guessing; scores by
     subject; how many people got each item right; native speakers and others; all without the
@@ -54,7 +53,14 @@ def tell_results(**options: Any) -> None:
     found = humans.results(
         dataset, said, subjects, weakest=options["weakest"], seed=options["seed"]
     )  # fmt: skip
-    signature = _signature(dataset, said, subjects, options)
+    signature = sign(
+        dataset,
+        options["seed"],
+        responses=len(said),
+        subjects=len({response.participant for response in said}),
+        **({"known": len(subjects)} if subjects else {}),
+        without=options["weakest"],
+    )
     share = percent(found.right / found.answers)
     Output(
         f"Human tests: {dataset.name or 'problems'}",
@@ -100,24 +106,6 @@ def _places(path: str) -> Iterator[tuple[int, str]]:
         yield line, f"{path}:{line}"
 
 
-def _signature(
-    dataset: Dataset,
-    said: Sequence[Response],
-    subjects: Sequence[Subject],
-    options: Mapping[str, Any],
-) -> Signature:
-    people = len({response.participant for response in said})
-    known = {"known": len(subjects)} if subjects else {}
-    return sign(
-        dataset,
-        options["seed"],
-        responses=len(said),
-        subjects=people,
-        **known,
-        without=options["weakest"],
-    )
-
-
 _ITEMS = 12
 """How many items the terminal lists; the page has all."""
 
@@ -148,8 +136,8 @@ def _overall(test: TestResult) -> Iterator[list[report.Value]]:
         yield from _groups("  native, others", test.without.groups)
     if test.course is not None:
         yield ["first to last question", _slope(test.course.right, 100, "points right")]
-        if test.course.time is not None:
-            yield ["  its time", _slope(test.course.time, 1, "s a question")]
+        if test.course.seconds is not None:
+            yield ["  its time", _slope(test.course.seconds, 1, "s a question")]
 
 
 def _groups(title: str, groups: Groups | None) -> Iterator[list[report.Value]]:
@@ -181,7 +169,7 @@ def _slope(slope: Slope | None, scale: float, unit: str) -> str:
 
 def _caution(test: TestResult) -> str:
     notes = [test.groups.caution] if test.groups else []
-    if test.course is not None and not test.course.adjusted and len(test.people) > 1:
+    if test.course is not None and not test.course.items_set_aside and len(test.people) > 1:
         notes.append(
             "All had the items in one order, so a change over the sheet may be one of the items."
         )
@@ -290,10 +278,10 @@ def _course(test: TestResult) -> Iterator[report.Svg]:
     if test.course is None:
         return
     parts = [
-        report.SheetPart(first, last, share.value, *share.interval, seconds)
-        for (first, last, share), seconds in zip(
-            test.course.parts, test.course.seconds, strict=True
+        report.SheetPart(
+            part.first, part.last, part.share.value, *part.share.interval, part.seconds
         )
+        for part in test.course.parts
     ]
     slope = test.course.right
     note = ""
@@ -307,8 +295,8 @@ def _course_told(test: TestResult) -> str:
         return "."
     how = (
         "each answer was compared with the others' on the same item"
-        if test.course.adjusted
-        else "all had one order, so that place and item can't be told apart"
+        if test.course.items_set_aside
+        else "all had one order, so that place and item can't be separated"
     )
     return f"; and the share right from the first question to the last ({how})."
 
@@ -372,8 +360,9 @@ def _over_all(found: Results) -> Iterator[report.Table]:
         report.Table(
             "Both halves of a schema",
             ["better half", "other half", "schemas"],
-            [[_of(a), _of(b), n] for (a, b), n in found.halves.levels.items()],
-            f"{found.halves.schemas} schemas have answers to both halves, by different people.",
+            [[_of(a), _of(b), n] for (a, b), n in found.halves.items()],
+            f"{sum(found.halves.values())} schemas have answers to both halves, by different "
+            "people.",
         ),
         table(
             "Time a question",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
 from winosmith import formats, humans
+from winosmith.cli._declared import declared_options
 from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
 from winosmith.cli._printing import echo, print_json, print_table, progress, say
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError
 from winosmith.humans import CrossFit, Rules, Selection
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
@@ -21,28 +23,17 @@ from winosmith.report import Signature, percent, sign
 from winosmith.response import Response
 
 _REASONS = 10
-"""How many of the reasons are told, the most frequent first."""
+"""Number of reasons that are printed, the most frequent first."""
 
 
 @click.command("select")
 @data_argument()
 @click.argument("responses", nargs=-1, required=True, type=FILE)
 @format_option
-@click.option("--size", type=click.IntRange(min=1), help="Problems to choose; as many as possible "
-              "when left out.")  # fmt: skip
-@click.option("--floor", type=click.FloatRange(0, 1), default=0.8, show_default=True,
-              help="Least share of people who gave the intended answer.")  # fmt: skip
-@click.option("--subjects", type=click.IntRange(min=1), default=3, show_default=True,
-              help="People who must have answered a problem.")  # fmt: skip
-@click.option("--per-text", type=click.IntRange(min=1), default=3, show_default=True,
-              help="Most problems on one text.")  # fmt: skip
-@click.option("--single-halves", is_flag=True, help="Take a half whose other half is not sound.")
-@click.option("--balance", multiple=True, metavar="NAME=TOLERANCE", help="Keep the shares of "
-              "answer, domain or options within a tolerance, such as answer=0.05.")  # fmt: skip
-@click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True,
-              help="Of people, for the estimate by cross-fitting.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Draws the halves, settles ties, and "
-              "deals the people.")  # fmt: skip
+@declared_options(Rules)
+@declared_options(humans.cross_fit)
+@click.option("--seed", default=0, show_default=True, help="Random seed of the chosen halves, of "
+              "ties, and of the parts of the people.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json there.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another selection wrote to DIR.")
@@ -52,9 +43,9 @@ def select_problems(**options: Any) -> None:
 
     The choice is exact: the most problems that the constraints let through, or --size of them,
     with the highest agreement. A schema is judged by the agreement on both of its halves; when
-    both are sound, one is drawn by lot. Every problem that is left out has a reason. The agreement
-    of the chosen is told twice: as those same answers have it, which is optimistic, and by people
-    who had no part in the choice.
+    both are sound, one is drawn at random. Every omitted problem has a reason. The agreement on
+    the chosen problems is printed twice: by the answers that chose them, which is optimistic, and
+    by people who had no part in the choice.
 
     RESPONSES are files of `winosmith humans enter`, or tables of responses.
 
@@ -66,10 +57,22 @@ def select_problems(**options: Any) -> None:
 
     dataset = read_data(options["data"], options["format_name"])
     said = [response for path in options["responses"] for response in read_votes(path)]
-    rules = _rules(options)
+    rules = Rules(**{of.name: options[of.name] for of in fields(Rules)})
     found = humans.select(dataset, humans.tally(dataset, said), rules, options["seed"])
     fit, why_not = _cross_fitted(dataset, said, rules, options)
-    signature = _signature(dataset, said, rules, options)
+    balance = ",".join(f"{name}={value:g}" for name, value in sorted(rules.balance.items()))
+    signature = sign(
+        dataset,
+        options["seed"],
+        responses=len(said),
+        size=rules.size or "all",
+        floor=rules.floor,
+        subjects=rules.subjects,
+        per_text=rules.per_text,
+        both_halves=rules.both_halves,
+        **({"balance": balance} if balance else {}),
+        folds=options["folds"],
+    )
     report = {
         "data": options["data"],
         **found.record(),
@@ -83,26 +86,6 @@ def select_problems(**options: Any) -> None:
         print_json(report)
     else:
         _print(dataset, found, fit, why_not, signature)
-
-
-def _rules(options: Mapping[str, Any]) -> Rules:
-    balance: dict[str, float] = {}
-    for text in options["balance"]:
-        name, _, tolerance = text.partition("=")
-        try:
-            balance[name] = float(tolerance)
-        except ValueError:
-            raise InputError(
-                f"--balance {text}: a name and a tolerance are needed, such as answer=0.05"
-            ) from None
-    return Rules(
-        size=options["size"],
-        floor=options["floor"],
-        subjects=options["subjects"],
-        per_text=options["per_text"],
-        both_halves=not options["single_halves"],
-        balance=balance,
-    )
 
 
 def _cross_fitted(
@@ -122,24 +105,6 @@ def _cross_fitted(
     except DataError as error:
         return None, str(error)
     return fit, None
-
-
-def _signature(
-    dataset: Dataset, said: Sequence[Response], rules: Rules, options: Mapping[str, Any]
-) -> Signature:
-    balance = ",".join(f"{name}={value:g}" for name, value in sorted(rules.balance.items()))
-    return sign(
-        dataset,
-        options["seed"],
-        responses=len(said),
-        size=rules.size or "all",
-        floor=rules.floor,
-        subjects=rules.subjects,
-        per_text=rules.per_text,
-        both_halves=rules.both_halves,
-        **({"balance": balance} if balance else {}),
-        folds=options["folds"],
-    )
 
 
 def _print(
@@ -189,10 +154,8 @@ def _print(
 def _kind(reason: str) -> str:
     """Return a reason without what is particular to one problem, for counting."""
     if "gave the intended answer" in reason:
-        other = (
-            "its other half is not sound" if reason.startswith("its other") else "too few people"
-        )
-        return "too few gave the intended answer" if other == "too few people" else other
+        is_other = reason.startswith("its other")
+        return "its other half is not sound" if is_other else "too few gave the intended answer"
     if reason.startswith("the other half of"):
         return "the other half is chosen"
     return reason

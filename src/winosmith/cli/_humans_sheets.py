@@ -12,8 +12,9 @@ import click
 
 from winosmith import humans
 from winosmith.cli import _options
+from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import echo, print_json, print_records, print_table, progress, say
-from winosmith.dataset import Dataset, Dropped
+from winosmith.dataset import Dropped
 from winosmith.errors import InputError
 from winosmith.humans import Declared, Ledger, Sheet, Sheets
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, sha256
@@ -23,7 +24,7 @@ from winosmith.report import sign
 _ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
 
 _REASONS = 5
-"""How many of the reasons for leaving a problem out are told."""
+"""Number of reasons that are printed for omitted problems."""
 
 
 @click.command("sheets")
@@ -33,8 +34,7 @@ _REASONS = 5
               help="Folder for the sheets.")  # fmt: skip
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
               help="Tests that the halves of each schema are dealt to.")  # fmt: skip
-@click.option("--orders", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Orders of each test; parts of it move on from order to order.")  # fmt: skip
+@declared_options(humans.make_sheets, only=("orders", "title", "seed"))
 @click.option("--large-print", is_flag=True, help="Print each sheet large, too.")
 @click.option("--form", "as_form", is_flag=True, help="Make a form for a browser of each, too.")
 @click.option("--subjects", type=_options.FILE, metavar="FILE",
@@ -42,13 +42,11 @@ _REASONS = 5
               "on it.")  # fmt: skip
 @click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Ask this, too, at the end; "
               "as often as wanted. Nobody must answer.")  # fmt: skip
-@click.option("--title", default=humans.TITLE, show_default=True, help="What stands at the top.")
 @click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True)
 @click.option("--fonts", type=_options.FOLDER, metavar="DIR",
               help="Folder of fonts to print with, for writing that this machine has none "
               "for.")  # fmt: skip
 @click.option("--no-pdf", is_flag=True, help="Make no PDF: with --form, forms alone.")
-@click.option("--seed", default=0, show_default=True, help="Deals the halves, draws the orders.")
 @click.option("--force", is_flag=True, help="Replace the sheets of other data in DIR.")
 @_options.json_option
 def print_sheets(**options: Any) -> None:
@@ -80,7 +78,7 @@ def print_sheets(**options: Any) -> None:
     for sheet in () if options["no_pdf"] else made.sheets:
         humans.check_glyphs(sheet, declared=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
-    # The digest of the data with its answers would tell a short test's answers to who tries.
+    # The digest of the data with its answers would reveal the answers of a short test to a search.
     signature = sign(
         dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
     )
@@ -98,8 +96,8 @@ def print_sheets(**options: Any) -> None:
         force=options["force"],
     )
     with folder.or_nothing():
-        _write_key(folder, dataset, made.sheets)
-        files = _write(folder, list(_files(made.sheets, declared, options)))
+        key = (f"{PRIVATE}/key.csv", partial(humans.answer_key, dataset, made.sheets))
+        files = _write(folder, [key, *_files(made.sheets, declared, options)])
         copies = _copies(folder, made.sheets, codes, declared, options)
     report = {
         "data": options["data"],
@@ -115,7 +113,7 @@ def print_sheets(**options: Any) -> None:
             }
             for sheet in made.sheets
         ],
-        "files": [*files, f"{PRIVATE}/key.csv"],
+        "files": [*files[1:], files[0]],
         "subjects": list(copies),
         "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.left_out],
         "signature": str(signature),
@@ -130,13 +128,6 @@ def _fonts(folder: str) -> dict[str, str]:
     """Return the fonts of a folder, each with its digest: other fonts make other sheets."""
     held = (path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in _ENDINGS)
     return {path.relative_to(folder).as_posix(): sha256(path) for path in held}
-
-
-def _write_key(folder: OutputFolder, dataset: Dataset, sheets: Sequence[Sheet]) -> None:
-    name = f"{PRIVATE}/key.csv"
-    if not folder.finished(name):
-        with folder.write(name) as file:
-            file.write(humans.answer_key(dataset, sheets))
 
 
 def _files(
@@ -247,8 +238,8 @@ def assign_sheets(
 
     SUBJECT is a code, never a name. Nobody gets a sheet with another half, a look-alike or a text
     of what they have seen on any sheet of the ledger, given up or not; all tests and all orders
-    are given alike often. Who has a sheet is told the same again; --another gives a further one.
-    Without a SUBJECT, the ledger is shown.
+    are given alike often. A subject who has a sheet gets the same one again; --another gives a
+    further one. Without a SUBJECT, the ledger is shown.
 
     Use one --ledger FILE for all sessions and all data sets that the same people may come to.
 

@@ -107,8 +107,16 @@ def stabilities(
     for name, graded in solvers.items():
         found[name] = metrics.stability(graded, depth=depth, overlap=overlap.get(name), seed=seed)
         depth = found[name].depth
-    shown = {name: graded for name, graded in solvers.items() if not _withheld(overlap, name)}
+    shown = {
+        name: graded
+        for name, graded in solvers.items()
+        if name not in overlap or not overlap[name].withheld
+    }
     tagged, missing = _tagged(dataset)
+    far = [
+        getattr(of, str(depth)) if problem.lineage else None
+        for problem, of in zip(dataset, depths(dataset), strict=True)
+    ]
     return Stabilities(
         found,
         {n: metrics.edit_kinds(graded, tagged, seed) for n, graded in solvers.items() if tagged},
@@ -117,19 +125,8 @@ def stabilities(
             name: {n: metrics.against_root(graded, name, seed) for n, graded in shown.items()}
             for name in fields
         },
-        None if people is None else metrics.annotators(dataset, people, _far(dataset, depth), seed),
+        None if people is None else metrics.annotators(dataset, people, far, seed),
     )
-
-
-def _withheld(overlap: Mapping[str, metrics.Overlap], name: str) -> bool:
-    return name in overlap and overlap[name].withheld
-
-
-def _far(dataset: Dataset, depth: str) -> list[int | None]:
-    return [
-        getattr(of, depth) if problem.lineage else None
-        for problem, of in zip(dataset, depths(dataset), strict=True)
-    ]
 
 
 def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from winosmith import metrics, report
+from winosmith import data, metrics, report
 from winosmith.cli._options import FILE, MORE_DATA, PAGE, json_option
 from winosmith.cli._printing import Output, Rows
 from winosmith.errors import FormatError, InputError
@@ -84,38 +83,32 @@ def _read(path: Path) -> list[Run]:
     Raises:
         FormatError: no such columns, or a value that is not a size or an accuracy.
     """
-    from winosmith.formats import Source
-
-    table = csv.reader(Source(path).text.splitlines())
-    header = [cell.strip().lower() for cell in next(table)]
-    if not {"size", "accuracy"} <= set(header):
+    rows = data.read(path)
+    if not {"size", "accuracy"} <= {name.lower() for name in rows.names}:
         raise FormatError(
-            f"the table needs the columns size and accuracy; it has {', '.join(map(repr, header))}",
+            "the table needs the columns size and accuracy; it has "
+            f"{', '.join(map(repr, rows.names))}",
             path,
             1,
         )
     runs: list[Run] = []
-    for row in table:
-        if not any(cell.strip() for cell in row):
-            continue
-        cells = dict(zip(header, row, strict=False))
+    for row in rows:
+        line = row.place.number
+        cells = {name.lower(): data.cell(value) for name, value in (row.values or {}).items()}
         try:
             size = int(cells["size"].replace("_", ""))
             accuracy = float(cells["accuracy"].strip().removesuffix("%"))
         except (KeyError, ValueError):
-            raise FormatError(
-                f"{','.join(row)!r} has no size and accuracy, such as 160,51.5",
-                path,
-                table.line_num,
-            ) from None
+            reason = row.reason or f"{row.raw!r} has no size and accuracy, such as 160,51.5"
+            raise FormatError(reason, path, line) from None
         if size < 1 or not 0 <= accuracy <= 100:
             raise FormatError(
-                f"the size {size} must be 1 or more, and the accuracy {accuracy:g} a share of "
+                f"the size {size} must be 1 or more, and the accuracy {accuracy:g} a fraction of "
                 "0–1 or a percentage",
                 path,
-                table.line_num,
+                line,
             )
-        runs.append((table.line_num, size, accuracy))
+        runs.append((line, size, accuracy))
     if any(accuracy > 1 for _, _, accuracy in runs):
         runs = [(line, size, round(accuracy / 100, 12)) for line, size, accuracy in runs]
     return runs
@@ -253,7 +246,7 @@ def taken(curve: LearningCurve) -> str:
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with a figure there.")
 @json_option
-def leaderboard(predictions: str, labels: str | None, data: str | None, **options: Any) -> None:
+def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
     """Score a leaderboard submission: five comma-separated labels a line, xs to xl.
 
     Prints the accuracy of each column, and the area under the learning curve ("AUC"): the trapezoid
@@ -267,7 +260,7 @@ def leaderboard(predictions: str, labels: str | None, data: str | None, **option
     """  # noqa: D301
     from winosmith.answers import read_submission
 
-    answers, clusters = _answers(labels, data)
+    answers, clusters = _answers(labels, options["data"])
     submitted = read_submission(predictions)
     rows = len(next(iter(submitted.values())))
     if rows != len(answers):
@@ -281,7 +274,7 @@ def leaderboard(predictions: str, labels: str | None, data: str | None, **option
     area = metrics.area_under_curve([own.value for own in found.values()])
     interval = _area_interval(list(right.values()), clusters, options["seed"])
     digest = hashlib.sha256(repr((answers.tolist(), submitted)).encode()).hexdigest()
-    known = {"twins": data is not None}
+    known = {"twins": options["data"] is not None}
     signature = report.Signature(digest, rows, known, options["seed"])
     sizes = dict(zip(found, metrics.LEADERBOARD_SIZES, strict=True))
     Output(
@@ -293,7 +286,7 @@ def leaderboard(predictions: str, labels: str | None, data: str | None, **option
             "auc_interval": list(interval),
             "signature": str(signature),
         },
-        [_accuracy_and_area(found, sizes, area, interval, clustered=data is not None)],
+        [_accuracy_and_area(found, sizes, area, interval, clustered=options["data"] is not None)],
         signature=signature,
     ).tell(as_json=options["as_json"], out=options["out"])
 
@@ -331,20 +324,20 @@ def _accuracy_and_area(
 
 
 def _answers(
-    labels: str | None, data: str | None
+    labels: str | None, problems: str | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the answers and the clusters, from the labels, the data, or the labels of the data."""
     from winosmith.answers import read_labels
     from winosmith.cli._predictions import answered
 
-    if data is not None:
-        dataset = answered(data, None, labels)
+    if problems is not None:
+        dataset = answered(problems, None, labels)
         withheld = [problem.id for problem in dataset if problem.answer is None]
         if withheld:
             raise FormatError(
                 f"the answers of {len(withheld):,} problems are withheld ({withheld[0]!r}, …); "
                 "give them with --labels",
-                data,
+                problems,
             )
         return np.array(dataset.answers), metrics.clusters(dataset)
     if labels is None:

@@ -13,13 +13,15 @@ from typing import Any
 import click
 
 from winosmith.cli import _options
+from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings
+from winosmith.options import EmbedRecipe
 
-SETTINGS = TrainingSettings()
-"""The defaults of fine-tuning."""
+FINE_TUNING = ("learning_rate", "epochs", "batch_size")
+"""Settings of fine-tuning that are options as they are declared."""
 
 Options = dict[str, Any]
 
@@ -27,37 +29,18 @@ Options = dict[str, Any]
 @click.command()
 @_options.data_argument()
 @click.option("--out", required=True, metavar="FILE.npz", help="The file to write.")
-@click.option("--encoder", default="light", show_default=True, metavar="light|minilm|HUB_ID|FOLDER",
-              help="The light embedder, which needs no download, or a Hugging Face "
-              "encoder.")  # fmt: skip
-@click.option("--combine", type=click.Choice(["difference", "concat"]), default="difference",
-              show_default=True, help="How to combine the vectors of two filled-in "
-              "sentences.")  # fmt: skip
-@click.option("--dimensions", default=512, show_default=True,
-              help="Dimensions of the light embedder.")  # fmt: skip
-@click.option("--pooling", type=click.Choice(["mean", "cls"]),
-              help="Pooling of an encoder; by default mean, or cls after fine-tuning.")  # fmt: skip
+@declared_options(EmbedRecipe, only=("encoder", "combine", "pooling", "dimensions"))
 @click.option("--finetune", metavar="TRAIN:DEV", help="First fine-tune the encoder on this number "
               "of problems, in whole twins, and exclude them (the paper: 5000:1000).")  # fmt: skip
-@click.option("--epochs", default=SETTINGS.epochs, show_default=True, help="Epochs of fine-tuning.")
-@click.option("--learning-rate", default=SETTINGS.learning_rate, show_default=True,
-              help="Learning rate of fine-tuning.")  # fmt: skip
-@click.option("--batch-size", default=SETTINGS.batch_size, show_default=True,
-              help="Batch size of fine-tuning, in problems.")  # fmt: skip
+@declared_options(TrainingSettings, only=FINE_TUNING, of="Of fine-tuning: ")
 @_options.regularisation_options
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               help="Where to split an encoder's sentences in two; by default "
-              f"{SETTINGS.split_point} in fine-tuning, no split otherwise.")  # fmt: skip
+              f"{TrainingSettings().split_point} in fine-tuning, no split otherwise.")  # fmt: skip
 @click.option("--keep-model", metavar="DIR", help="Folder for the fine-tuning run, with the "
               "encoder in DIR/model; by default in the cache.")  # fmt: skip
-@click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS",
-              help="Truncate longer texts at the start; by default at the model's "
-              "limit.")  # fmt: skip
-@click.option(
-    "--device",
-    metavar="NAME",
-    help="Device in torch's notation; by default the GPU, if there is one.",
-)
+@declared_options(TrainingSettings, only=["max_length"])
+@click.option("--device", metavar="NAME", help="Device in torch's notation; by default the GPU.")
 @click.option("--no-cache", is_flag=True, help="Do not use the cache of computed vectors.")
 @_options.cluster_option
 @click.option("--seed", default=0, show_default=True, help="Random seed.")
@@ -142,10 +125,8 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     train, dev, rest = embed.finetune_split(dataset, *_sizes(options), seed=options["seed"])
     settings = TrainingSettings(
         seed=options["seed"],
-        learning_rate=options["learning_rate"],
-        epochs=options["epochs"],
-        batch_size=options["batch_size"],
-        split_point=options["split_point"] or SETTINGS.split_point,
+        **{name: options[name] for name in FINE_TUNING},
+        split_point=options["split_point"] or TrainingSettings().split_point,
         max_length=options["max_length"],
         **_options.regularisation(options),
     )

@@ -18,6 +18,7 @@ import click
 
 from winosmith import answers, evolve, formats, report
 from winosmith.cli import _options, _solvers
+from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import Output, Rows, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
@@ -42,8 +43,7 @@ Options = Mapping[str, Any]
 def perturber_options(function: Any) -> Any:
     """Add the options of the perturbers."""
     options = [
-        click.option("--count", type=click.IntRange(min=1), default=2, show_default=True,
-                     help="Of wordnet and wordnet-paper: children of a problem at most."),
+        declared_options(evolve.WordNetPerturber.__init__, of="Of wordnet and wordnet-paper: "),
         click.option("--wordnet", "wordnet_folder", metavar="FOLDER",
                      type=_options.FOLDER,
                      help="Of wordnet and wordnet-paper: its dictionary files, where they are not "
@@ -53,10 +53,7 @@ def perturber_options(function: Any) -> Any:
         click.option("--model", metavar="NAME", help="Of chat: the server's name of the model; by "
                      "default OPENAI_MODEL."),
         _solvers.BASE_URL,
-        click.option("--wanted", type=click.IntRange(min=1), default=100, show_default=True,
-                     help="Of chat: children of each problem."),
-        click.option("--batches", default="10,10,30,30,20", show_default=True,
-                     metavar="N,N,…", help="Of chat: rows asked for in each turn."),
+        declared_options(evolve.DialogueRules, only=("wanted", "batches"), of="Of chat: "),
         click.option("--temperature", type=click.FloatRange(min=0), default=1.0,
                      show_default=True, help="Of chat."),
         _solvers.declared_option("key_variable"),
@@ -92,7 +89,7 @@ def perturber_options(function: Any) -> Any:
               help="Of --sets: shares of the roots.")  # fmt: skip
 @perturber_options
 @click.option("--workers", type=click.IntRange(min=1), default=os.cpu_count() or 1,
-              help="Of wordnet, wordnet-paper: processes; one a core when not told.")  # fmt: skip
+              help="Of wordnet, wordnet-paper: processes; one a core by default.")  # fmt: skip
 @_options.cluster_option
 @click.option("--seed", default=0, show_default=True, help="Of every draw.")
 @click.option("--force", is_flag=True, help="Replace what another recipe wrote to DIR.")
@@ -122,10 +119,10 @@ def command(**options: Any) -> None:
 
 
 def _result(found: Mapping[str, Any]) -> Output:
-    """Return what is told of a folder of families."""
+    """Return the output about a folder of families."""
     made, perturbed = found["made"], found["perturbed"]
-    told = f"{number_of(made, 'child', 'children')} of {number_of(perturbed, 'problem')}"
-    blocks: list[report.Block] = [_sets_table(told, found["parts"])]
+    title = f"{number_of(made, 'child', 'children')} of {number_of(perturbed, 'problem')}"
+    blocks: list[report.Block] = [_sets_table(title, found["parts"])]
     if found["left_out"]:
         rows: Rows = [[count, reason] for reason, count in found["left_out"].items()]
         blocks.append(report.Table("Left out", ["problems", "because"], rows))
@@ -140,7 +137,7 @@ def _result(found: Mapping[str, Any]) -> Output:
             )
         )
     sections = [report.Section("What came about", blocks)]
-    return Output(told, found, sections, signature=found["signature"])
+    return Output(title, found, sections, signature=found["signature"])
 
 
 def _sets_table(title: str, parts: Mapping[str, Mapping[str, Any]]) -> report.Table:
@@ -167,25 +164,18 @@ def settled(options: Options) -> Options:
     All of it before a folder is made: one with a wrong option in its recipe would be in the way.
 
     Raises:
-        InputError: batches that are no numbers, a model or a server without a name, or no WordNet.
+        RecipeError: batches that are out of range.
+        InputError: a model or a server without a name, or no WordNet.
     """
     kinds = set(options["kinds"])
-    _batches(options["batches"])
     if kinds & _WORDNET:
         from winosmith.language import wordnet_folder
 
         wordnet_folder(options["wordnet_folder"])
-    return {**options, "model": _client(options).model} if "chat" in kinds else options
-
-
-def _batches(text: str) -> tuple[int, ...]:
-    try:
-        batches = tuple(int(size) for size in text.split(","))
-    except ValueError:
-        batches = ()
-    if not batches or min(batches) < 1:
-        raise InputError(f"--batches {text}: whole numbers of 1 or more with commas are needed")
-    return batches
+    if "chat" not in kinds:
+        return options
+    evolve.DialogueRules(wanted=options["wanted"], batches=options["batches"])
+    return {**options, "model": _client(options).model}
 
 
 def perturber(
@@ -211,7 +201,7 @@ def perturber(
     return evolve.ChatPerturber(
         _client(options),
         wanted=options["wanted"],
-        batches=_batches(options["batches"]),
+        batches=options["batches"],
         taken=taken,
         folder=dialogues,
         on_progress=on_progress,
@@ -286,11 +276,11 @@ def run(options: Options) -> dict[str, Any]:
 
 
 def _parameters(options: Options) -> dict[str, Any]:
-    told = {name: value for name, value in options.items() if name not in _NOT_OF_RECIPE}
+    given = {name: value for name, value in options.items() if name not in _NOT_OF_RECIPE}
     names = {"data", "kinds", "right", "people", "seed"}
     names |= {name for name, kinds in _OF.items() if kinds.isdisjoint(options["kinds"])}
     names |= set() if options["sets"] else _OF_SETS
-    kept = {name: _plain(told[name]) for name in sorted(told.keys() - names) if told[name]}
+    kept = {name: _plain(given[name]) for name in sorted(given.keys() - names) if given[name]}
     return {"with": "+".join(options["kinds"]), **kept}
 
 
@@ -447,7 +437,7 @@ def all_roots(options: Mapping[str, Any]) -> Roots:
 
 def _everything(datasets: Sequence[Dataset], options: Mapping[str, Any]) -> Roots:
     if options["right"]:
-        raise InputError("--right tells which roots may be drawn; add --roots N")
+        raise InputError("--right limits which roots may be drawn; add --roots N")
     if options["sets"]:
         raise InputError("--sets needs roots; add --roots N")
     if len(datasets) > 1:

@@ -20,7 +20,7 @@ PLACES = {
     "sheets": "_humans_sheets:print_sheets",
     "assign": "_humans_sheets:assign_sheets",
     "enter": "_humans_enter:enter_answers",
-    "results": "_humans_results:tell_results",
+    "results": "_humans_results:print_results",
     "select": "_humans_select:select_problems",
     "publish": "_humans_select:publish_problems",
 }

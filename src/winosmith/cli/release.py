@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
+from winosmith import release as releases
+from winosmith.cli._declared import declared_options
 from winosmith.cli._options import FILE, FOLDER, json_option
 from winosmith.cli._printing import echo, fail_gate, print_json, progress, say
 from winosmith.errors import InputError
+from winosmith.release import Released, Splitting, Verified
 from winosmith.text import number_of
-
-if TYPE_CHECKING:
-    from winosmith.blocks import Disjoint
-    from winosmith.release import Released, Verified
 
 
 @click.command()
@@ -29,14 +28,7 @@ if TYPE_CHECKING:
               help="Previous release: for the changelog, the withdrawn problems, and the sides of "
               "a file that is split.")  # fmt: skip
 @click.option("--version", "version", metavar="X", help="Version, instead of release.toml's.")
-@click.option("--disjoint", multiple=True, type=click.Choice(["twin", "contributor", "source"]),
-              help="What train, dev and test must not share; they never share twins, families and "
-              "copies. Splits a file that is not split. Repeat it for both.")  # fmt: skip
-@click.option("--dev", type=click.FloatRange(0, 1), default=0.1, show_default=True,
-              help="Fraction of dev, if a file is split.")  # fmt: skip
-@click.option("--test", type=click.FloatRange(0, 1), default=0.14, show_default=True,
-              help="Fraction of test, if a file is split.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of the split.")
+@declared_options(Splitting)
 @click.option("--votes", type=FILE, metavar="FILE", multiple=True,
               help="File with the judges' votes, for the number of judges of each problem. "
               "Repeatable.")  # fmt: skip
@@ -57,16 +49,13 @@ def command(
     template: bool,
     previous: str | None,
     version: str | None,
-    disjoint: tuple[Disjoint, ...],
-    dev: float,
-    test: float,
-    seed: int,
     votes: tuple[str, ...],
     ids: str,
     leave_out: bool,
     format_name: str | None,
     pair_by: str | None,
     as_json: bool,
+    **splitting: Any,
 ) -> None:
     """Make a release from SOURCE: a folder to publish.
 
@@ -82,21 +71,19 @@ def command(
         winosmith release mine --about release.toml --out releases
         winosmith verify releases/my-benchmark-1.0.0-*
     """  # noqa: D301
-    from winosmith import release
-
     if template:
-        echo(release.TEMPLATE, nl=False)
+        echo(releases.TEMPLATE, nl=False)
         return
     if not source or about is None or out is None:
         raise InputError(
             "give SOURCE, --about release.toml and --out DIR; --template prints a release.toml"
         )
-    done = release.release(
+    done = releases.release(
         source,
-        release.read_about(about, version=version),
+        releases.read_about(about, version=version),
         out,
         previous=previous,
-        splitting=release.Splitting(disjoint, dev, test, seed),
+        splitting=Splitting(**splitting),
         votes=votes,
         new_ids=ids == "digest",
         leave_out=leave_out,
@@ -167,9 +154,7 @@ def verify(release: str, private: str | None, as_json: bool) -> None:
     Example:
         winosmith verify releases/my-benchmark-1.0.0-0123456789ab --private mine/private
     """  # noqa: D301
-    from winosmith.release import verify
-
-    found = verify(release, private=private, step=progress)
+    found = releases.verify(release, private=private, step=progress)
     if as_json:
         print_json(found.record())
     else:

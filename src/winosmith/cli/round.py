@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +10,12 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli._options import FOLDER, json_option
-from winosmith.cli._printing import echo, print_json, print_table, progress, say
+from winosmith.cli._printing import echo, print_blocks, print_json, progress, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    from winosmith.rounds import Change, Round
+    from winosmith.rounds import Round
     from winosmith.web.rounds.models import Round as Row
 
 
@@ -157,16 +156,9 @@ def _row(recipe: str | None, name: str | None) -> Row:
 
 def _tell(found: Round) -> None:
     from winosmith.build import sides_sentences
-    from winosmith.rounds import halves_sentence, training_sentences
+    from winosmith.rounds import changes_table, training_sentences
 
-    print_table(
-        "This round" if all(change.before is None for change in found.changes) else
-        "This round and the last",
-        ["figure", "last", "now", "change"],
-        [[c.what, *_cells(c)] for c in found.changes],
-    )  # fmt: skip
-    if halves := halves_sentence(found.record):
-        echo(halves)
+    print_blocks([changes_table(found.changes, found.record)])
     for line in training_sentences(found.record):
         echo(f"{line}.", fg="yellow")
     for line in sides_sentences(found.record.get("sides")):
@@ -177,15 +169,6 @@ def _tell(found: Round) -> None:
     echo(f"{len(fooling)} perturbed problems that fool a solver")
     echo(f"The report is {found.report.resolve()}", bold=True)
     say(f"signature {found.record['build']['signature']}")
-
-
-def _cells(change: Change) -> Sequence[str]:
-    from winosmith.report import shown
-
-    def cell(value: float | None) -> str:
-        return "—" if value is None else shown(value, change.form)
-
-    return cell(change.before), cell(change.now), change.in_words or "—"
 
 
 def _same(stored: str, folder: Path) -> None:

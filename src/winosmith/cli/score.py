@@ -6,15 +6,13 @@ told as text, as a page and as JSON.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import click
 
-from winosmith import formats, metrics, report
+from winosmith import data, formats, metrics, report
 from winosmith.cli import _predictions
 from winosmith.cli._options import FILE, MORE_DATA, PAGE, data_argument, format_option, json_option
 from winosmith.cli._printing import INVALID, TIES, Output, Rows, of_each, off_scores, share
@@ -325,22 +323,21 @@ def _records(path: str) -> Any:
 
 def women_by_occupation(path: str) -> dict[str, dict[str, float]]:
     """Return the percentage of women by occupation, for each column that has it."""
-    source = formats.Source(path)
-    table = csv.DictReader(source.text.splitlines(), delimiter="\t")
-    columns = [name for name in table.fieldnames or () if name.endswith("pct_female")]
-    if "occupation" not in (table.fieldnames or ()) or not columns:
+    rows = data.read(path)
+    columns = [name for name in rows.names if name.endswith("pct_female")]
+    if "occupation" not in rows.names or not columns:
         raise FormatError(
             "the table needs the column 'occupation' and one that ends in 'pct_female'", path, 1
         )
     women: dict[str, dict[str, float]] = {name.removesuffix("_pct_female"): {} for name in columns}
-    for row in table:
+    for row in rows:
         for name in columns:
+            cells = {key: data.cell(value) for key, value in (row.values or {}).items()}
             try:
-                women[name.removesuffix("_pct_female")][row["occupation"]] = float(row[name])
-            except (TypeError, ValueError):
-                raise FormatError(
-                    f"{row[name]!r} is no percentage of women", Path(path), table.line_num
-                ) from None
+                women[name.removesuffix("_pct_female")][cells["occupation"]] = float(cells[name])
+            except (KeyError, ValueError):
+                reason = row.reason or f"{cells[name]!r} is not a percentage of women"
+                raise FormatError(reason, path, row.place.number) from None
     return women
 
 

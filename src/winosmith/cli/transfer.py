@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +24,11 @@ from winosmith.errors import DataError, InputError
 from winosmith.metrics import gap_readings
 from winosmith.models import GRIDS
 from winosmith.outputs import OutputFolder
+from winosmith.parallel import Advance
 from winosmith.solver_rule import KINDS
 
 if TYPE_CHECKING:
     from winosmith.metrics import Overlap
-    from winosmith.seen import Sees
     from winosmith.solve import Solver
     from winosmith.study import Solved, Target
 
@@ -217,7 +216,8 @@ def _solved_as_seen(
     Raises:
         DataError: the solver sees the pronoun, and a data set has none; before any work.
     """
-    seen = {target.name: _sees(target, train, options) for target in targets}
+    problems_of = {t.name: t.asked if isinstance(t.asked, Dataset) else () for t in targets}
+    seen = {name: sees(options, problems, train) for name, problems in problems_of.items()}
     results: dict[str, Solved] = {}
     for kind in dict.fromkeys(seen.values()):
         own = [target for target in targets if seen[target.name] == kind]
@@ -237,12 +237,6 @@ def _check_pronouns(targets: list[Target]) -> None:
         )
 
 
-def _sees(target: Target, train: Dataset | None, options: Options) -> Sees | None:
-
-    problems = target.asked if isinstance(target.asked, Dataset) else ()
-    return sees(options, problems, train)
-
-
 def _name(options: Options) -> str:
     """Return what the model is called: its folder's name, past the `all` and `model` of a run."""
     names = []
@@ -259,20 +253,20 @@ def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) 
     results = []
     for target in targets:
         with progress(f"Solving {target.name}", len(target)) as advance:
+
+            def show(done: int, advance: Advance = advance) -> None:
+                advance(done, "")
+
             solved = study.solve_target(
                 target,
                 solver,
                 out,
                 women=_women(target),
                 force=options["force"],
-                on_progress=partial(_tell, advance),
+                on_progress=show,
             )
         results.append(solved)
     return results
-
-
-def _tell(advance: Callable[[int, str], None], done: int) -> None:
-    advance(done, "")
 
 
 def _women(target: Target) -> dict[str, float] | None:
@@ -349,7 +343,7 @@ def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
             name: [line.record() for line in lines]
             for name, lines in study.accuracy_lines(found).items()
         },
-        "gender": [asdict(line) for line in study.gender_lines(found)],
+        "gender": [line.record() for line in study.gender_lines(found)],
         **({"withheld": dict(withheld)} if withheld else {}),
     }
 

@@ -30,12 +30,13 @@ from winosmith.debias._guess import (
     verify,
 )
 from winosmith.debias._logit import CrossLogit, Logit
-from winosmith.debias._mirror import Aim, MirrorResult, mirror
-from winosmith.debias._pmi import PmiLabel, PmiResult, PmiVariant, pmi, word_pmi
+from winosmith.debias._mirror import MirrorResult, mirror
+from winosmith.debias._pmi import PmiResult, pmi, word_pmi
 from winosmith.debias._rows import problem_labels, training_rows
 from winosmith.debias._selection import HISTOGRAM_EDGES, subsample
 from winosmith.debias._sight import Sight, sight
 from winosmith.debias._units import TwinUnits, choice_keys, option_units, twin_units
+from winosmith.options import Aim, PmiLabel, PmiVariant
 
 __all__ = [
     "HISTOGRAM_EDGES",

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
 from winosmith.debias._chance import Null, by_chance, chance, counted
-from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, Votes, assembled
+from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, assembled
 from winosmith.debias._rows import Rows, checked_rows, group_numbers
 from winosmith.debias._selection import at_threshold, histogram, scores, select
 from winosmith.debias._solver import Start
@@ -248,7 +248,7 @@ def aflite(
             is held in memory; but when X is a `numpy.memmap` (as of ``np.load(file,
             mmap_mode="r")``) it goes to the system's folder for temporary files, so that X can be
             larger than memory. Processes of an executor find it in a file in any case. The size
-            is told at level INFO before it is taken.
+            is logged at level INFO before it is taken.
 
     Raises:
         DataError: X is not 2-dimensional, empty, not real or not finite; lengths differ; a label is
@@ -379,7 +379,7 @@ class Run:
         twins: (N,) the rows whose labels a null flips together, as a number for each row.
         executor: who does the work; None for threads.
         scratch: the folder for what does not fit into memory; see `basis_of`.
-        on_draw: is told the phase and how many draws of its null are done.
+        on_draw: called with the phase and the number of draws of its null that are done.
     """
 
     rows: Rows
@@ -459,7 +459,11 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     votes = ensemble.vote(left, number, start)
     correct, total = counted(ensemble, left, votes)
     candidates = at_threshold(correct, total, settings.threshold)
-    null, drawn = _null(run, ensemble, left, number, candidates)
+    null: Null | None = None
+    drawn: list[NDArray[np.float64]] = []
+    if settings.null != "off":
+        on_draw = None if run.on_draw is None else partial(run.on_draw, number)
+        null, drawn = chance(ensemble, left, number, run.twins, int(candidates.sum()), on_draw)
     most = _most(settings, len(left), groups)
     chosen = select(
         correct,
@@ -484,7 +488,7 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             removed=len(removed),
             cutoff=most,
             candidates=chosen.candidates,
-            accuracy=_accuracy(votes),
+            accuracy=float(votes.correct.sum() / votes.total.sum()) if voted.any() else None,
             histogram=histogram(correct, total),
             undefined=int((~voted).sum()),
             tied=chosen.tied,
@@ -510,31 +514,12 @@ def _start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> S
     return progress.start
 
 
-def _null(
-    run: Run,
-    ensemble: Ensemble,
-    left: NDArray[np.int32],
-    number: int,
-    candidates: NDArray[np.bool_],
-) -> tuple[Null | None, list[NDArray[np.float64]]]:
-    """Return the null of a phase, and the scores of its draws; nothing where none is asked for."""
-    if run.settings.null == "off":
-        return None, []
-    on_draw = None if run.on_draw is None else partial(run.on_draw, number)
-    return chance(ensemble, left, number, run.twins, int(candidates.sum()), on_draw)
-
-
 def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
     """Return how many rows a phase may remove: the cutoff, if the target allows so many."""
     most = settings.cutoff_of(left)
     if settings.remove == "groups" and groups is not None:
         most = max(most, int(np.bincount(groups).max()))
     return most if settings.target_size is None else min(most, left - settings.target_size)
-
-
-def _accuracy(votes: Votes) -> float | None:
-    total = int(votes.total.sum())
-    return float(votes.correct.sum() / total) if total else None
 
 
 BROKEN = (EOFError, zipfile.BadZipFile)
@@ -581,7 +566,8 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             about = parsed(str(file["about"]))
             arrays = {name: file[name] for name in ("scores", "votes", "removed_in")}
-            start = _read_start(file)
+            held = {one.name: file[one.name] for one in fields(Start) if "weights" in file}
+            start = Start(**{**held, "tolerance": float(held["tolerance"])}) if held else None
         phases = [_read_phase(record) for record in about["phases"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
         raise OutputError(
@@ -590,13 +576,6 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
         ) from error
     _refuse_another(path, {"version": about["version"], **about["of"]}, of)
     return Progress(phases=phases, stopped=about["stopped"], start=start, **arrays)
-
-
-def _read_start(file: Any) -> Start | None:
-    if "weights" not in file:
-        return None
-    held = {known.name: file[known.name] for known in fields(Start)}
-    return Start(**{**held, "tolerance": float(held["tolerance"])})
 
 
 def _read_phase(record: Mapping[str, Any]) -> Phase:

@@ -26,73 +26,49 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
 from winosmith.debias._chance import Null, flipped, null_from
 from winosmith.debias._rows import checked_labels, numbered
 from winosmith.errors import DataError
+from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
 from winosmith.parallel import one_thread
+from winosmith.results import Result
 
 Direction = Literal["1||2", "2||1", "mean"]
 
 
-@dataclass(frozen=True, slots=True)
+@declaration
 class AssessmentSettings:
-    """How an assessment is made.
+    """How an assessment is made."""
 
-    Attributes:
-        bins: of equal width: along d1 over the range of the rows that the PCA was fitted on,
-            along the answer axis over 4 standard deviations to each side.
-        bin_width: the other reading of "bin size": bins of this width along d1, instead of `bins`.
-        smoothing: problems added to every bin of both histograms; more than 0.
-        direction: "1||2" is KL(option 1 || option 2), the paper's; "2||1"; "mean" of both.
-        fit: "all" fits the PCA once, on all rows, and projects the subsets: one axis and one
-            scale for every panel, so that only the rows differ. "each" fits it on each subset
-            anew, which the paper's words suggest ("the principal component analysis on the
-            PMI-filtered subset"): then d1 is another direction in every panel.
-        draws: of the null; 20 or more.
-        points: of a subset in the scatter, at most.
-        seed: of the null and of the choice of points.
-
-    Raises:
-        DataError: a value that is out of range.
-    """
-
-    bins: int = 100
-    bin_width: float | None = None
-    smoothing: float = 0.5
+    bins: TwoOrMore = 100
+    """Number of bins of equal width: along d1 over the range of the rows that the PCA was fitted
+    on, along the answer axis over 4 standard deviations to each side."""
+    bin_width: OrFalse[Positive] = None
+    """Width of the bins along d1, in place of their number: the other reading of "bin size"."""
+    smoothing: Positive = 0.5
+    """Number of problems added to every bin of both histograms."""
     direction: Direction = "1||2"
+    """Divergence: "1||2" is KL(option 1 || option 2), the paper's; "2||1"; "mean" of both."""
     fit: Literal["all", "each"] = "all"
-    draws: int = 200
-    points: int = 1_500
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        wrong = [
-            (self.bins < 2, f"bins is {self.bins}; 2 or more are needed"),
-            (
-                self.bin_width is not None and not self.bin_width > 0,
-                f"bin_width is {self.bin_width}; it must be more than 0",
-            ),
-            (not self.smoothing > 0, f"smoothing is {self.smoothing}; it must be more than 0"),
-            (
-                self.direction not in ("1||2", "2||1", "mean"),
-                f"direction is {self.direction!r}; it is '1||2', '2||1' or 'mean'",
-            ),
-            (self.fit not in ("all", "each"), f"fit is {self.fit!r}; it is 'all' or 'each'"),
-            (self.draws < 20, f"draws is {self.draws}; an interval needs 20 or more"),
-            (self.points < 0, f"points is {self.points}; it must be 0 or more"),
-        ]
-        for is_wrong, message in wrong:
-            if is_wrong:
-                raise DataError(message)
+    """Rows of the PCA: "all" fits it once and projects the subsets, so that every panel has the
+    same axis and scale. "each" fits it on each subset, as the paper's words suggest ("the principal
+    component analysis on the PMI-filtered subset"): d1 is then another direction in every panel."""
+    draws: Draws = 200
+    """Number of draws of the null."""
+    points: Annotated[int, Field(ge=0)] = 1_500
+    """Largest number of points of a subset in the scatter."""
+    seed: Seed = 0
+    """Random seed of the null and of the choice of points."""
 
 
 @dataclass(frozen=True, slots=True)
-class Subset:
+class Subset(Result):
     """What the embeddings of some of the rows show.
 
     Attributes:
@@ -125,7 +101,7 @@ class Subset:
 
 
 @dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(Result):
     """The subsets, in the order given, and how they were measured.
 
     Attributes:
@@ -472,7 +448,7 @@ _MOST_BINS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Along:
+class Along(Result):
     """How the two answers lie along an axis.
 
     Attributes:

@@ -41,7 +41,7 @@ from winosmith.results import Result, computed
 
 
 @dataclass(frozen=True, slots=True)
-class Null:
+class Null(Result):
     """A figure, and the same figure where there is nothing to find.
 
     Attributes:
@@ -129,7 +129,7 @@ def flipped(
 
 
 OnDraw = Callable[[int], object]
-"""Is told how many draws of a null are done."""
+"""Called with the number of draws of a null that are done."""
 
 
 def threshold_null(

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
-import operator
 import os
 import secrets
 import tempfile
@@ -24,24 +22,16 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith import options
+from winosmith.debias import _solver
 from winosmith.debias._rows import Rows, scratch_folder, training_rows
-from winosmith.debias._solver import (
-    Basis,
-    Measured,
-    Start,
-    basis_of,
-    first_start,
-    minimise,
-    newton,
-    penalties,
-    start_at,
-)
-from winosmith.errors import DataError, InputError, OutputError
+from winosmith.debias._solver import Basis, Start
+from winosmith.errors import DataError, OutputError
 from winosmith.parallel import Holder, one_thread, ordered_map, workers_of
 
 if TYPE_CHECKING:
@@ -59,42 +49,20 @@ DRAWS = 20
 """The fewest draws of a null, of which the smallest p is 1/21."""
 
 
-@dataclass(frozen=True, slots=True)
+@options.declaration
 class Settings:
-    """The parameters of `debias.aflite` that its result depends on, beside the arrays.
+    """The parameters of `debias.aflite` that its result depends on, besides the arrays."""
 
-    Raises:
-        InputError: one is out of its range.
-    """
-
-    ensemble_size: int
-    train_size: int
-    cutoff: int | float
-    threshold: float
-    C: float
-    seed: int
-    target_size: int | None = None
+    ensemble_size: options.Count
+    train_size: options.TwoOrMore
+    cutoff: options.Count | options.Part
+    threshold: options.Fraction
+    C: options.Positive
+    seed: options.Seed
+    target_size: options.OrFalse[options.Count] = None
     remove: Remove = "rows"
     null: NullMode = "off"
-    null_draws: int = DRAWS
-
-    def __post_init__(self) -> None:
-        for name, least in (("ensemble_size", 1), ("train_size", 2), ("seed", 0)):
-            object.__setattr__(self, name, _whole(name, getattr(self, name), least))
-        object.__setattr__(self, "cutoff", _cutoff(self.cutoff))
-        for name in ("threshold", "C"):
-            object.__setattr__(self, name, _real(name, getattr(self, name)))
-        if self.target_size is not None:
-            object.__setattr__(self, "target_size", _whole("target_size", self.target_size, 1))
-        if not 0 <= self.threshold <= 1:
-            raise InputError(f"threshold is a share from 0 to 1, not {self.threshold}")
-        if not 0 < self.C < math.inf:
-            raise InputError(f"C is a number above 0, not {self.C}")
-        if self.remove not in get_args(Remove):
-            raise InputError(f"remove is one of rows, groups; not {self.remove!r}")
-        if self.null not in get_args(NullMode):
-            raise InputError(f"null is one of off, report; not {self.null!r}")
-        check_draws(self.null_draws)
+    null_draws: options.Draws = DRAWS
 
     def cutoff_of(self, left: int) -> int:
         """Return the most rows that a phase removes of so many that are left.
@@ -105,45 +73,6 @@ class Settings:
         if isinstance(self.cutoff, int):
             return self.cutoff
         return max(1, round(self.cutoff * left))
-
-
-def check_draws(draws: int) -> None:
-    """Refuse a null of too few draws.
-
-    Raises:
-        InputError: fewer than 20.
-    """
-    if draws < DRAWS:
-        raise InputError(f"a null needs {DRAWS} draws or more, not {draws}")
-
-
-def _cutoff(value: Any) -> int | float:
-    """Return a cutoff as a number of rows, or as a share of those left."""
-    if isinstance(value, float) and 0 < value < 1:
-        return float(value)
-    try:
-        return _whole("cutoff", value, 1)
-    except InputError as error:
-        raise InputError(
-            f"{error}; or it is a share of the rows left, above 0 and below 1"
-        ) from None
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InputError(f"{name} is a whole number, not {value!r}") from None
-    if number < least:
-        raise InputError(f"{name} is {least} or more, not {number}")
-    return number
-
-
-def _real(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is a number, not {value!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +105,16 @@ class Ensemble:
 
     def first_start(self, left: NDArray[np.int32]) -> Start:
         """Return where the solver starts in the first phase; `left` are the rows left."""
-        return first_start(self._measured(), left)
+        return _solver.first_start(self._measured(), left)
 
     def start_at(self, weights: Floats, left: NDArray[np.int32]) -> Start:
         """Return the start at these (D,) weights, with the Hessian measured there."""
-        return start_at(weights, self._measured(), left)
+        return _solver.start_at(weights, self._measured(), left)
 
-    def _measured(self) -> Measured:
+    def _measured(self) -> _solver.Measured:
         from winosmith.debias._kernel import Kernel
 
-        return Measured(
+        return _solver.Measured(
             kernel=Kernel(self.basis.matrix, self.y),
             ridge=self.penalty,
             intercept=self.basis.columns,
@@ -243,10 +172,10 @@ def assembled(
     folder = scratch_folder(rows.X, scratch)
     if folder is None and executor is not None and needs_file(executor):
         folder = Path(tempfile.gettempdir())
-    with threads() as own, one_thread(), basis_of(rows, own, folder) as basis:
+    with threads() as own, one_thread(), _solver.basis_of(rows, own, folder) as basis:
         workers = executor or own
         with shared(basis, rows.y, workers) as (held, arrays):
-            penalty = penalties(basis, settings.C)
+            penalty = _solver.penalties(basis, settings.C)
             yield Ensemble(
                 basis, rows.y, rows.groups, settings, penalty, held, arrays, workers, own
             )
@@ -386,12 +315,12 @@ def _trained(
     known = start.measured, start.product
     starts = np.repeat(start.weights[None], len(partitions), axis=0)
     gradient = kernel.training(share.rows, partitions)
-    fit = minimise(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
+    fit = _solver.minimise(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
     weights, slow = fit.weights, ~fit.converged
     for column in np.flatnonzero(slow):
         part = share.rows[partitions[column]]
         with one_thread():
-            weights[column] = newton(X[part], y[part], share.ridge, weights[column])
+            weights[column] = _solver.newton(X[part], y[part], share.ridge, weights[column])
     return weights, slow, fit.passes
 
 

@@ -3,8 +3,8 @@
 A probe is a logistic regression trained on some problems and tested on others, whole blocks apart.
 Unlike a KL over one principal component it needs no bins, has a known chance level, and looks at
 every direction of the embedding at once. Of what a filter by answers kept it says nothing: it would
-meet the selection twice, and fall below chance where nothing is left to find, which tells of the
-filter, not of the problems.
+meet the selection twice, and fall below chance where nothing is left to find, which describes the
+filter and not the problems.
 
 So what a filter left is verified where the filter has not looked: the blocks of a data set are
 dealt to two halves, the whole filter runs on each alone, and a guesser that was trained on what it
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,13 +31,15 @@ from winosmith.debias._chance import Z
 from winosmith.debias._logit import Logit, blurred
 from winosmith.debias._rows import canonical_order, checked_rows, numbered
 from winosmith.debias._units import Choices, Judged
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError
+from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import one_thread, ordered_map
+from winosmith.results import Result
 from winosmith.text import number_of
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Result):
     """Held-out accuracy of a linear model.
 
     Attributes:
@@ -58,6 +60,7 @@ class Probe:
     n: int
 
 
+@checked
 def probe(
     X: NDArray[Any],
     y: NDArray[Any],
@@ -65,9 +68,9 @@ def probe(
     *,
     options: ArrayLike | None = None,
     turns: bool = True,
-    folds: int = 5,
-    C: float = 1.0,
-    seed: int = 0,
+    folds: TwoOrMore = 5,
+    C: Positive = 1.0,
+    seed: Seed = 0,
 ) -> Probe:
     """Return the cross-validated accuracy of a linear model, whole groups in one fold.
 
@@ -154,7 +157,7 @@ CONSTANT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(Result):
     """How much one guesser guesses of one half when it has learnt from the other.
 
     Attributes:
@@ -174,7 +177,7 @@ class Guess:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Result):
     """What can be guessed across halves that were filtered apart.
 
     The 95 % intervals are simultaneous: those of all G guessers hold their true values together in
@@ -201,6 +204,7 @@ class Verification:
     draws: int
 
 
+@checked
 def verify(
     X: NDArray[Any],
     y: ArrayLike,
@@ -211,10 +215,10 @@ def verify(
     options: ArrayLike | None = None,
     others: Mapping[str, NDArray[Any]] | None = None,
     turns: bool = True,
-    splits: int = 5,
-    draws: int = 100,
-    seed: int = 0,
-    C: float = 1.0,
+    splits: Count = 5,
+    draws: Draws = 100,
+    seed: Seed = 0,
+    C: Positive = 1.0,
     on_step: Callable[[int, int], object] | None = None,
 ) -> Verification:
     """Return what guessers make of what a filter keeps, across halves that it sees apart.
@@ -227,7 +231,7 @@ def verify(
       half gives each problem a margin (on that half itself cross-fitted in three parts, whole
       blocks together). On what was kept it learns from which margin on w is to be followed, and
       whether beyond that or before it the opposite is to be said; it does so in the other half.
-      Where a margin lies is told by its place among all of its half.
+      The position of a margin is its place among all of its half.
     - one linear model on each of the `others`.
 
     With `options`, problems have as many each, and all models are conditional logits: one vector
@@ -266,13 +270,13 @@ def verify(
         draws: resamples, 20 or more.
         seed: deals and resamples.
         C: the inverse strength of the guessers' L2 penalty.
-        on_step: is told how many of the halves have been filtered and measured, and of how many.
+        on_step: called with the number of halves that have been filtered and measured, and of all.
 
     Raises:
         DataError: too few blocks, or too few of them left in a half; rows or labels that can't be
             used, without `turns` also labels that are all alike; a filter that keeps what it was
             not given.
-        InputError: `splits` or `draws` out of range.
+        RecipeError: `splits` or `draws` is out of range.
 
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(400) % 2
@@ -282,16 +286,13 @@ def verify(
     >>> found.before == found.after, found.before["linear"].low > 0.8
     (True, True)
     """
-    if splits < 1:
-        raise InputError(f"splits is {splits}; it must be 1 or more")
-    if draws < 20:
-        raise InputError(f"draws is {draws}; an interval needs 20 or more")
     if len(blocks) < LEAST:
         raise DataError(
             f"there {'is' if len(blocks) == 1 else 'are'} {number_of(len(blocks), 'block')} "
             "(twins, families, copies, look-alikes); what can be guessed is measured across "
             f"halves of {LEAST} blocks or more"
         )
+    report_step = on_step or (lambda done, steps: None)
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}
     numbers = numbered(blocks, len(labels))
@@ -318,7 +319,7 @@ def verify(
             lambda half: _kept(filter, half, block_of), halves, threads, ahead=AT_ONCE
         ):
             kept.append(rows)
-            _tell(on_step, len(kept), 4 * splits)
+            report_step(len(kept), 4 * splits)
         guesses = ordered_map(
             lambda way: _guessed(job, *(of[at] for at in way for of in (halves, kept))),
             ways,
@@ -328,7 +329,7 @@ def verify(
         for done, guess in enumerate(guesses, start=len(kept) + 1):
             for name, scores in guess.items():
                 found.setdefault(name, []).append(scores)
-            _tell(on_step, done, 4 * splits)
+            report_step(done, 4 * splits)
     shares = [len(rows) / len(half) for rows, half in zip(kept, halves, strict=True)]
     times = _quantile(len(found), draws)
     return Verification(
@@ -340,23 +341,6 @@ def verify(
         splits=splits,
         draws=draws,
     )
-
-
-class _Vectors(Protocol):
-    """Vectors of problems with their keys: what a guesser learns from and is asked."""
-
-    def at(self, rows: Rows | NDArray[np.bool_]) -> _Vectors:
-        """Return those of some problems."""
-
-    @property
-    def chance(self) -> float:
-        """What knowing nothing gets right."""
-
-    def models(self, weights: NDArray[np.float32], C: float) -> Floats:
-        """Return the (d, c) weights of models, each with its own (n, c) weights of problems."""
-
-    def judged(self, W: Floats) -> Judged:
-        """Return what models make of the problems; of two options leads are signed, + if right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,6 +391,10 @@ class _Twos:
         return Judged(margins, credit, 1 - credit)
 
 
+_Vectors = Choices | _Twos
+"""Vectors of problems with their keys: what a guesser learns from and is asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Job:
     """What all halves share.
@@ -428,17 +416,8 @@ class _Job:
         return self.resampled[self.block_of[rows]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scores:
-    """What a guesser got right of one half.
-
-    Attributes:
-        right: (1 + draws,) its share, in each draw.
-        chance: what knowing nothing gets right.
-    """
-
-    right: Floats
-    chance: float
+_Scores = tuple[Floats, float]
+"""The fraction of one half that a guesser gets right, (1 + draws,), and by chance."""
 
 
 def _guessed(
@@ -468,8 +447,8 @@ def _guessed(
         )
         judged = [there.judged(models[:, at * count :][:, :count]) for at in range(len(sets))]
         found[name] = (
-            _Scores(_share(judged[0].credit, before), chances[0]),
-            _Scores(_share(judged[-1].credit[outside], after), chances[1]),
+            (_share(judged[0].credit, before), chances[0]),
+            (_share(judged[-1].credit[outside], after), chances[1]),
         )
         if name == LINEAR:
             shape = (len(learnt), count)
@@ -488,7 +467,7 @@ def _guessed(
                 gained = (own.credit - own.opposite)[mine]
                 rule = _rule(gained, ranks[mine], weights[mine])
                 said = _followed(judged[0], places, rule)[theirs]
-                pair.append(_Scores(_share(said, before[theirs]), chance))
+                pair.append((_share(said, before[theirs]), chance))
             found[TWO_PIECE] = (pair[0], pair[1])
     return {name: found[name] for name in (LINEAR, TWO_PIECE, *found)}
 
@@ -592,17 +571,12 @@ def _quantile(guessers: int, draws: int) -> float:
 
 def _summary(found: Sequence[_Scores], times: float) -> Guess:
     """Return the mean over splits, and the interval that reaches `times` standard errors."""
-    mean = np.mean([one.right for one in found], axis=0)
+    mean = np.mean([right for right, _ in found], axis=0)
     spread = times * float(np.std(mean[1:], ddof=1))
     accuracy = float(mean[0])
     return Guess(
         accuracy,
         max(0.0, accuracy - spread),
         min(1.0, accuracy + spread),
-        float(np.mean([one.chance for one in found])),
+        float(np.mean([chance for _, chance in found])),
     )
-
-
-def _tell(on_step: Callable[[int, int], object] | None, done: int, of: int) -> None:
-    if on_step is not None:
-        on_step(done, of)

@@ -55,7 +55,7 @@ GRAM = 4 * CHUNK
 """Rows whose products with each other are summed in single precision: enough for a bound."""
 
 ROUNDING = 1e-6
-"""Cosines of a row and a model's weights that tell nothing: sixteen times what single precision
+"""Cosines of a row and a model's weights that mean nothing: sixteen times what single precision
 rounds off (2^-24). What a model has learnt nothing of is orthogonal to its weights but for that,
 and the sign of what is left is a coin's that falls the same way on one machine."""
 
@@ -215,8 +215,8 @@ class CrossLogit:
         with _threads() as threads:
             weights = self._fitted(turns, threads)
             own = weights.reshape(len(self.held), runs, -1)
-            told = threads.map(_products, (self.V[rows] for rows in self.held), own)
-            for rows, products in zip(self.held, told, strict=True):
+            products_of = threads.map(_products, (self.V[rows] for rows in self.held), own)
+            for rows, products in zip(self.held, products_of, strict=True):
                 found[self.order[rows]] = products
         return found, self.scale * np.linalg.norm(own, axis=2)
 
@@ -224,7 +224,7 @@ class CrossLogit:
         """Return how far rounding alone may move or part the products of rows, (n, r).
 
         Args:
-            long: (folds, r) the lengths that `scores` told with them.
+            long: (folds, r) the lengths that `scores` returned with them.
         """
         return np.repeat(self.rounded[:, None] * long[self.fold], self.sizes, axis=0)
 
@@ -265,8 +265,8 @@ class CrossLogit:
                 return reduce(np.add, map(slopes, chunk.parts(NARROW[1])))
 
             G = W / self.C
-            told = self._by_fold(threads.map(part, self.chunks, self.of))
-            for held, more in enumerate(told):
+            by_fold = self._by_fold(threads.map(part, self.chunks, self.of))
+            for held, more in enumerate(by_fold):
                 apart = more.reshape(folds - 1, *G.shape[1:])
                 G[:held] += apart[:held]
                 G[held + 1 :] += apart[held:]
@@ -383,7 +383,7 @@ def _factor(gram: Floats, V: Singles, C: float, scale: float, options: bool) -> 
     """Return the Cholesky factor of a Hessian that none of the loss is above.
 
     Raises:
-        DataError: single precision does not tell it from one that has none.
+        DataError: in single precision it equals one that has none.
     """
     from scipy.linalg import LinAlgError, cholesky
 

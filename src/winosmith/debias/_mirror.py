@@ -4,7 +4,7 @@ A twin is one bit. Its halves have opposite answers, so all that there is to gue
 one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer; of a single it is v = s x. A linear
 model without an intercept, trained on other units, gives each a margin. Call a unit *sound* if,
 given all vectors and every other unit's key, its key is uniform over its options: then its margin
-is as likely −m as m. So the units beyond −t tell how many sound ones there are beyond t, which is
+is as likely −m as m. So the units beyond −t show how many sound ones there are beyond t, which is
 target–decoy competition (Elias & Gygi 2007, "Target-decoy search strategy"), the knockoff+
 threshold (Barber & Candès 2015, "Controlling the false discovery rate via knockoffs") and the
 mirror statistic (Dai et al. 2022, "False discovery rate control via data splitting").
@@ -21,22 +21,21 @@ import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._logit import CrossLogit
 from winosmith.debias._rows import group_numbers
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError
+from winosmith.options import Aim, Count, FalseShare, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import one_thread, ordered_map
-
-Aim = Literal["error", "chance"]
-"""What a run is for: to find culprits at a stated error, or to leave no trace."""
+from winosmith.results import HIDDEN, Result, computed
 
 RUNS = 19
 """The fewest runs with turned keys: with the real one 20, so that shares of a twentieth can be
@@ -54,7 +53,7 @@ Numbers = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MirrorResult:
+class MirrorResult(Result):
     """What the mirror filter kept and removed, and why.
 
     Attributes:
@@ -77,11 +76,11 @@ class MirrorResult:
         parameters: everything that the result depends on beside the arrays.
     """
 
-    kept: Numbers
-    removed: Numbers
-    margins: Floats
-    options: Numbers
-    leaving: Floats
+    kept: Numbers = field(metadata={"json": len})
+    removed: Numbers = field(metadata={"json": len})
+    margins: Floats = field(metadata=HIDDEN)
+    options: Numbers = field(metadata=HIDDEN)
+    leaving: Floats = field(metadata=HIDDEN)
     threshold: float | None
     false_share: float | None
     found: int
@@ -94,28 +93,31 @@ class MirrorResult:
             array.flags.writeable = False
 
     @property
+    @computed()
+    def units(self) -> int:
+        """The number of units."""
+        return len(self.margins)
+
+    @property
+    @computed()
+    def agreeing(self) -> int:
+        """The number of units whose leader is the key."""
+        return int((self.margins > 0).sum())
+
+    @property
+    @computed()
+    def disagreeing(self) -> int:
+        """The number of units whose leader is another option."""
+        return int((self.margins < 0).sum())
+
+    @property
+    @computed()
     def ties(self) -> int:
-        """How many units have no leader; a guesser is half right about those of two options."""
+        """The number of units without a leader; a guesser gets half of those of two options."""
         return int((self.margins == 0).sum())
 
-    def record(self) -> dict[str, Any]:
-        """Return everything but the units as JSON can hold it; the same for the same run."""
-        return {
-            "parameters": dict(self.parameters),
-            "units": len(self.margins),
-            "kept": len(self.kept),
-            "removed": len(self.removed),
-            "agreeing": int((self.margins > 0).sum()),
-            "disagreeing": int((self.margins < 0).sum()),
-            "ties": self.ties,
-            "threshold": self.threshold,
-            "false_share": self.false_share,
-            "found": self.found,
-            "turned": list(self.turned),
-            "p": self.p,
-        }
 
-
+@checked
 def mirror(
     V: ArrayLike,
     *,
@@ -125,11 +127,11 @@ def mirror(
     kinds: Sequence[Hashable] | None = None,
     ids: Sequence[Hashable] | None = None,
     aim: Aim = "error",
-    error: float = 0.1,
-    folds: int = 10,
-    repeats: int = 1,
-    C: float = 1.0,
-    seed: int = 0,
+    error: FalseShare = 0.1,
+    folds: TwoOrMore = 10,
+    repeats: Count = 1,
+    C: Positive = 1.0,
+    seed: Seed = 0,
     executor: Executor | None = None,
     on_run: Callable[[int, int], object] | None = None,
 ) -> MirrorResult:
@@ -156,7 +158,7 @@ def mirror(
     aim "chance" leaves no trace along the margin, and names no culprit. A unit that agrees at
     margin m goes with probability 1 − D(m)/((K − 1) A(m)), where D and A are the shares of those
     that disagree and agree at that margin (isotonic regression; kinds, and numbers of options,
-    apart). Then as many agree as sound ones would, at every margin. A unit's lot is told by its id,
+    apart). Then as many agree as sound ones would, at every margin. A unit's lot depends on its id,
     so that another seed, other vectors or more units change little of what goes; without `ids` it
     is drawn by the seed. `error` and the 19 runs have no part in it; running it again on what it
     kept voids all of the above.
@@ -178,7 +180,7 @@ def mirror(
         key: the right option of each unit. Without `items`: (U,) True or 1 where the first option
             is right, False, 0 or −1 where it is not; None when all rows are turned so that it is.
             With `items`: (U,) its 0-based place among the unit's options as they come.
-        blocks: (U,) units that tell of each other (copies, families) share one; each for itself
+        blocks: (U,) units that reveal each other (copies, families) share one; each for itself
             when None, as is a unit whose entry is None.
         kinds: (U,) units that are not alike, such as twins and singles: the aim "chance" thins
             each kind apart.
@@ -196,7 +198,7 @@ def mirror(
         DataError: V is not two-dimensional, empty, not real or not finite; lengths differ; a key is
             out of range; a unit has one option; ids occur twice; fewer blocks than folds; vectors
             far longer than the others, or a C too large, for single precision.
-        InputError: a parameter is out of its range.
+        RecipeError: a parameter is out of its range.
 
     >>> rng = np.random.default_rng(0)
     >>> V, key = rng.normal(size=(600, 20)), rng.integers(0, 2, 600)
@@ -205,7 +207,6 @@ def mirror(
     >>> bool((found.removed < 200).mean() > 0.8), found.p
     (True, 0.05)
     """
-    _check(aim, error, folds, repeats, C, seed)
     units = _Units.of(V, items, key, blocks, kinds, ids)
     if units.blocks.max() + 1 < folds:
         raise DataError(
@@ -245,21 +246,6 @@ def mirror(
             }
         ),
     )
-
-
-def _check(aim: Aim, error: float, folds: int, repeats: int, C: float, seed: int) -> None:
-    if aim not in get_args(Aim):
-        raise InputError(f"aim is 'error' or 'chance', not {aim!r}")
-    if not 0 < error <= 0.2:
-        raise InputError(f"error is above 0 and at most 0.2, not {error}")
-    if folds < 2:
-        raise InputError(f"folds is 2 or more, not {folds}")
-    if repeats < 1:
-        raise InputError(f"repeats is 1 or more, not {repeats}")
-    if not 0 < C < np.inf:
-        raise InputError(f"C is above 0, not {C}")
-    if seed < 0:
-        raise InputError(f"seed is 0 or more, not {seed}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -382,14 +368,12 @@ def _by_unit(
     starts = np.cumsum(options) - options
     right = np.zeros(len(rows), np.bool_)
     right[came[starts + keys]] = True
-    by = [*rows.T[::-1], unit] if rows.shape[1] <= 64 else [_hashed(rows), unit]
+    by = [*rows.T[::-1], unit]
+    if rows.shape[1] > 64:  # sort wide rows by digests, which are equal where rows are
+        ones, every = np.ones(len(rows), np.float32), np.arange(len(rows))
+        by = [np.array(_digests(rows, ones, every)), unit]
     order = np.lexsort(by)
     return rows[order], np.flatnonzero(right[order]) - starts, starts
-
-
-def _hashed(rows: NDArray[np.float32]) -> NDArray[Any]:
-    """Return a sort key of wide rows: digests, equal where rows are."""
-    return np.array(_digests(rows, np.ones(len(rows), np.float32), np.arange(len(rows))))
 
 
 def _digests(
@@ -414,7 +398,7 @@ def _digests(
         ]
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return [one for told in threads.map(some, range(0, len(starts), DIGESTED)) for one in told]
+        return [one for part in threads.map(some, range(0, len(starts), DIGESTED)) for one in part]
 
 
 def _by_id(ids: Sequence[Hashable]) -> Callable[[int], Any]:
@@ -595,7 +579,7 @@ def _turned(scorer: _Scorer, seed: int, error: float, runs: range) -> tuple[int,
 
 
 def _leaving(margins: Floats, options: Numbers, kinds: Numbers) -> Floats:
-    """Return with what probability each unit goes so that no margin tells of its sign."""
+    """Return the probability with which each unit goes so that no margin reveals its sign."""
     from scipy.optimize import isotonic_regression
 
     leaving = np.zeros(len(margins))
@@ -617,5 +601,5 @@ def _lots(order: Numbers, ids: Sequence[Hashable] | None, seed: int) -> Floats:
     if ids is None:
         return np.random.default_rng([seed, 2]).random(len(order))
     names = (str(ids[unit]).encode("utf-8", "surrogatepass") for unit in order)
-    told = (hashlib.blake2b(name, digest_size=8).digest() for name in names)
-    return np.array([(int.from_bytes(one, "big") >> 11) / 2**53 for one in told])
+    digests = (hashlib.blake2b(name, digest_size=8).digest() for name in names)
+    return np.array([(int.from_bytes(one, "big") >> 11) / 2**53 for one in digests])

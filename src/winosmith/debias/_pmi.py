@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,17 @@ from winosmith.metrics import (
     pmi_with_answers,
     word_counts,
 )
+from winosmith.options import PmiLabel, PmiVariant, Positive, Seed, checked
+from winosmith.results import HIDDEN, Result
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-PmiVariant = Literal["signed", "absolute", "max", "pairwise"]
-
-PmiLabel = Literal["first-mentioned", "option-1"]
-"""The correct option that y = 1 stands for: the one that the sentence mentions first, or the one
-that is written first, as in WinoGrande, section 3."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PmiResult:
+class PmiResult(Result):
     """What a PMI filter kept and removed.
 
     Attributes:
@@ -47,9 +43,9 @@ class PmiResult:
         smoothing: what was added to the counts.
     """
 
-    kept: NDArray[np.intp]
-    removed: NDArray[np.intp]
-    scores: Floats
+    kept: NDArray[np.intp] = field(metadata={"json": len})
+    removed: NDArray[np.intp] = field(metadata={"json": len})
+    scores: Floats = field(metadata=HIDDEN)
     variant: PmiVariant
     label: PmiLabel
     smoothing: float
@@ -60,6 +56,7 @@ class PmiResult:
             array.flags.writeable = False
 
 
+@checked
 def pmi(
     data: Dataset,
     *,
@@ -67,9 +64,9 @@ def pmi(
     threshold: float | None = None,
     variant: PmiVariant = "signed",
     label: PmiLabel = "first-mentioned",
-    smoothing: float = PMI_SMOOTHING,
+    smoothing: Positive = PMI_SMOOTHING,
     singles: Literal["draw", "keep"] = "draw",
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> PmiResult:
     """Keep the twins that are hard to tell apart by their words.
 
@@ -114,10 +111,16 @@ def pmi(
 
     Raises:
         DataError: see `problem_labels`.
-        InputError: not exactly one of `size` and `threshold`; a parameter is out of its range; more
-            singles are to be kept than `size` has room for.
+        RecipeError: a parameter is out of its range.
+        InputError: not exactly one of `size` and `threshold`; more singles are to be kept than
+            `size` has room for.
     """
-    _check(len(data), size, threshold, variant, label, smoothing, singles)
+    if (size is None) == (threshold is None):
+        raise InputError("either size or threshold is needed, and not both")
+    if size is not None and not 0 <= size <= len(data):
+        raise InputError(f"size is 0 to {len(data)}, the number of problems; not {size}")
+    if threshold is not None and math.isnan(threshold):
+        raise InputError("threshold is a number, not NaN")
     scores = _scores(data, variant, label, smoothing)
     place = _drawn(data, seed)
     ranked = sorted(data.twins, key=lambda twin: (scores[twin[0]], min(place[row] for row in twin)))
@@ -137,8 +140,12 @@ def pmi(
     return PmiResult(kept, removed, scores, variant, label, smoothing)
 
 
+@checked
 def word_pmi(
-    data: Dataset, *, label: PmiLabel = "first-mentioned", smoothing: float = PMI_SMOOTHING
+    data: Dataset,
+    *,
+    label: PmiLabel = "first-mentioned",
+    smoothing: Positive = PMI_SMOOTHING,
 ) -> dict[str, float]:
     """Return PMI(y=1; w) in nats for each word, from the highest down.
 
@@ -149,10 +156,8 @@ def word_pmi(
 
     Raises:
         DataError: see `problem_labels`.
-        InputError: there is no such label, or `smoothing` is not above 0.
+        RecipeError: there is no such label, or `smoothing` is not above 0.
     """
-    _check_label(label)
-    _check_smoothing(smoothing)
     counts, vocabulary = word_counts(data)
     first = pmi_with_answers(counts, _labels(data, label), smoothing)[0]
     order = np.argsort(-first, kind="stable")
@@ -213,36 +218,3 @@ def _share(twins: int, singles: int, size: int) -> int:
     possible = range(max(0, size - 2 * twins), min(singles, size) + 1)
     even = [count for count in possible if (size - count) % 2 == 0]
     return min(even or possible, key=lambda count: (abs(count - rate), count))
-
-
-def _check(
-    rows: int,
-    size: int | None,
-    threshold: float | None,
-    variant: str,
-    label: str,
-    smoothing: float,
-    singles: str,
-) -> None:
-    if (size is None) == (threshold is None):
-        raise InputError("either size or threshold is needed, and not both")
-    if size is not None and not 0 <= size <= rows:
-        raise InputError(f"size is 0 to {rows}, the number of problems; not {size}")
-    if threshold is not None and math.isnan(threshold):
-        raise InputError("threshold is a number, not NaN")
-    if variant not in get_args(PmiVariant):
-        raise InputError(f"variant is one of {', '.join(get_args(PmiVariant))}; not {variant!r}")
-    _check_label(label)
-    if singles not in ("draw", "keep"):
-        raise InputError(f"singles is 'draw' or 'keep', not {singles!r}")
-    _check_smoothing(smoothing)
-
-
-def _check_label(label: str) -> None:
-    if label not in get_args(PmiLabel):
-        raise InputError(f"label is one of {', '.join(get_args(PmiLabel))}; not {label!r}")
-
-
-def _check_smoothing(smoothing: float) -> None:
-    if not 0 < smoothing < math.inf:
-        raise InputError(f"smoothing is a number above 0, not {smoothing}")

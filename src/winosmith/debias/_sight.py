@@ -13,6 +13,7 @@ from winosmith.debias._logit import ROUNDING
 from winosmith.debias._rows import problem_labels
 from winosmith.debias._units import option_units
 from winosmith.errors import DataError
+from winosmith.results import Result
 
 LEAST_SEEN = 0.1
 """With fewer units than this fraction told apart, vectors are blind. The light embedder, which does
@@ -25,7 +26,7 @@ CHUNK = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Result):
     """How many twins and singles have vectors that could give an answer away.
 
     Attributes:

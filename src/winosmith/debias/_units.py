@@ -1,7 +1,7 @@
 """Problems as units, with the vectors by which each is guessed.
 
 Of problems with any number of options `Choices` puts those of each in an order of their vectors,
-so that nothing is left of the order in which they were written, and tells what models get right.
+so that nothing is left of the order in which they were written, and states what models get right.
 `TwinUnits` are what a filter of whole twins counts.
 """
 
@@ -83,9 +83,9 @@ class Choices:
             raise DataError(f"row {row} of X holds NaN or infinity; embed that problem again")
         place = np.tile(np.arange(X.shape[1]), (len(X), 1))
         for row, size in enumerate(sizes.tolist()):
-            told = [_digest(X[row, option]) for option in range(size)]
-            # of equal options the key goes first, or rounding would tell which it was
-            place[row, :size] = sorted(range(size), key=lambda at: (told[at], at != keys[row]))
+            digests = [_digest(X[row, option]) for option in range(size)]
+            # of equal options the key goes first, or rounding would reveal it
+            place[row, :size] = sorted(range(size), key=lambda at: (digests[at], at != keys[row]))
         moved = np.take_along_axis(X, place[:, :, None], axis=1).astype(np.float32)
         moved[np.arange(X.shape[1]) >= sizes[:, None]] = 0
         return cls(moved, np.argmax(place == keys[:, None], axis=1), sizes)
@@ -304,9 +304,9 @@ def _choices(
     """
     named = [[plain(option) for option in pool[rows[0]].options] for rows in halves]
     right = [{plain(pool[row].options[keys[row]]) for row in rows} for rows in halves]
-    told = all(len(one) == 1 for one in right)
+    is_clear = all(len(one) == 1 for one in right)
     of = [X[rows[0], : len(names)] for rows, names in zip(halves, named, strict=True)]
-    of = [np.asarray(one, np.float32) * np.float32(told) for one in of]
+    of = [np.asarray(one, np.float32) * np.float32(is_clear) for one in of]
     rows, kind = [row for half in halves for row in half], "twin" if len(halves) > 1 else "single"
     if {len(names) for names in named} == {2}:
         v = np.zeros(X.shape[2], np.float32)

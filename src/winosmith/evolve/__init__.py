@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from winosmith.evolve._chat import REPLY_TOKENS, ChatPerturber
-from winosmith.evolve._chat_dialogue import Dialogue, Ending, Round
+from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules, Ending, Round
 from winosmith.evolve._evolve import (
     PARTS,
     Evolved,
@@ -31,6 +31,7 @@ __all__ = [
     "REPLY_TOKENS",
     "ChatPerturber",
     "Dialogue",
+    "DialogueRules",
     "Ending",
     "Evolved",
     "Perturber",

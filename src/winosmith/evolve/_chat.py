@@ -12,14 +12,14 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from winosmith.chat import BudgetError, ChatError, ChatModel, Client, Message, Messages, Reply
 from winosmith.errors import OutputError
 from winosmith.escape import for_markdown, for_terminal
-from winosmith.evolve._chat_dialogue import BATCHES, Dialogue
+from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules
 from winosmith.outputs import write_aside
 from winosmith.problem import Problem
 from winosmith.records import canonical, parsed, problem_record
@@ -31,66 +31,45 @@ REPLY_TOKENS = 4096
 """Tokens that a reply should be allowed: 30 rows of 20 words take some 1,500, thinking more."""
 
 
-@dataclass(frozen=True)
 class ChatPerturber:
     """Asks a chat model for perturbations of a problem, turn by turn (EvoGrad 2024, A.1).
 
     Each row of a reply is checked (`winosmith evolve --with chat --help`, and the guide to chat
-    models name the faults); each turn tells what was wrong in the last one. A child's declared
+    models name the faults); each turn reports the faults of the last one. A child's declared
     depth is its true token edit distance to a root. Its answer is what the model claims, so the
     child is marked as not validated until people have judged it.
 
-    Attributes:
+    Args:
         model: a `chat.Client`, or anything that takes messages and returns a `chat.Reply`. Allow
             replies of `REPLY_TOKENS`: shorter ones are cut off, and make more turns.
-        wanted: children of each problem.
-        batches: how many rows are asked for in each turn; the last is for all further turns.
-        distances: "correct" keeps a row whose distance is wrong, with the true one; "refuse"
-            refuses it. The model is told in both cases.
-        changed: the most tokens that may change, as a share of the problem's.
-        most_rounds: turns about a problem at most.
-        fruitless: turns in a row without an accepted row, after which a problem is given up.
-        memory: how many turns back the model is shown, for those with little room; None for all.
         taken: problems whose sentences must not come again, such as all the roots: else a child of
             one half of a twin may be the other half.
         folder: where dialogues are kept, a folder each (`transcript.jsonl`, `transcript.md`,
             `accepted.jsonl`); the same call goes on from there. None keeps nothing.
         on_progress: called with the children accepted, how many are wanted, and a note.
+        rules: as of `DialogueRules`.
+
+    Raises:
+        RecipeError: a rule is out of its range.
 
     Warns:
         UserWarning: fewer children than wanted came about, with the reason and what to do.
     """
 
-    model: ChatModel
-    wanted: int = 100
-    batches: Sequence[int] = BATCHES
-    distances: Literal["correct", "refuse"] = "correct"
-    changed: float = 0.6
-    most_rounds: int = 30
-    fruitless: int = 3
-    memory: int | None = None
-    taken: Sequence[Problem] = ()
-    folder: str | Path | None = None
-    on_progress: Callable[[int, int, str], None] | None = None
-
-    def dialogue(self, problem: Problem) -> Dialogue:
-        """Return a new dialogue about a problem, with these settings.
-
-        Raises:
-            InputError: a setting is out of its range.
-            ProblemError: the problem has not two options, or no answer.
-        """
-        return Dialogue(
-            problem,
-            wanted=self.wanted,
-            batches=self.batches,
-            distances=self.distances,
-            changed=self.changed,
-            most_rounds=self.most_rounds,
-            fruitless=self.fruitless,
-            memory=self.memory,
-            taken=self.taken,
-        )
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        taken: Sequence[Problem] = (),
+        folder: str | Path | None = None,
+        on_progress: Callable[[int, int, str], None] | None = None,
+        **rules: Any,
+    ):
+        self.model = model
+        self.taken = taken
+        self.folder = folder
+        self.on_progress = on_progress
+        self.rules = DialogueRules(**rules)
 
     def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
         """Yield children of a problem as they are accepted.
@@ -102,13 +81,15 @@ class ChatPerturber:
             seed: asks a `chat.Client` for a draw of its own; see there.
 
         Raises:
-            InputError: a setting is out of its range.
             ProblemError: the problem has not two options, or no answer.
             ChatError: the model can't be asked; what was accepted has been yielded, and is kept.
             OutputError: the folder can't be used.
         """
-        dialogue = self.dialogue(problem)
-        transcript = self._transcript(problem, seed)
+        dialogue = Dialogue(problem, taken=self.taken, **asdict(self.rules))
+        parameters = dict(getattr(self.model, "parameters", {}))
+        transcript = (
+            Transcript(Path(self.folder), problem, seed, parameters) if self.folder else None
+        )
         if transcript:
             transcript.resume(dialogue)
         self._tell(dialogue, "" if not dialogue.rounds else f"turn {len(dialogue.rounds)}, resumed")
@@ -120,7 +101,11 @@ class ChatPerturber:
                 dialogue.stop("budget", self._spent())
                 break
             except ChatError as error:
-                raise type(error)(self._interrupted(dialogue, error, transcript)) from error
+                have = f"{len(dialogue.accepted)} of {self.rules.wanted} children of {problem.id!r}"
+                state = "were accepted before"
+                if transcript:
+                    state = f"are kept in {transcript.folder}; the same call continues there"
+                raise type(error)(f"{error}. {have} {state}") from error
             if transcript:
                 transcript.add(dialogue.messages[-1], reply)
             accepted = dialogue.take(reply)
@@ -143,24 +128,9 @@ class ChatPerturber:
             reason += f" ({spent.tokens_in:,} tokens in and {spent.tokens_out:,} out were spent)"
         return f"{reason}; raise it, and the same call goes on"
 
-    def _transcript(self, problem: Problem, seed: int) -> Transcript | None:
-        if self.folder is None:
-            return None
-        return Transcript(
-            Path(self.folder), problem, seed, dict(getattr(self.model, "parameters", {}))
-        )
-
     def _tell(self, dialogue: Dialogue, note: str) -> None:
         if self.on_progress:
-            self.on_progress(len(dialogue.accepted), self.wanted, note)
-
-    def _interrupted(
-        self, dialogue: Dialogue, error: ChatError, transcript: Transcript | None
-    ) -> str:
-        have = f"{len(dialogue.accepted)} of {self.wanted} children of {dialogue.parent.id!r}"
-        if transcript is None:
-            return f"{error}. {have} were accepted before"
-        return f"{error}. {have} are kept in {transcript.folder}; the same call goes on from there"
+            self.on_progress(len(dialogue.accepted), self.rules.wanted, note)
 
     def _end(self, dialogue: Dialogue, transcript: Transcript | None) -> None:
         ended = dialogue.ended

@@ -7,24 +7,47 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from winosmith.chat import Message, Messages, Reply
-from winosmith.errors import InputError, ProblemError
+from winosmith.errors import ProblemError
 from winosmith.evolve._chat_rows import (
     COLUMNS,
     REPAIRED,
-    Checked,
     Checker,
+    Row,
     read_rows,
     same_sentence,
 )
 from winosmith.lineage import edit_script
+from winosmith.options import Count, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.text import number_of, tokens
 
-BATCHES = (10, 10, 30, 30, 20)
-"""How many rows are asked for in each turn; the accepted batches of EvoGrad (2024, A.1)."""
+
+@declaration
+class DialogueRules:
+    """The limits of a dialogue, and the checks of its rows."""
+
+    wanted: Count = 100
+    """Number of children of each problem."""
+    batches: Annotated[tuple[Count, ...], Field(strict=False, min_length=1)] = (10, 10, 30, 30, 20)
+    """Number of rows in each turn; the last is for all further turns. The default has the accepted
+    batches of EvoGrad (2024, A.1)."""
+    distances: Literal["correct", "refuse"] = "correct"
+    """Whether a row with an incorrect distance is kept with the correct one ("correct") or refused
+    ("refuse"). The model is informed in both cases."""
+    changed: Annotated[float, Field(gt=0, le=1)] = 0.6
+    """Largest number of changed tokens, as a fraction of the problem's."""
+    most_rounds: Count = 30
+    """Largest number of turns about a problem."""
+    fruitless: Count = 3
+    """Number of turns in a row without an accepted row after which a problem is given up."""
+    memory: OrFalse[Count] = None
+    """Number of earlier turns that the model sees, besides the first message; by default all."""
+
 
 _TRIAL = 10
 """Rows asked for after a bad batch, "to see if it's okay" (EvoGrad 2024, A.1)."""
@@ -58,24 +81,18 @@ class Dialogue:
 
     Attributes:
         parent: the problem to perturb, with two options and an answer.
-        wanted: how many children are wanted.
+        rules: its limits.
         rounds: the turns so far.
         accepted: the children so far.
         ended: why it is over; None while it is not.
 
     Args:
-        batches: how many rows are asked for in each turn; the last is for all further turns.
-        distances: "correct" keeps a row whose distance is wrong, with the true one; "refuse"
-            refuses it.
-        changed: the most tokens that may change, as a share of the parent's.
-        most_rounds: after so many turns it ends.
-        fruitless: after so many turns in a row without an accepted row it ends.
-        memory: how many turns back the model is shown, beside the first message; None for all.
         taken: problems whose sentences must not come again: the other half of a twin, other
             families.
+        rules: as of `DialogueRules`.
 
     Raises:
-        InputError: a setting that is out of its range.
+        RecipeError: a rule is out of its range.
         ProblemError: a problem with more than two options, or without an answer.
 
     >>> root = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
@@ -87,20 +104,8 @@ class Dialogue:
     'all 1 wanted are accepted'
     """
 
-    def __init__(
-        self,
-        parent: Problem,
-        *,
-        wanted: int = 100,
-        batches: Sequence[int] = BATCHES,
-        distances: Literal["correct", "refuse"] = "correct",
-        changed: float = 0.6,
-        most_rounds: int = 30,
-        fruitless: int = 3,
-        memory: int | None = None,
-        taken: Iterable[Problem] = (),
-    ):
-        _check(wanted, batches, distances, changed, most_rounds, fruitless, memory)
+    def __init__(self, parent: Problem, *, taken: Iterable[Problem] = (), **rules: Any):
+        self.rules = DialogueRules(**rules)
         if len(parent.options) != 2 or parent.answer is None:
             raise ProblemError(
                 f"{parent.id!r} has {len(parent.options)} options and "
@@ -108,15 +113,10 @@ class Dialogue:
                 "fills in needs 2 options and the answer"
             )
         self.parent = parent
-        self.wanted = wanted
-        self.batches = tuple(batches)
-        self.most_rounds = most_rounds
-        self.fruitless = fruitless
-        self.memory = memory
         self.rounds: list[Round] = []
         self.accepted: list[Problem] = []
         self._stopped: Ending | None = None
-        self._checker = Checker(parent, changed, distances)
+        self._checker = Checker(parent, self.rules.changed, self.rules.distances)
         self._taken = {same_sentence(problem.sentence) for problem in taken}
         self._said = [Message("user", opening(parent, self.size))]
 
@@ -124,13 +124,13 @@ class Dialogue:
     def messages(self) -> Messages:
         """What to send next: the first message, and as many turns as the model is shown."""
         later = self._said[1:]
-        shown = later if self.memory is None else later[-2 * self.memory :]
+        shown = later if self.rules.memory is None else later[-2 * self.rules.memory :]
         return (self._said[0], *shown)
 
     @property
     def size(self) -> int:
         """How many rows are asked for in the turn that comes."""
-        size = self.batches[min(len(self.rounds), len(self.batches) - 1)]
+        size = self.rules.batches[min(len(self.rounds), len(self.rules.batches) - 1)]
         if self.rounds:
             last = self.rounds[-1]
             faulty = sum(bool(row.faults) for row in last.rows)
@@ -138,11 +138,11 @@ class Dialogue:
                 size = min(size, _TRIAL)
             if last.is_cut:
                 size = min(size, max(_FEWEST, last.whole))
-        return max(1, min(size, self.wanted - len(self.accepted)))
+        return max(1, min(size, self.rules.wanted - len(self.accepted)))
 
     @property
     def said(self) -> list[str]:
-        """What the model was told, turn by turn; the last is not sent yet."""
+        """Our messages to the model, turn by turn; the last is not sent yet."""
         return [message.content for message in self._said if message.role == "user"]
 
     def take(self, reply: Reply, said: str | None = None) -> tuple[Problem, ...]:
@@ -156,12 +156,12 @@ class Dialogue:
         if said is not None:
             self._said[-1] = Message("user", said)
         taken = set(self._taken)
-        rows: list[Checked] = []
+        rows: list[Row] = []
         kept: list[Problem] = []
         for row in read_rows(reply):
             checked = self._checker.check(row, taken)
             rows.append(checked)
-            if checked.problem and len(self.accepted) + len(kept) < self.wanted:
+            if checked.problem and len(self.accepted) + len(kept) < self.rules.wanted:
                 taken.add(same_sentence(checked.sentence))
                 kept.append(checked.problem)
         self._taken = taken
@@ -177,25 +177,25 @@ class Dialogue:
     def stop(self, reason: Literal["budget"], message: str) -> None:
         """End it for a reason that lies outside."""
         self._stopped = Ending(
-            reason, f"{len(self.accepted)} of {self.wanted} are accepted; {message}"
+            reason, f"{len(self.accepted)} of {self.rules.wanted} are accepted; {message}"
         )
 
     @property
     def ended(self) -> Ending | None:
         """Why it is over; None while it is not."""
         have = len(self.accepted)
-        if have >= self.wanted:
-            return Ending("done", f"all {self.wanted} wanted are accepted")
+        if have >= self.rules.wanted:
+            return Ending("done", f"all {self.rules.wanted} wanted are accepted")
         if self._stopped:
             return self._stopped
-        recent = self.rounds[-self.fruitless :]
-        if len(recent) == self.fruitless and not any(done.kept for done in recent):
+        recent = self.rounds[-self.rules.fruitless :]
+        if len(recent) == self.rules.fruitless and not any(done.kept for done in recent):
             return Ending("fruitless", self._in_vain(recent))
-        if len(self.rounds) >= self.most_rounds:
+        if len(self.rounds) >= self.rules.most_rounds:
             return Ending(
                 "rounds",
-                f"{have} of {self.wanted} are accepted after {self.most_rounds} turns; allow more "
-                "turns, or take a stronger model",
+                f"{have} of {self.rules.wanted} are accepted after {self.rules.most_rounds} turns; "
+                "allow more turns, or take a stronger model",
             )
         return None
 
@@ -206,9 +206,8 @@ class Dialogue:
 
     def _in_vain(self, recent: Sequence[Round]) -> str:
         what = "nothing acceptable" if not self.accepted else "nothing more that is acceptable"
-        reason = (
-            f"{what} came in {len(recent)} turns ({len(self.accepted)} of {self.wanted} accepted)"
-        )
+        accepted = f"{len(self.accepted)} of {self.rules.wanted} accepted"
+        reason = f"{what} came in {len(recent)} turns ({accepted})"
         found = sum((done.faults() for done in recent), Counter[str]())
         if not any(done.rows for done in recent):
             why = "no reply had a row of the table"
@@ -217,29 +216,6 @@ class Dialogue:
                 f"{kind} {count}" for kind, count in found.most_common(_SHOWN)
             )
         return f"{reason}; {why}. Take a stronger model, or look at what it says in the transcript"
-
-
-def _check(
-    wanted: int,
-    batches: Sequence[int],
-    distances: str,
-    changed: float,
-    most_rounds: int,
-    fruitless: int,
-    memory: int | None,
-) -> None:
-    named = {"wanted": wanted, "most_rounds": most_rounds, "fruitless": fruitless}
-    for name, value in named.items():
-        if value < 1:
-            raise InputError(f"{name} must be 1 or more, not {value}")
-    if not batches or min(batches) < 1:
-        raise InputError(f"batches must be numbers of rows from 1 on, not {tuple(batches)}")
-    if distances not in ("correct", "refuse"):
-        raise InputError(f"distances must be 'correct' or 'refuse', not {distances!r}")
-    if not 0 < changed <= 1:
-        raise InputError(f"changed must be a share above 0, up to 1, not {changed}")
-    if memory is not None and memory < 1:
-        raise InputError(f"memory must be 1 turn or more, or None for all; not {memory}")
 
 
 _LONG = 4.0
@@ -278,7 +254,7 @@ class Round:
 
     asked: int
     reply: Reply
-    rows: tuple[Checked, ...]
+    rows: tuple[Row, ...]
     kept: tuple[Problem, ...]
 
     @property
@@ -292,7 +268,7 @@ class Round:
         return sum("truncated" not in checked.faults for checked in self.rows)
 
     def faults(self) -> Counter[str]:
-        """Return how often each fault occurs that the model is told of, the most frequent first."""
+        """Return how often each reported fault occurs, the most frequent first."""
         found = Counter(
             fault for checked in self.rows for fault in checked.faults if fault not in REPAIRED
         )
@@ -300,9 +276,9 @@ class Round:
 
 
 def correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str:
-    """Return what is said about a turn; without a fault and a wish, it is praise.
+    """Return our message about a turn; without a fault and a wish, it is praise.
 
-    Each kind of fault is told with its number and one row that has it, and a wrong distance is
+    Each kind of fault is reported with its number and one row that has it, and a wrong distance is
     counted out token by token, as EvoGrad's author did (2024, A.1).
     """
     said = [_of_rows(done), *_of_distances(parent, done)]
@@ -368,12 +344,12 @@ def _wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> list[s
     return wishes
 
 
-def _first(done: Round, kind: str) -> Checked:
+def _first(done: Round, kind: str) -> Row:
     return next(checked for checked in done.rows if kind in checked.faults)
 
 
-def _shown(checked: Checked) -> str:
-    return checked.row.text if len(checked.row.text) <= 300 else f"{checked.row.text[:299]}…"
+def _shown(row: Row) -> str:
+    return row.text if len(row.text) <= 300 else f"{row.text[:299]}…"
 
 
 _SIGNS = {"substitute": "{old} → {new}", "insert": "{new} added", "delete": "{old} left out"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from winosmith.chat import Reply
@@ -32,18 +32,27 @@ _CURLY = str.maketrans("“”", '""')
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line that is a row, or was meant to be one.
+    """A line that is a row, or was meant to be one, and the results of its check.
 
     Attributes:
         text: the line.
-        cells: the six values, in the order of `COLUMNS`; empty when they can't be told apart.
-        faults: "columns", "ellipsis" or "truncated", which leave no cells; "quotes" where a
-            sentence has commas and no quotes, but the values can be told apart all the same.
+        cells: the six values, in the order of `COLUMNS`; empty if they can't be separated.
+        faults: before the check "columns", "ellipsis" or "truncated", which leave no cells, or
+            "quotes" if a sentence has commas and no quotes, but the values can be separated
+            anyway; after it all that is wrong, see `Checker`.
+        problem: the child; None if the row is refused.
+        sentence: with its blank corrected; empty if the row can't be read.
+        claimed: the distance that the row states; None if that is not a number.
+        distance: the token edit distance to the parent's sentence.
     """
 
     text: str
     cells: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    problem: Problem | None = None
+    sentence: str = ""
+    claimed: int | None = None
+    distance: int = 0
 
 
 def read_rows(reply: Reply) -> list[Row]:
@@ -95,7 +104,7 @@ def _row(line: str) -> Row | None:
 
 
 def _is_meant(line: str, cells: list[str]) -> bool:
-    """Tell whether a line was meant to be a row, well-formed or not, rather than prose."""
+    """Return whether a line was meant to be a row, well-formed or not, rather than prose."""
     if _NUMBERED.match(line):
         return "_" in line or len(cells) > 3
     return len(cells) > 2 and ("_" in line or bool(_WHOLE.fullmatch(cells[-1])))
@@ -135,7 +144,7 @@ def _clean(cells: list[str]) -> list[str]:
 
 
 REPAIRED = frozenset({"quotes", "glued"})
-"""Faults that are put right in passing; nobody needs to be told."""
+"""Faults that are corrected without a message."""
 
 CLAIMED = "chat.claimed"
 """The extra key of a distance that the model claimed, where it is not the true one."""
@@ -145,27 +154,6 @@ _GLUED = re.compile(r"__|[^\s\"'“‘(]_|_\w")
 _WORDS = re.compile(rf"{BLANK}|[^\W_]+")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _ARTICLES = {"a", "an", "the"}
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A row with what was found.
-
-    Attributes:
-        row: as it was written.
-        faults: what is wrong with it, see `Checker`; empty for a row without a fault.
-        problem: what it becomes; None when it is refused.
-        sentence: with its blank put right; empty when the row can't be read.
-        claimed: the distance that the row states; None when that is no number.
-        distance: the token edit distance to the parent's sentence.
-    """
-
-    row: Row
-    faults: tuple[str, ...]
-    problem: Problem | None = None
-    sentence: str = ""
-    claimed: int | None = None
-    distance: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +178,15 @@ class Checker:
     changed: float
     distances: Literal["correct", "refuse"]
 
-    def check(self, row: Row, taken: frozenset[str] | set[str]) -> Checked:
-        """Check a row.
+    def check(self, row: Row, taken: frozenset[str] | set[str]) -> Row:
+        """Return a row with the results of its check.
 
         Args:
             row: to check.
             taken: the sentences that there are already, as `same_sentence` has them.
         """
         if not row.cells:
-            return Checked(row, row.faults)
+            return row
         _, written, first, second, answer, stated = row.cells
         sentence, is_glued = self._with_blank(written)
         distance = edit_distance(tokens(self.parent.sentence), tokens(sentence))
@@ -209,13 +197,13 @@ class Checker:
         faults += [copy] if copy else self._faults(sentence, options, answer, distance)
         if claimed != distance:
             faults.append("distance")
-        return Checked(
+        return replace(
             row,
-            tuple(faults),
-            self._problem(sentence, options, answer, claimed, distance, faults),
-            sentence,
-            claimed,
-            distance,
+            faults=tuple(faults),
+            problem=self._problem(sentence, options, answer, claimed, distance, faults),
+            sentence=sentence,
+            claimed=claimed,
+            distance=distance,
         )
 
     def _problem(

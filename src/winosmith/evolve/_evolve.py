@@ -27,6 +27,7 @@ from winosmith.parallel import ordered_map
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Origin, Problem
 from winosmith.records import canonical, parsed, problem_of, problem_record
+from winosmith.results import Result
 from winosmith.seen import check_blanks
 from winosmith.text import tokens
 
@@ -52,7 +53,7 @@ _PER_WORKER = 4
 
 
 @dataclass(frozen=True)
-class Evolved:
+class Evolved(Result):
     """What perturbing a data set gave.
 
     Attributes:
@@ -66,12 +67,6 @@ class Evolved:
     children: Dataset
     repeated: tuple[Dropped, ...]
     barren: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return (
-            f"Evolved({self.dataset!r}, {len(self.children)} children, "
-            f"{len(self.repeated)} repeated, {len(self.barren)} barren)"
-        )
 
 
 def evolve(
@@ -100,7 +95,7 @@ def evolve(
     ...         loud = problem.sentence.replace(".", "!")
     ...         yield perturbed(problem, loud, problem.options, problem.answer, source="shout")
     >>> evolve(made_twins(2), Shout())
-    Evolved(<Dataset 'made': 8 problems, 2 twins>, 4 children, 0 repeated, 0 barren)
+    Evolved(dataset=<8 values>, children=<4 values>)
     """
     made: list[list[Problem]] = []
     for of_chunk in children(dataset.problems, perturber, seed, executor):
@@ -134,7 +129,7 @@ def _of_chunk(perturber: Perturber, seed: int, problems: Sequence[Problem]) -> l
 
 
 def without_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved:
-    """Join problems and their children; whoever says the same as an earlier one is set aside.
+    """Join problems and their children, without those that repeat an earlier one.
 
     Two problems say the same when their tokens and options are equal, whatever their case.
 
@@ -230,7 +225,7 @@ def _lines(path: Path) -> Iterator[tuple[str, list[Problem]]]:
 
 
 @dataclass(frozen=True)
-class Roots:
+class Roots(Result):
     """The roots of a set, and where they come from.
 
     Attributes:
@@ -248,9 +243,9 @@ class Roots:
 def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
     """Return the ids of the problems that a solver gets wrong, or none gets right.
 
-    A solver that can't decide between options is neither right nor wrong, wherever the answer
-    stands: it says nothing of the problem. Were the option that is written first called its choice,
-    roots would be drawn by where it stands. An invalid answer is wrong.
+    A solver that can't decide between options is neither right nor wrong. If the option that is
+    written first counted as its choice, roots would be drawn by the order of options. An invalid
+    answer is incorrect.
 
     Args:
         dataset: with answers.
@@ -312,8 +307,8 @@ def draw_roots(
         )
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
-        raise DataError("two data sets have the same name; their roots could not be told apart")
-    clashing = _clashing(datasets)
+        raise DataError("two data sets have the same name; rename one, so that their roots differ")
+    times = Counter(problem_id for dataset in datasets for problem_id in dataset.ids)
     roots: list[Problem] = []
     sources: dict[str, tuple[str, ...]] = {}
     left_out: list[Filtered] = []
@@ -321,25 +316,13 @@ def draw_roots(
         rows, reasons = _drawn(
             dataset, wanted[number], wrong[number], seed + number, fewer=fewer, options=options
         )
-        roots += [_root(dataset[row], dataset.name, clashing) for row in rows]
+        for problem in map(dataset.__getitem__, rows):
+            name = f"{dataset.name}:{problem.id}" if times[problem.id] > 1 else problem.id
+            origin = replace(problem.origin or Origin(), source=dataset.name)
+            roots.append(replace(problem, id=name, twin_id=None, origin=origin))
         sources[dataset.name] = tuple(dataset[row].id for row in rows)
         left_out.append(dataset.drop(reasons, "roots"))
     return Roots(Dataset(roots, "roots"), sources, tuple(left_out))
-
-
-def _clashing(datasets: Sequence[Dataset]) -> frozenset[str]:
-    seen: set[str] = set()
-    twice: set[str] = set()
-    for dataset in datasets:
-        twice |= seen & set(dataset.ids)
-        seen |= set(dataset.ids)
-    return frozenset(twice)
-
-
-def _root(problem: Problem, name: str, clashing: frozenset[str]) -> Problem:
-    problem_id = f"{name}:{problem.id}" if problem.id in clashing else problem.id
-    origin = replace(problem.origin or Origin(), source=name)
-    return replace(problem, id=problem_id, twin_id=None, origin=origin)
 
 
 def _drawn(
@@ -404,7 +387,7 @@ LETTERS = ascii_uppercase[:MAX_OPTIONS]
 
 
 @dataclass(frozen=True)
-class Sets:
+class Sets(Result):
     """The three sets.
 
     Attributes:
@@ -524,18 +507,17 @@ def described(dataset: Dataset, families: Dataset) -> dict[str, Any]:
         "problems": len(dataset),
         "families": len(dataset.families),
         "answers": _counted(LETTERS[p.answer] if p.answer is not None else "—" for p in dataset),
-        "sources": _counted(_source(problem) for problem in dataset),
+        "sources": _counted(
+            "root"
+            if problem.lineage is None
+            else (problem.origin and problem.origin.source) or "unknown"
+            for problem in dataset
+        ),
         "edit_depth": _counted(known),
         "mean_edit_depth": sum(known) / len(known) if known else None,
         "unvalidated": sum(bool(problem.extra.get(UNVALIDATED)) for problem in dataset),
         "digest": dataset.digest,
     }
-
-
-def _source(problem: Problem) -> str:
-    if problem.lineage is None:
-        return "root"
-    return (problem.origin and problem.origin.source) or "unknown"
 
 
 def _counted(values: Iterable[Any]) -> dict[str, int]:

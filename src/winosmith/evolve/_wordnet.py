@@ -3,7 +3,7 @@
 With care (the default), the synonym has the sense that is likely to be meant, and most words stay
 as they are. As EvoGrad did it (`as_published`), any word but stop words and names gets any synonym
 of any of its senses: the set nearly triples, as in the paper, and many children mean something
-else. Which of them hold, only people can tell.
+else. Only people can judge which of them are valid.
 """
 
 from __future__ import annotations
@@ -12,22 +12,16 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
+from winosmith import language
 from winosmith.errors import InputError
-from winosmith.language import (
-    Sense,
-    Synonym,
-    WordNet,
-    is_mass,
-    is_name,
-    lemma,
-    replace_word,
-    tag,
-    usage,
-)
+from winosmith.language import Sense, Synonym, WordNet, lemma
 from winosmith.lineage import perturbed
+from winosmith.options import Count, checked
 from winosmith.problem import BLANK, Problem
 from winosmith.text import FUNCTION_WORDS, content_words, edit_distance, tokens
 
@@ -51,19 +45,19 @@ class WordNetPerturber:
             wrong or odd, and their source says "wordnet-paper".
 
     Raises:
-        InputError: fewer than one child is asked for, or both `wide` and `as_published`.
+        RecipeError: `count` is below 1.
+        InputError: both `wide` and `as_published`.
     """
 
+    @checked
     def __init__(
         self,
-        count: int = 2,
+        count: Annotated[Count, Field(description="Largest number of children of a problem.")] = 2,
         wordnet: WordNet | None = None,
         *,
         wide: bool = False,
         as_published: bool = False,
     ):
-        if count < 1:
-            raise InputError(f"a problem can't get {count} children; ask for 1 or more")
         if wide and as_published:
             raise InputError("'wide' loosens the care that 'as_published' does not take at all")
         self.count = count
@@ -87,7 +81,7 @@ class WordNetPerturber:
         for at, new in self._drawn(problem, seed):
             if len(made) > self.count:
                 return
-            changed = replace_word(problem.sentence, problem.options, at, new)
+            changed = language.replace_word(problem.sentence, problem.options, at, new)
             if changed is not None and changed[0] not in made:
                 made.add(changed[0])
                 yield perturbed(problem, *changed, problem.answer, source=self.source)
@@ -103,8 +97,8 @@ class WordNetPerturber:
         )
         order = [found[at] for at in luck.permutation(len(found))]
         shuffled = [
-            (place.at, [place.synonyms[at] for at in luck.permutation(len(place.synonyms))])
-            for place in order
+            (at, [synonyms[other] for other in luck.permutation(len(synonyms))])
+            for at, synonyms in order
         ]
         for turn in range(max((len(words) for _, words in shuffled), default=0)):
             for at, words in shuffled:
@@ -168,20 +162,11 @@ SURE = Care()
 WIDE = Care(certainty=0.4, own=0.15, rarer=4.5)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A word that may be replaced.
-
-    Attributes:
-        at: the number of its token.
-        synonyms: in WordNet's order by use, the first the most used.
-    """
-
-    at: int
-    synonyms: tuple[str, ...]
+Places = Iterator[tuple[int, tuple[str, ...]]]
+"""The number of a token that may be replaced, and its synonyms, the most used first."""
 
 
-def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Iterator[Place]:
+def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places:
     """Yield the content words of a sentence that have a fitting synonym, from left to right.
 
     A word is taken only when one sense of it is likely to be meant: by how often each sense occurs
@@ -191,7 +176,7 @@ def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Iterator[Pl
     in any sense, and whatever would point to an option.
     """
     cut = tokens(problem.sentence)
-    tags = tag(cut)
+    tags = language.tag(cut)
     context = frozenset(content_words(problem.sentence))
     banned = _banned(problem, cut, tags)
     repeated = _repeated(problem, cut, tags)
@@ -215,19 +200,24 @@ def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Iterator[Pl
                 and banned.isdisjoint(synonym.lemma.lower().split())
             )  # fmt: skip
             if found:
-                yield Place(at, found)
+                yield at, found
 
 
-def any_places(problem: Problem, wordnet: WordNet) -> Iterator[Place]:
+def any_places(problem: Problem, wordnet: WordNet) -> Places:
     """Yield every word that is neither a stop word nor a name, with all synonyms of all its senses.
 
     That is what EvoGrad (2024, section 3.3) says of its choice, and all that it says. The word's
     part of speech is that of its tag: a synonym takes its form.
     """
     cut = tokens(problem.sentence)
-    for at, name in enumerate(tag(cut)):
+    for at, name in enumerate(language.tag(cut)):
         word, pos = cut[at], _POS.get(name[:2])
-        if pos is None or word == BLANK or word.lower() in FUNCTION_WORDS or is_name(cut, at):
+        if (
+            pos is None
+            or word == BLANK
+            or word.lower() in FUNCTION_WORDS
+            or language.is_name(cut, at)
+        ):
             continue
         own = lemma(word, name)
         found = {
@@ -237,7 +227,7 @@ def any_places(problem: Problem, wordnet: WordNet) -> Iterator[Place]:
             if synonym.lemma.replace(" ", "").isalpha()
         }
         if found:
-            yield Place(at, tuple(found))
+            yield at, tuple(found)
 
 
 def _banned(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
@@ -262,11 +252,11 @@ def _repeated(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> froz
 
 
 def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
-    """Tell whether a word stands for itself: no name, no part of a compound or phrase."""
+    """Return whether a word stands for itself: no name, no part of a compound or phrase."""
     word = cut[at].lower()
     if word == BLANK or word in FUNCTION_WORDS | _DEGREE | _VAGUE or not word.isalpha():
         return False
-    if is_name(cut, at) or len(word) < 3:
+    if language.is_name(cut, at) or len(word) < 3:
         return False
     before = tags[at - 1] if at else ""
     after = tags[at + 1] if at + 1 < len(cut) else ""
@@ -285,7 +275,7 @@ def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet)
 
 
 def _is_surely_adjective(cut: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    """Tell whether an adjective has a noun after it, or a verb before it that takes one."""
+    """Return whether an adjective has a noun after it, or a verb before it that takes one."""
     if tags[at + 1 : at + 2] and tags[at + 1].startswith(("NN", "JJ")):
         return not tags[at + 1].startswith("NNP")
     back = at - 1
@@ -295,7 +285,7 @@ def _is_surely_adjective(cut: Sequence[str], tags: Sequence[str], at: int) -> bo
 
 
 def _is_phrase(cut: Sequence[str], at: int, wordnet: WordNet) -> bool:
-    """Tell whether a word and its neighbour are one word of WordNet ("ice cream", "hot dog")."""
+    """Return whether a word and its neighbour are one word of WordNet ("ice cream", "hot dog")."""
     pairs = [cut[start : start + 2] for start in (at - 1, at) if start >= 0]
     return any(
         len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.knows(" ".join(pair), pos)
@@ -323,13 +313,13 @@ def _shares(senses: Sequence[Sense]) -> Mapping[str, float]:
 
 
 def _is_common(new: str, own: str, pos: str, rarer: float) -> bool:
-    """Tell whether readers know a word, and about as well as the one that it replaces."""
-    theirs, mine = usage(new, pos), usage(own, pos)
+    """Return whether readers know a word, and about as well as the one that it replaces."""
+    theirs, mine = language.usage(new, pos), language.usage(own, pos)
     return theirs is not None and mine is not None and theirs >= max(COMMON, mine - rarer)
 
 
 def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> bool:
-    """Tell whether a synonym may stand for the word in this sense."""
+    """Return whether a synonym may stand for the word in this sense."""
     new = synonym.lemma
     if len(new) < 3 or not new.replace(" ", "").isalpha() or new != new.lower():
         return False
@@ -338,13 +328,15 @@ def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> b
     if " " in new and (pos != "n" or synonym.count < max(1.0, USUAL * sense.count)):
         return False
     if pos == "n":
-        return is_mass(new) == is_mass(own) and (new.endswith("ss") or lemma(new, "NNS") == new)
+        return language.is_mass(new) == language.is_mass(own) and (
+            new.endswith("ss") or lemma(new, "NNS") == new
+        )
     if pos == "v":
         return sense.frames <= synonym.frames and new not in _WITH_PREPOSITION | _LIGHT
     return pos != "r" or new.endswith("ly")
 
 
 def _is_spelt_alike(new: str, own: str) -> bool:
-    """Tell whether two words are spellings or shapes of one: "colour", "tubing", "min"."""
+    """Return whether two words are spellings or shapes of one: "colour", "tubing", "min"."""
     stem = min(len(new), len(own)) - 1
     return new[:stem] == own[:stem] or edit_distance(new, own) == 1

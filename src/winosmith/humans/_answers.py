@@ -5,18 +5,18 @@ Answers on paper are typed with one key each.
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from winosmith.errors import DataError, FormatError, ProblemError
+from winosmith import data
+from winosmith.errors import DataError, FormatError, InputError
 from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet
 from winosmith.outputs import write_aside
-from winosmith.records import parsed, read_text
+from winosmith.records import parsed
 from winosmith.response import Response
 
 
@@ -298,14 +298,14 @@ _MOST_DIGITS = 10
 
 
 def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Read answers from CSV.
+    """Read answers from a table: CSV, a spreadsheet, or any other container of rows.
 
-    Two layouts, told apart by the header:
+    The header shows which of two layouts it has:
 
         subject,sheet,number,answer[,seconds]      a row for each answer
         subject,sheet,1,2,3,…                      a row for each subject, a column a question
 
-    The column `sheet` holds the code of the sheet, and may be left out when there is only one.
+    The column `sheet` holds the code of the sheet, and may be omitted if there is only one.
     Answers are letters, small or large, or X; an empty cell is no answer.
 
     Args:
@@ -314,50 +314,45 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
 
     Raises:
         FormatError: a column is missing or unknown; an unknown sheet or question; an answer that
-            is none of the letters; one question answered twice by one subject, which is how two
-            subjects with one code show; with the line.
+            is none of the letters; one question answered twice by one subject, as if two
+            subjects have one code; with the line.
     """
-    lines = _rows(path)
-    number, header = next(lines, (1, []))
-    columns = [cell.strip().lower() for cell in header]
-    if "subject" not in columns:
-        raise FormatError("the table needs a column 'subject'", path, number)
-    if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise FormatError(f"the column {twice!r} occurs twice", path, number)
+    rows = data.read(path)
+    names = [name.lower() for name in rows.names]
+    is_long = {"number", "answer"} <= set(names)
+    _check_columns(names, is_long, path)
     given: dict[tuple[str, str], dict[int, Answer]] = {}
     first: dict[tuple[str, str], str] = {}
-    reader = _long if {"number", "answer"} <= set(columns) else _wide
-    _check_columns(columns, reader is _long, path, number)
-    for line, cells in lines:
-        if len(cells) != len(columns):
-            raise FormatError(
-                f"the row has {len(cells)} cells; the header has {len(columns)}", path, line
-            )
-        row = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
-        key = row["subject"], _code(row, sheets, path, line)
-        if not key[0]:
-            raise FormatError("the row names no subject", path, line)
-        if reader is _wide and key in first:
-            raise FormatError(
-                f"{key[0]!r} already has the sheet {key[1]} ({first[key]}); it was typed twice, or "
-                "two subjects have one code",
-                path,
-                line,
-            )
-        first.setdefault(key, f"{path}:{line}")
-        for question, answer in reader(row, sheets[key[1]], path, line):
-            answers = given.setdefault(key, {})
-            if question in answers:
-                raise FormatError(
-                    f"{key[0]!r} already answered question {question} of {key[1]} "
-                    f"({answers[question].where}); it was typed twice, or two subjects have one "
-                    "code",
-                    path,
-                    line,
+    for row in rows:
+        where = str(row.place)
+        try:
+            if row.values is None:
+                raise DataError(str(row.reason))
+            cells = {name.lower(): data.cell(value).strip() for name, value in row.values.items()}
+            if not cells["subject"]:
+                raise DataError("the row names no subject")
+            key = cells["subject"], _code(cells, sheets)
+            if not is_long and key in first:
+                raise DataError(
+                    f"{key[0]!r} already has the sheet {key[1]} ({first[key]}); it was typed "
+                    "twice, or two subjects have one code"
                 )
-            answers[question] = answer
-        given.setdefault(key, {})
+            first.setdefault(key, where)
+            answers = given.setdefault(key, {})
+            for number, letter in _letters(cells, is_long).items():
+                item = sheets[key[1]][number]
+                if number in answers and letter:
+                    raise DataError(
+                        f"{key[0]!r} already answered question {number} of {key[1]} "
+                        f"({answers[number].where}); it was typed twice, or two subjects have "
+                        "one code"
+                    )
+                if letter:
+                    item.option(letter)
+                    seconds = _seconds(cells.get("seconds", ""))
+                    answers[number] = Answer(letter.upper(), seconds, where)
+        except InputError as error:
+            raise FormatError(str(error), path, row.place.number, row.place.unit) from None
     if not given:
         raise FormatError("the table has no answers", path)
     return [
@@ -366,21 +361,9 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
     ]
 
 
-def _rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and cells of every row that is not empty."""
-    text = read_text(path)
-    first = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=first.count)  # spreadsheets of many countries save semicolons
-    reader = csv.reader(text.splitlines(), delimiter=delimiter)
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield reader.line_num, cells
-    except csv.Error as error:
-        raise FormatError(f"the row is not CSV: {error}", path, reader.line_num) from None
-
-
-def _check_columns(columns: list[str], is_long: bool, path: str | Path, line: int) -> None:
+def _check_columns(columns: list[str], is_long: bool, path: str | Path) -> None:
+    if "subject" not in columns:
+        raise FormatError("the table needs a column 'subject'", path, 1)
     known = _LONG if is_long else {"subject", "sheet"}
     for name in columns:
         if name not in known and (is_long or _question(name) is None):
@@ -388,10 +371,12 @@ def _check_columns(columns: list[str], is_long: bool, path: str | Path, line: in
                 f"the column {name!r} is unknown; there is a row for each answer (subject, sheet, "
                 "number, answer, seconds) or a column for each question (subject, sheet, 1, 2, …)",
                 path,
-                line,
+                1,
             )
-    if not is_long and not any(_question(name) for name in columns):
-        raise FormatError("the table has no column of answers", path, line)
+        if columns.count(name) > 1:
+            raise FormatError(f"the column {name!r} occurs twice", path, 1)
+    if not is_long and not any(map(_question, columns)):
+        raise FormatError("the table has no column of answers", path, 1)
 
 
 def _question(name: str) -> int | None:
@@ -401,50 +386,28 @@ def _question(name: str) -> int | None:
     return int(digits) if is_number else None
 
 
-def _code(row: Mapping[str, str], sheets: Mapping[str, Sheet], path: str | Path, line: int) -> str:
-    code = row.get("sheet", "")
+def _code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> str:
+    code = cells.get("sheet", "")
     if not code and len(sheets) == 1:
         return next(iter(sheets))
     if code in sheets:
         return code
-    known = ", ".join(sorted(sheets))
     what = f"the sheet {code!r} is unknown" if code else "the row names no sheet"
-    raise FormatError(f"{what}; the sheets are {known}", path, line)
+    raise DataError(f"{what}; the sheets are {', '.join(sorted(sheets))}")
 
 
-def _long(
-    row: Mapping[str, str], sheet: Sheet, path: str | Path, line: int
-) -> Iterator[tuple[int, Answer]]:
-    question = _question(row["number"].lower())
-    if question is None:
-        raise FormatError(f"{row['number']!r} is not the number of a question", path, line)
-    seconds = _seconds(row.get("seconds", ""), path, line)
-    yield from _checked(question, row["answer"], seconds, sheet, path, line)
+def _letters(cells: Mapping[str, str], is_long: bool) -> dict[int, str]:
+    """Return the letters of a row by the numbers of their questions."""
+    if not is_long:
+        numbered = ((_question(name), cell) for name, cell in cells.items() if cell)
+        return {number: cell for number, cell in numbered if number is not None}
+    number = _question(cells["number"].lower())
+    if number is None:
+        raise DataError(f"{cells['number']!r} is not the number of a question")
+    return {number: cells["answer"]}
 
 
-def _wide(
-    row: Mapping[str, str], sheet: Sheet, path: str | Path, line: int
-) -> Iterator[tuple[int, Answer]]:
-    for name, cell in row.items():
-        question = _question(name)
-        if question is not None and cell:
-            yield from _checked(question, cell, None, sheet, path, line)
-
-
-def _checked(
-    question: int, letter: str, seconds: float | None, sheet: Sheet, path: str | Path, line: int
-) -> Iterator[tuple[int, Answer]]:
-    """Yield the answer if it is one of that question; nothing for an empty one."""
-    try:
-        item = sheet[question]
-        if letter:
-            item.option(letter)
-            yield question, Answer(letter.upper(), seconds, f"{path}:{line}")
-    except (ProblemError, ValueError) as error:
-        raise FormatError(str(error), path, line) from None
-
-
-def _seconds(cell: str, path: str | Path, line: int) -> float | None:
+def _seconds(cell: str) -> float | None:
     if not cell:
         return None
     try:
@@ -452,7 +415,7 @@ def _seconds(cell: str, path: str | Path, line: int) -> float | None:
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise FormatError(f"{cell!r} is no number of seconds", path, line)
+        raise DataError(f"{cell!r} is not a number of seconds")
     return value
 
 
@@ -488,7 +451,9 @@ class Entry:
     def press(self, key: str) -> Entry | None:
         """Return the state after a key; None for a key that means nothing here."""
         if key in UNDO:
-            return self._undone() if self.at > 1 else None
+            kept = {n: given for n, given in self.sitting.answers.items() if n < self.at - 1}
+            before = Entry(replace(self.sitting, answers=kept), self.at - 1)
+            return before if self.at > 1 else None
         if self.item is None:
             return None
         letter = key.upper()
@@ -498,10 +463,6 @@ class Entry:
             return None
         answers = {**self.sitting.answers, self.at: Answer(letter)}
         return Entry(replace(self.sitting, answers=answers), self.at + 1)
-
-    def _undone(self) -> Entry:
-        answers = {n: given for n, given in self.sitting.answers.items() if n < self.at - 1}
-        return Entry(replace(self.sitting, answers=answers), self.at - 1)
 
     def save(self, path: Path) -> None:
         """Write the state so that `resume` finds it; the file is whole at any moment.

@@ -2,12 +2,11 @@
 
 The halves are dealt to tests, the items put in order and labelled. Nobody sees two halves of a
 schema, and all sheets are taken alike often. Subjects come one at a time, in any order, and may
-come back. What somebody gets depends on the ledger, the seed and the subject's code, and on nothing
-else.
+come back. What somebody gets depends only on the ledger, the seed and the subject's code.
 
-The ledger tells who was given which sheet, in all sessions and from all data sets. It is one JSON
-file, kept for as long as the subjects are; its sheets stand in it whole, so that what somebody saw
-is known when the folder of the sheets is gone.
+The ledger states who was given which sheet, in all sessions and from all data sets. It is one JSON
+file, kept for as long as the subjects are. It contains its sheets, so that what a subject saw is
+still known when the folder of the sheets is deleted.
 
     winosmith   "ledger"
     version     1, of this form
@@ -22,20 +21,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 from filelock import FileLock, Timeout
+from pydantic import Field
 
 from winosmith.blocks import blocks, joined
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, FormatError, InputError, OutputError
 from winosmith.humans import _sheet
 from winosmith.humans._sheet import Item, Label, Sheet
+from winosmith.options import Count, Fraction, Seed, checked, declaration, from_table, matching
 from winosmith.outputs import write_aside
 from winosmith.problem import BLANK, Problem
 from winosmith.records import parsed
@@ -43,7 +43,7 @@ from winosmith.seen import check_blanks
 from winosmith.text import overlap
 
 TITLE = "Who or what is meant?"
-"""What stands at the top of a sheet when nothing else is asked for."""
+"""The default title of a sheet."""
 
 ALIKE = 0.5
 """The share of words from which two texts in succession are easily taken for one. Halves of one
@@ -64,26 +64,32 @@ class Sheets:
     left_out: tuple[Dropped, ...]
 
 
+@checked
 def make_sheets(
     dataset: Dataset,
     *,
     versions: Sequence[str] = ("a", "b"),
-    orders: int = 1,
-    seed: int = 0,
-    title: str = TITLE,
-    alike: float = ALIKE,
+    orders: Annotated[
+        Count, Field(description="Number of orders of each test; their parts rotate.")
+    ] = 1,
+    seed: Annotated[
+        Seed, Field(description="Random seed of the halves' tests and of the orders.")
+    ] = 0,
+    title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
+    alike: Fraction = ALIKE,
 ) -> Sheets:
     """Make test sheets: one half of each schema on each, and a common one for what has no half.
 
     Args:
         dataset: problems with a blank, with or without the pronoun that stood there.
         versions: names of the tests that the halves are dealt to.
-        orders: how many orders of each test there are.
+        orders: number of orders of each test, at most as many as problems.
         seed: deals the halves and draws the orders.
         title: what stands at the top.
         alike: the share of words, 0–1, from which a text after another is labelled different.
 
     Raises:
+        RecipeError: `orders`, `seed` or `alike` is out of range.
         DataError: there are no problems, one is a question or has more than 5 options, or
             names or numbers that can't be used.
 
@@ -139,7 +145,7 @@ def _check(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
             raise DataError(
                 f"a version can't be named {name!r}; use up to 8 small letters, such as a,b"
             )
-    if not 1 <= orders <= len(dataset):
+    if orders > len(dataset):
         raise DataError(f"{orders} orders of {len(dataset)} problems can't be made")
 
 
@@ -186,7 +192,7 @@ _FEWEST = 10
 
 
 def place(*keys: object) -> bytes:
-    """Return a random place that depends on nothing but the keys: a seed, and what is placed."""
+    """Return a random place that depends only on the keys: a seed, and the things placed."""
     return hashlib.sha256("\0".join(map(str, keys)).encode()).digest()
 
 
@@ -231,7 +237,7 @@ class Dealt:
 
 
 def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
-    """Deal the texts of each group that `schemas` tells to tests at random, one a test.
+    """Assign the texts of each group of `schemas` to tests at random, one to a test.
 
     Where there are more texts than tests, the halves of one schema are dealt rather than those of
     several, for both halves must be tested (Davis et al. 2016, section 4.4); which schema, is
@@ -394,7 +400,8 @@ def assign(
         The ledger with what was given, and the sheet.
 
     Raises:
-        DataError: the code can't be one, or the subject has seen a part of every sheet; the
+        RecipeError: the code has other characters.
+        DataError: the subject has seen a part of every sheet; the
             message names what.
     """
     Assignment(subject, "")  # says what is wrong with the code
@@ -524,37 +531,28 @@ _VERSION = 1
 _PATIENCE = 10.0
 """Seconds to wait for another process that writes, which takes a fraction of one."""
 
-_CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,15}")
-
 State = Literal["given", "done", "dropped"]
-"""A sheet is out, answered, or was given up; seen it was in any case."""
+"""A sheet is out, answered, or given up; the subject has seen it in any case."""
+
+Code = Annotated[
+    str,
+    matching(
+        r"[A-Za-z0-9][A-Za-z0-9._-]{0,15}",
+        "up to 16 letters, digits, dots and dashes, such as S07, and not a name",
+    ),
+]
 
 
-@dataclass(frozen=True, slots=True)
+@declaration
 class Assignment:
-    """A sheet that a subject was given.
+    """A sheet that a subject was given."""
 
-    Attributes:
-        subject: the subject's code: up to 16 letters, digits, dots and dashes.
-        sheet: the code of the sheet.
-        state: see `State`.
-
-    Raises:
-        DataError: a code or a state that can't be one.
-    """
-
-    subject: str
+    subject: Code
+    """The subject's code."""
     sheet: str
+    """Code of the sheet."""
     state: State = "given"
-
-    def __post_init__(self) -> None:
-        if not _CODE.fullmatch(self.subject):
-            raise DataError(
-                f"{self.subject!r} can't be a subject's code; use up to 16 letters, digits, "
-                "dots and dashes, such as S07, and no name"
-            )
-        if self.state not in get_args(State):
-            raise DataError(f"the state {self.state!r} is none of {', '.join(get_args(State))}")
+    """Whether the sheet is out, answered, or given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -606,7 +604,7 @@ def read_ledger(path: str | Path) -> Ledger:
         record = parsed(path.read_text("utf-8"))
         if record["winosmith"] != "ledger" or record["version"] != _VERSION:
             raise FormatError("this is not a ledger of `winosmith humans assign`", path)
-        given = tuple(Assignment(**each) for each in record["given"])
+        given = tuple(from_table(Assignment, each) for each in record["given"])
         sheets = {
             sheet.code: sheet for sheet in (_sheet.sheet_of(s, path) for s in record["sheets"])
         }
@@ -652,10 +650,7 @@ def write_ledger(ledger: Ledger, path: str | Path) -> None:
     record = {
         "winosmith": "ledger",
         "version": _VERSION,
-        "given": [
-            {"subject": each.subject, "sheet": each.sheet, "state": each.state}
-            for each in ledger.given
-        ],
+        "given": [asdict(each) for each in ledger.given],
         "sheets": [_sheet.sheet_record(ledger.sheets[code]) for code in sorted(ledger.sheets)],
     }
     with write_aside(path) as file:

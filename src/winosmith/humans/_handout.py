@@ -26,12 +26,12 @@ from winosmith.report import joined
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Something that subjects may tell of themselves, and need not.
+    """An optional question about the subject.
 
     Attributes:
-        name: what the answers call it ("native").
+        name: its name in the answers ("native").
         asked: the question.
-        choices: what is offered; none for free text.
+        choices: the offered answers; none for free text.
     """
 
     name: str
@@ -55,7 +55,7 @@ _EXAMPLE = {
 
 
 def has_blanks(sheet: Sheet) -> bool:
-    """Tell whether most texts of a sheet have a blank where others have a pronoun."""
+    """Return whether most texts of a sheet have a blank instead of a pronoun."""
     return 2 * sum(item.text[1] == BLANK for item in sheet.items) > len(sheet)
 
 
@@ -72,6 +72,26 @@ def words(
         else ("the bold word", "does the bold word stand for")
     )
     start = "a word is missing from it" if blank else "one word of it is in bold"
+    answer, write, leave = (
+        ("Write its letter in the box.", "write", "leave no box empty")
+        if paper
+        else ("Choose it.", "choose", "leave no question out")
+    )
+    unknown = "look it up in a dictionary*, and note it" if alone else "ask what it means*"
+    paragraphs = (
+        f"Each question shows a short text; {start}. The phrase around it is repeated below the "
+        "text, so that you see which one is asked about. Then follow two or more answers. Which "
+        f"of them {stands_for}? *{answer}*",
+        "Give the answer that is most plausible. If both or several readings seem just as "
+        f"plausible to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
+        f"not {write} X only because you are in doubt, and {leave}.",
+        f"Several questions may be about {what} at another place of one and the same text; then "
+        "“SAME TEXT AS PREVIOUS QUESTION” stands over them. Over a text that only looks like the "
+        "one before stands “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",
+        f"If you do not know a word, *{unknown}. About the questions themselves nothing can be "
+        "said. Work at your own pace, in the order of the questions; this tests the texts, not "
+        "you.",
+    )
     example = _EXAMPLE
     if blank:
         example = {
@@ -81,7 +101,10 @@ def words(
             "options": [{"letter": "A", "text": "ladder"}, {"letter": "B", "text": "wall"}],
         }
     return {
-        "instructions": _instructions(start, what, stands_for, paper, alone),
+        "instructions": [  # each paragraph in parts, each with whether it is bold
+            [(part, at % 2 == 1) for at, part in enumerate(paragraph.split("*"))]
+            for paragraph in paragraphs
+        ],
         "question": f"Which of them {stands_for}?",
         "example_title": "An example",
         "example": example,
@@ -105,36 +128,6 @@ def words(
     }
 
 
-def _instructions(
-    start: str, what: str, stands_for: str, paper: bool, alone: bool
-) -> list[list[tuple[str, bool]]]:
-    """Return paragraphs in parts, each with whether it is bold."""
-    answer, write, leave = (
-        ("Write its letter in the box.", "write", "leave no box empty")
-        if paper
-        else ("Choose it.", "choose", "leave no question out")
-    )
-    unknown = "look it up in a dictionary*, and note it" if alone else "ask what it means*"
-    paragraphs = (
-        f"Each question shows a short text; {start}. The phrase around it is repeated below the "
-        "text, so that you see which one is asked about. Then follow two or more answers. Which "
-        f"of them {stands_for}? *{answer}*",
-        "Give the answer that is most plausible. If both or several readings seem just as "
-        f"plausible to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
-        f"not {write} X only because you are in doubt, and {leave}.",
-        f"Several questions may be about {what} at another place of one and the same text; then "
-        "“SAME TEXT AS PREVIOUS QUESTION” stands over them. Over a text that only looks like the "
-        "one before stands “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",
-        f"If you do not know a word, *{unknown}. About the questions themselves nothing can be "
-        "said. Work at your own pace, in the order of the questions; this tests the texts, not "
-        "you.",
-    )
-    return [
-        [(part, at % 2 == 1) for at, part in enumerate(paragraph.split("*"))]
-        for paragraph in paragraphs
-    ]
-
-
 if TYPE_CHECKING:
     from jinja2 import Template
 
@@ -152,7 +145,7 @@ def form(
     Args:
         sheet: what is asked.
         subject: the code that is filled in already.
-        declared: what subjects may tell of themselves.
+        declared: the optional questions about the subject.
     """
     style, script = _part("form.css"), _part("form.js")
     policy = (
@@ -241,7 +234,7 @@ def pdf(
         large: print it large, 19 points instead of 11.
         paper: the size of the pages.
         subject: the code that is printed in; None leaves boxes for it.
-        declared: what subjects may tell of themselves.
+        declared: the optional questions about the subject.
         fonts: a folder of fonts (.ttf, .otf, .ttc) that may be used, too.
 
     Raises:
@@ -303,14 +296,22 @@ def _data(
 
 
 def _inside(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
-    """Tell whether the fonts inside typst are enough; refuse what no font has."""
+    """Return whether the fonts inside typst are enough; refuse what no font has."""
     texts = list(_texts(sheet, data))
-    signs = _characters(texts)
+    # every font has ASCII
+    signs = "".join(sorted({sign for _, text in texts for sign in text if not sign.isascii()}))
     if fonts is None and _IN_OUR_FONTS.fullmatch(data) and not _missing(signs, None, True):
         return True
     folder = None if fonts is None else str(fonts)
     if lacking := _missing(signs, folder, False):
-        raise InputError(_lacking(sheet, texts, lacking, folder))
+        where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
+        named = joined([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _NAMED)
+        whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
+        raise InputError(
+            f"sheet {sheet.name}: the fonts {whose} lack {named}, first in {where}; name a "
+            "folder with a font that has them with `fonts=`, or make only forms for a "
+            "browser (`winosmith humans sheets --form --no-pdf`)"
+        )
     return False
 
 
@@ -322,11 +323,6 @@ def _texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
     held = json.loads(data)
     around = {key: held[key] for key in ("title", "code", "subject", "words")}
     yield "the title or the instructions", json.dumps(around, ensure_ascii=False)
-
-
-def _characters(texts: Sequence[tuple[str, str]]) -> str:
-    """Return the distinct characters beyond ASCII, which every font has, in order."""
-    return "".join(sorted({sign for _, text in texts for sign in text if not sign.isascii()}))
 
 
 @lru_cache(64)
@@ -352,17 +348,4 @@ def _missing(characters: str, fonts: str | None, inside: bool) -> str:
         sign
         for sign, glyphs in zip(characters, others, strict=True)
         if not set(boxes).isdisjoint(glyphs)
-    )
-
-
-def _lacking(
-    sheet: Sheet, texts: Sequence[tuple[str, str]], lacking: str, fonts: str | None
-) -> str:
-    where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
-    named = joined([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _NAMED)
-    whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
-    return (
-        f"sheet {sheet.name}: the fonts {whose} lack {named}, first in {where}; name a "
-        "folder with a font that has them with `fonts=`, or make only forms for a "
-        "browser (`winosmith humans sheets --form --no-pdf`)"
     )

@@ -1,4 +1,4 @@
-"""What a human test gave: over all, test by test, by subject and by item.
+"""The results of a human test: over all, by test, by subject and by item.
 
 The tables are those of Davis et al. (2016, section 4), and what goes with them.
 """
@@ -8,29 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from winosmith import metrics
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.humans import _subjects
+from winosmith.humans import _subjects, _tally
 from winosmith.humans._subjects import Groups, Remark, Subject, Without
-from winosmith.humans._tally import (
-    Chance,
-    Course,
-    Level,
-    Pace,
-    best_first,
-    chance,
-    course,
-    crossed_share,
-    histogram_of,
-    levels_record,
-    paces,
-)
+from winosmith.humans._tally import Level, Pace
 from winosmith.metrics import Proportion, Reliability
+from winosmith.options import Seed, checked
 from winosmith.problem import MAX_OPTIONS, Problem
 from winosmith.report import percent
 from winosmith.response import Response
@@ -42,24 +32,10 @@ Answered = dict[str, dict[str, Response]]
 """Subject → problem → response."""
 
 
-@dataclass(frozen=True, slots=True)
-class Halves:
-    """Schemas whose both halves were answered, by different people.
-
-    Attributes:
-        levels: ((right, of) of the better half, of the other) → schemas, the best first.
-        schemas: how many there are.
-    """
-
-    levels: Mapping[tuple[Level, Level], int]
-    schemas: int
-
-    def record(self) -> list[dict[str, Any]]:
-        """Return it as JSON can hold it."""
-        return [
-            {"right": [a[0], b[0]], "of": [a[1], b[1]], "schemas": n}
-            for (a, b), n in self.levels.items()
-        ]
+def _halves_record(halves: Mapping[tuple[Level, Level], int]) -> list[dict[str, Any]]:
+    return [
+        {"right": [a[0], b[0]], "of": [a[1], b[1]], "schemas": n} for (a, b), n in halves.items()
+    ]
 
 
 def _remarks(said: Sequence[tuple[str, Remark]]) -> list[dict[str, Any]]:
@@ -74,14 +50,15 @@ class Results(Result):
 
     Attributes:
         tests: each on its own, in order of their names.
-        halves: how both halves of the schemas did.
+        halves: ((right, of) of the better half, of the other) → schemas, the best first; of the
+            schemas whose halves were both answered, by different people.
         pace: the time of each subject a question, over all tests; empty without times.
         recognised, words: subject and what they said about texts and words.
         subjects: how many took at least one test.
     """
 
     tests: tuple[TestResult, ...]
-    halves: Halves
+    halves: Mapping[tuple[Level, Level], int] = field(metadata={"json": _halves_record})
     pace: Sequence[Pace]
     recognised: tuple[tuple[str, Remark], ...] = field(metadata={"json": _remarks})
     words: tuple[tuple[str, Remark], ...] = field(metadata={"json": _remarks})
@@ -105,17 +82,20 @@ class Results(Result):
         return tuple(item for test in self.tests for item in test.items if item.flagged)
 
 
+@checked
 def results(
     dataset: Dataset,
     responses: Sequence[Response],
     subjects: Iterable[Subject] = (),
     *,
-    weakest: int = 3,
-    seed: int = 0,
+    weakest: Annotated[
+        int, Field(ge=0, description="Number of lowest scores to omit in the second reading.")
+    ] = 3,
+    seed: Annotated[Seed, Field(description="Random seed of bootstraps and permutations.")] = 0,
 ) -> Results:
     """Return the results of human tests.
 
-    A test is the sheets of one name ("a", "b", "common"), as the subjects' records tell; problems
+    A test is the sheets of one name ("a", "b", "common"), by the subjects' records; problems
     answered outside any known sheet form one more test, "all", in the order of the answers. A
     question that was asked and left empty counts as not right.
 
@@ -152,7 +132,7 @@ def results(
     return Results(
         tests,
         _halves(dataset, tests),
-        paces(_times(given, people, asked)),
+        _tally.paces(_times(given, people, asked)),
         tuple((who, remark) for who, subject in people.items() for remark in subject.recognised),
         tuple((who, remark) for who, subject in people.items() for remark in subject.words),
         len({who for sheets in asked.values() for who in sheets}),
@@ -211,7 +191,7 @@ def _asked(given: Answered, people: Mapping[str, Subject]) -> dict[str, dict[str
     return asked
 
 
-def _halves(dataset: Dataset, tests: Sequence[TestResult]) -> Halves:
+def _halves(dataset: Dataset, tests: Sequence[TestResult]) -> dict[tuple[Level, Level], int]:
     """Return how often both halves were right, over the people of all tests."""
     counts: dict[int, Level] = {}
     for item in (item for test in tests for item in test.items):
@@ -220,10 +200,9 @@ def _halves(dataset: Dataset, tests: Sequence[TestResult]) -> Halves:
     levels: Counter[tuple[Level, Level]] = Counter()
     for first, second in dataset.twins:
         if first in counts and second in counts:
-            pair = sorted((counts[first], counts[second]), key=best_first)
+            pair = sorted((counts[first], counts[second]), key=_tally.best_first)
             levels[pair[0], pair[1]] += 1
-    best = sorted(levels.items(), key=lambda found: [*map(best_first, found[0])])
-    return Halves(dict(best), sum(levels.values()))
+    return dict(sorted(levels.items(), key=lambda found: [*map(_tally.best_first, found[0])]))
 
 
 def _times(
@@ -270,13 +249,13 @@ class TestResult(Result):
     items: tuple[ItemRow, ...]
     share: Proportion
     deviation: float | None
-    histogram: Mapping[Level, int] = field(metadata={"json": levels_record})
-    chance: Chance
+    histogram: Mapping[Level, int] = field(metadata={"json": _tally.levels_record})
+    chance: _tally.Chance
     groups: Groups | None
     without: Without | None
     kappa: Reliability
     alpha: Reliability
-    course: Course | None
+    course: _tally.Course | None
 
     @property
     @computed()
@@ -345,10 +324,10 @@ def result_of_test(
         tuple(_person(who, sheets[who], given[who], dataset, native)
               for who, native in zip(names, natives, strict=True)),
         items,
-        crossed_share(right, together),
+        _tally.crossed_share(right, together),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
-        histogram_of((item.right, item.asked) for item in items),
-        chance([len(item.options) for item in items], [item.asked for item in items]),
+        _tally.histogram_of((item.right, item.asked) for item in items),
+        _tally.chance([len(item.options) for item in items], [item.asked for item in items]),
         _subjects.compare_groups(
             [float(s) for s, native in zip(scores, natives, strict=True) if native is True],
             [float(s) for s, native in zip(scores, natives, strict=True) if native is False],
@@ -357,7 +336,7 @@ def result_of_test(
         _subjects.without_weakest(right, names, natives, weakest, seed),
         metrics.fleiss_kappa(table, seed=seed),
         metrics.krippendorff_alpha(table, seed=seed),
-        course(right, places, seconds, max(map(len, sheets.values())), together),
+        _tally.course(right, places, seconds, max(map(len, sheets.values())), together),
     )  # fmt: skip
 
 

@@ -21,68 +21,51 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.humans._sheet import text_key
 from winosmith.humans._tally import Level, Tally, best_first, crossed_share, tally
 from winosmith.metrics import Proportion, clusters
+from winosmith.options import Count, Fraction, OrFalse, TwoOrMore, checked, declaration
 from winosmith.problem import Extra, Problem
 from winosmith.report import percent
 from winosmith.response import Response
-from winosmith.results import Result
+from winosmith.results import HIDDEN, Result, computed
 
 Floats = npt.NDArray[np.float64]
 Chosen = npt.NDArray[np.bool_]
 
 
-BALANCED = ("answer", "domain", "options")
+Balanced = Literal["answer", "domain", "options"]
 """What can be balanced: the place of the answer, the domain, the number of options."""
 
 
-@dataclass(frozen=True, slots=True)
+@declaration
 class Rules:
-    """The constraints on a reliable subset.
+    """The constraints on a reliable subset."""
 
-    Attributes:
-        size: how many problems to choose; None for as many as possible.
-        floor: the least share of people who gave the intended answer, 0–1. The challenge of 2016
-            went down to 16 of 19 (84 %) and 8 of 9 (89 %) (Davis et al. 2016, section 5).
-        subjects: how many people must have answered a problem.
-        per_text: the most problems on one text; the challenge took 3 (section 5).
-        both_halves: take a half of a schema only when the other half is sound, too (section 4.4);
-            never are both halves taken, and which one is drawn by lot.
-        balance: how far a share among the chosen may be from its target, 0–1, for "answer" (each
-            place of the options as often as guessing would have it), "domain" and "options" (as
-            among the sound problems).
-
-    Raises:
-        InputError: a value out of range, or an unknown name in `balance`.
-    """
-
-    size: int | None = None
-    floor: float = 0.8
-    subjects: int = 3
-    per_text: int = 3
+    size: OrFalse[Count] = None
+    """Number of problems to choose; by default as many as possible."""
+    floor: Fraction = 0.8
+    """Least fraction of people who gave the intended answer. The lowest of the challenge of 2016
+    were 84 % and 89 % (Davis et al. 2016, section 5)."""
+    subjects: Count = 3
+    """Number of people who must have answered a problem."""
+    per_text: Count = 3
+    """Largest number of problems on one text; 3 in the challenge of 2016."""
     both_halves: bool = True
-    balance: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.size is not None and self.size < 1:
-            raise InputError(f"the size is {self.size}; choose 1 problem or more")
-        if not 0 <= self.floor <= 1:
-            raise InputError(f"the floor is {self.floor}; it is a share from 0 to 1")
-        if self.subjects < 1 or self.per_text < 1:
-            raise InputError("subjects and per_text are whole numbers of 1 or more")
-        for name, tolerance in self.balance.items():
-            if name not in BALANCED:
-                raise InputError(f"{name!r} can't be balanced; one of {', '.join(BALANCED)} can")
-            if not 0 <= tolerance <= 1:
-                raise InputError(f"the tolerance of {name} is {tolerance}; it is from 0 to 1")
+    """Choose a half of a schema only if the other half is sound, too. Only one half of a schema is
+    ever chosen, at random (section 4.4)."""
+    balance: Mapping[Balanced, Fraction] = field(default_factory=dict)
+    """Largest deviation of a fraction among the chosen problems from its target, for "answer" (each
+    place of the options as often as guessing selects it), "domain" and "options" (as among the
+    sound problems)."""
 
 
 def unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
@@ -100,7 +83,12 @@ def unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
         for row, other in pairs.items()
         if row not in reasons and other in reasons
     }
-    return reasons | halves | _lonely(dataset, reasons)
+    lonely = {
+        row: "its other half is not in the data, so it is not known whether that is sound"
+        for row in dataset.singles
+        if dataset[row].twin_id is not None and row not in reasons
+    }
+    return reasons | halves | lonely
 
 
 def _alone(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | None:
@@ -121,19 +109,11 @@ def _alone(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | Non
     )
 
 
-def _lonely(dataset: Dataset, reasons: Mapping[int, str]) -> dict[int, str]:
-    return {
-        row: "its other half is not in the data, so nobody can tell whether it is sound"
-        for row in dataset.singles
-        if dataset[row].twin_id is not None and row not in reasons
-    }
-
-
 STAGE = "reliable subset"
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Result):
     """A reliable subset.
 
     Attributes:
@@ -147,31 +127,35 @@ class Selection:
             schemas have it of which a half is chosen, the best first.
     """
 
-    filtered: Filtered
-    rows: tuple[int, ...]
+    filtered: Filtered = field(metadata=HIDDEN)
+    rows: tuple[int, ...] = field(metadata=HIDDEN)
     sound: int
     right: int
     answers: int
-    levels: dict[Level, int]
-    schemas: dict[tuple[Level, Level], int]
+    levels: dict[Level, int] = field(
+        metadata={"json": lambda levels: [[*level, count] for level, count in levels.items()]}
+    )
+    schemas: dict[tuple[Level, Level], int] = field(
+        metadata={"json": lambda pairs: [[*a, *b, count] for (a, b), count in pairs.items()]}
+    )
 
     @property
+    @computed()
+    def chosen(self) -> tuple[str, ...]:
+        """The ids of the chosen problems."""
+        return self.filtered.kept.ids
+
+    @property
+    @computed()
     def naive(self) -> float:
-        """The share of intended answers to the chosen problems, 0–1; optimistic."""
+        """The fraction of intended answers to the chosen problems, 0–1; optimistic."""
         return self.right / self.answers if self.answers else 0.0
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "chosen": list(self.filtered.kept.ids),
-            "sound": self.sound,
-            "naive": self.naive,
-            "right": self.right,
-            "answers": self.answers,
-            "levels": [[right, of, count] for (right, of), count in self.levels.items()],
-            "schemas": [[*one, *other, count] for (one, other), count in self.schemas.items()],
-            "left_out": {left.problem.id: left.reason for left in self.filtered.dropped},
-        }
+    @property
+    @computed()
+    def left_out(self) -> dict[str, str]:
+        """The reasons of the other problems, by their ids."""
+        return {left.problem.id: left.reason for left in self.filtered.dropped}
 
 
 def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: int = 0) -> Selection:
@@ -307,29 +291,25 @@ class Limit:
     words: str
 
     def holds(self, chosen: npt.NDArray[np.bool_]) -> bool:
-        """Tell whether a choice, (n,), keeps within the limit."""
+        """Return whether a choice, (n,), keeps within the limit."""
         return float(self.weights @ chosen) <= self.most + _SLACK
 
 
 def limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Limit]:
     """Return every constraint on the choice among the sound rows, but for its size."""
-    problems = [dataset[row] for row in sound]
+    problems, most = [dataset[row] for row in sound], rules.per_text
     return [
-        *_at_most_one_half(problems),
-        *_per_text(problems, rules.per_text),
+        *(
+            Limit(members, 1, f"the other half of {twin!r} is chosen")
+            for twin, members in _groups(problems, lambda problem: problem.twin_id)
+        ),
+        *(
+            Limit(members, most, f"{most} questions on its text are chosen")
+            for _, members in _groups(problems, text_key)
+            if members.sum() > most
+        ),
         *_balance(problems, rules),
     ]
-
-
-def _at_most_one_half(problems: Sequence[Problem]) -> Iterator[Limit]:
-    for twin, members in _groups(problems, lambda problem: problem.twin_id):
-        yield Limit(members, 1, f"the other half of {twin!r} is chosen")
-
-
-def _per_text(problems: Sequence[Problem], most: int) -> Iterator[Limit]:
-    for _, members in _groups(problems, text_key):
-        if members.sum() > most:
-            yield Limit(members, most, f"{most} questions on its text are chosen")
 
 
 def _groups(
@@ -369,16 +349,15 @@ def _excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[str, Flo
             guessed = np.where(place < options, 1 / options, 0.0)
             yield ascii_uppercase[place], (answers == place) - guessed
         return
-    values = [_value(problem, name) for problem in problems]
+    values = [
+        str(len(problem.options))
+        if name == "options"
+        else (problem.origin and problem.origin.domain) or "unknown"
+        for problem in problems
+    ]
     for value in sorted(set(values)):
         members = np.array([mine == value for mine in values], np.float64)
         yield value, members - members.mean()
-
-
-def _value(problem: Problem, name: str) -> str:
-    if name == "options":
-        return str(len(problem.options))
-    return (problem.origin and problem.origin.domain) or "unknown"
 
 
 _ROUNDING = 1e-7
@@ -470,12 +449,16 @@ class CrossFit(Result):
     kept: float
 
 
+@checked
 def cross_fit(
     dataset: Dataset,
     responses: Iterable[Response],
     rules: Rules | None = None,
     *,
-    folds: int = 10,
+    folds: Annotated[
+        TwoOrMore,
+        Field(description="Number of parts of the people, for the estimate by cross-fitting."),
+    ] = 10,
     seed: int = 0,
     on_fold: Callable[[int, int], None] | None = None,
 ) -> CrossFit:
@@ -491,13 +474,13 @@ def cross_fit(
         responses: of people by name; those with the purpose "test" are counted.
         rules: as given to `select`; the number of subjects that a problem needs is lowered in
             proportion to the people of a fold.
-        folds: how many; no more than there are people.
+        folds: at most as many as people.
         seed: deals the people, and settles ties.
         on_fold: called after each fold with how many are done and how many there are.
 
     Raises:
         DataError: fewer than 4 people, or none of those held out was asked a chosen problem.
-        InputError: fewer than 2 folds.
+        RecipeError: fewer than 2 folds.
     """
     rules = rules or Rules()
     said = [response for response in responses if response.purpose == "test"]
@@ -507,15 +490,15 @@ def cross_fit(
             f"{len(people)} people answered; to choose by some and ask others takes {FEWEST} "
             "or more"
         )
-    if folds < 2:
-        raise InputError(f"there are {folds} folds; 2 or more are needed")
     whole = set(select(dataset, tally(dataset, said), rules, seed).rows)
     held_out: list[Response] = []
     sizes, shared = [], []
     dealt = _deal(said, people, min(folds, len(people)), seed)
     for number, fold in enumerate(dealt):
         rest = [response for response in said if response.participant not in fold]
-        rows = _chosen(dataset, rest, _fewer(rules, 1 - len(fold) / len(people)), seed)
+        fraction = 1 - len(fold) / len(people)
+        fewer = replace(rules, subjects=max(1, int(rules.subjects * fraction)))
+        rows = _chosen(dataset, rest, fewer, seed)
         ids = {dataset[row].id for row in rows}
         held_out += [r for r in said if r.participant in fold and r.problem_id in ids]
         sizes.append(len(rows))
@@ -549,10 +532,6 @@ def _deal(
         key=lambda at: (min(asked[people[at]]), len(asked[people[at]]), luck[at]),
     )
     return [frozenset(people[at] for at in order[start::folds]) for start in range(folds)]
-
-
-def _fewer(rules: Rules, share: float) -> Rules:
-    return replace(rules, subjects=max(1, int(rules.subjects * share)))
 
 
 def _chosen(dataset: Dataset, said: Sequence[Response], rules: Rules, seed: int) -> tuple[int, ...]:

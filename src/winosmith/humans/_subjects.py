@@ -1,12 +1,11 @@
-"""Subjects: a code each, what they declared, how long they took, the sheets they were handed.
+"""Subjects: their codes, answers about themselves, times and sheets; and groups of them.
 
-And groups of them: native speakers beside others, and all without the weakest, with the caution of
-small numbers.
+Native speakers are compared with others, and all subjects with all but the weakest, with a caution
+if a group is small.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,61 +18,54 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from winosmith import data
 from winosmith.errors import DataError, FormatError
 from winosmith.humans._answers import Noted, Sitting
 from winosmith.humans._tally import Level, histogram_of, levels_record
-from winosmith.records import json_lines, read_text
+from winosmith.options import Texts, declaration, from_table, table_of
 from winosmith.results import Result, computed
 
 
-@dataclass(frozen=True, slots=True)
+@declaration
 class Remark:
-    """What a subject said about a problem: a text recognised, a word asked about.
-
-    Attributes:
-        problem: its id; None when none was named.
-        text: what they said.
-    """
+    """A remark of a subject about a problem: a recognised text, an unknown word."""
 
     problem: str | None
+    """Id of the problem, or null."""
     text: str
+    """The remark."""
 
 
-@dataclass(frozen=True, slots=True)
+@declaration
 class Taken:
-    """A sheet that a subject was handed.
-
-    Attributes:
-        sheet: its code.
-        test: "a", "b" or "common".
-        problems: their ids in the order in which they were asked.
-    """
+    """A sheet that a subject took."""
 
     sheet: str
+    """Code of the sheet."""
     test: str
-    problems: tuple[str, ...]
+    """Name of the test: "a", "b" or "common"."""
+    problems: Texts
+    """Ids of the problems, in the order of the sheet."""
 
 
-@dataclass(frozen=True)
+@declaration
 class Subject:
-    """One person who took human tests, by a code.
-
-    Attributes:
-        code: as on the sheets; never a name.
-        native: whether English is their first language; None when not declared.
-        attributes: what else they declared.
-        seconds: over all sheets; None when they were not timed.
-        taken: the sheets, in the order in which they were entered; empty where that is not known.
-        recognised, words: what they said about texts and words.
-    """
+    """A person who took human tests."""
 
     code: str
+    """Code on the sheets; never a name."""
     native: bool | None = None
+    """Whether English is their first language; null if unknown."""
     attributes: Mapping[str, str] = field(default_factory=dict)
+    """Other answers about themselves, by name."""
     seconds: float | None = None
+    """Time for all sheets; null if unknown."""
     taken: tuple[Taken, ...] = ()
+    """Sheets, in the order in which they were entered; empty if unknown."""
     recognised: tuple[Remark, ...] = ()
+    """Texts that the subject recognised."""
     words: tuple[Remark, ...] = ()
+    """Words that the subject asked about."""
 
 
 def subjects_of(
@@ -166,19 +158,9 @@ def _named(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple[Rema
 
 
 def subject_record(subject: Subject) -> dict[str, Any]:
-    """Return a subject as JSON can hold it: a line of subjects.jsonl."""
-    record: dict[str, Any] = {
-        "subject": subject.code,
-        "native": subject.native,
-        "attributes": dict(subject.attributes),
-        "seconds": subject.seconds,
-        "taken": [
-            {"sheet": t.sheet, "test": t.test, "problems": list(t.problems)} for t in subject.taken
-        ],
-        "recognised": [{"problem": r.problem, "text": r.text} for r in subject.recognised],
-        "words": [{"problem": r.problem, "text": r.text} for r in subject.words],
-    }
-    return {key: value for key, value in record.items() if value not in (None, {}, [])}
+    """Return a subject as JSON: a line of subjects.jsonl."""
+    record = table_of(subject)
+    return {"subject": record.pop("code"), **record}
 
 
 def between(started: str | None, ended: str | None) -> float | None:
@@ -197,11 +179,12 @@ def between(started: str | None, ended: str | None) -> float | None:
 
 
 _YES_NO = {"": None, "yes": True, "no": False, "1": True, "0": False}
+_RENAMED = {"subject": "code"}
 _KNOWN = {"subject", "native", "started", "ended", "recognised", "words"}
 
 
 def read_subjects(path: str | Path) -> tuple[Subject, ...]:
-    """Read subjects from JSON Lines (as `enter` writes them) or CSV.
+    """Read subjects from JSON Lines (as `enter` writes them), or from CSV or a spreadsheet.
 
     A CSV has a row for each subject, with the columns subject, native (yes, no or empty), started
     and ended (ISO 8601), recognised and words ("12: a novel; 40: a film"), all but the first
@@ -210,11 +193,19 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     Raises:
         FormatError: it can't be read, or two subjects have one code; with the line.
     """
-    text = read_text(path)
-    lines = _json_lines(text, path) if text.lstrip().startswith("{") else _csv_lines(text, path)
+    rows = data.read(path)
+    if not rows.is_typed and "subject" not in map(str.lower, rows.names):
+        raise FormatError("the subjects need a column 'subject'", path, 1)
     found: dict[str, Subject] = {}
     first: dict[str, int] = {}
-    for line, subject in lines:
+    for row in rows:
+        line = row.place.number
+        if row.values is None:
+            raise FormatError(str(row.reason), path, line)
+        try:
+            subject = _of_record(row.values) if rows.is_typed else _of_row(row.values)
+        except ValueError as error:
+            raise FormatError(str(error), path, line) from None
         if not subject.code:
             raise FormatError("the subject has no code", path, line)
         if subject.code in found:
@@ -228,66 +219,14 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     return tuple(found.values())
 
 
-def _json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Subject]]:
-    for line, record in json_lines(text, path):
-        try:
-            _check_kinds(record)
-            yield (
-                line,
-                Subject(
-                    record["subject"],
-                    record.get("native"),
-                    record.get("attributes", {}),
-                    record.get("seconds"),
-                    tuple(
-                        Taken(t["sheet"], t["test"], tuple(t["problems"]))
-                        for t in record.get("taken", ())
-                    ),
-                    tuple(Remark(r["problem"], r["text"]) for r in record.get("recognised", ())),
-                    tuple(Remark(r["problem"], r["text"]) for r in record.get("words", ())),
-                ),
-            )
-        except KeyError as error:
-            raise FormatError(f"this is no subject: it has no {error}", path, line) from error
-        except TypeError as error:
-            raise FormatError(f"this is no subject: {error}", path, line) from error
+def _of_record(record: Mapping[str, Any]) -> Subject:
+    if not isinstance(code := record.get("subject"), str):
+        raise DataError(f"subject is {code!r}; it must be text")
+    return from_table(Subject, {_RENAMED.get(key, key): value for key, value in record.items()})
 
 
-def _check_kinds(record: Mapping[str, Any]) -> None:
-    """Raise TypeError when a value of a subject's record is of a wrong kind."""
-    kinds: Mapping[str, Any] = {
-        "subject": str, "native": bool | None, "attributes": dict, "seconds": int | float | None
-    }  # fmt: skip
-    for key, kind in kinds.items():
-        if key in record and not isinstance(record[key], kind):
-            raise TypeError(f"{key} can't be {record[key]!r}")
-
-
-def _csv_lines(text: str, path: str | Path) -> Iterator[tuple[int, Subject]]:
-    first = text.split("\n", 1)[0]
-    reader = csv.DictReader(text.splitlines(), delimiter=max(",;\t", key=first.count))
-    try:
-        yield from _rows(reader, path)
-    except csv.Error as error:
-        raise FormatError(f"the row is not CSV: {error}", path, reader.line_num) from None
-
-
-def _rows(reader: csv.DictReader[str], path: str | Path) -> Iterator[tuple[int, Subject]]:
-    names = {name: name.strip().lower() for name in reader.fieldnames or ()}
-    if "subject" not in names.values():
-        raise FormatError("the subjects need a column 'subject'", path, 1)
-    for cells in reader:
-        if None in cells or None in cells.values():
-            raise FormatError("the row has more or fewer cells than the header", path,
-                              reader.line_num)  # fmt: skip
-        row = {names[name]: cell.strip() for name, cell in cells.items()}
-        try:
-            yield reader.line_num, _of_row(row)
-        except ValueError as error:
-            raise FormatError(str(error), path, reader.line_num) from None
-
-
-def _of_row(row: Mapping[str, str]) -> Subject:
+def _of_row(cells: Mapping[str, str]) -> Subject:
+    row = {name.lower(): cell.strip() for name, cell in cells.items()}
     native = row.get("native", "").lower()
     if native not in _YES_NO:
         raise ValueError(f"native is {native!r}; it is yes, no or empty")
@@ -347,7 +286,7 @@ class Groups(Result):
     @property
     @computed()
     def caution(self) -> str:
-        """What small groups can't tell; empty for groups of 10 or more."""
+        """The limits of small groups, as a sentence; empty for groups of 10 or more."""
         if min(self.native, self.others) >= FEW:
             return ""
         return (

@@ -1,7 +1,7 @@
 """What people answered to each problem, counted; and how they went on over a sheet.
 
-Counts tell something without subjects, too. With them: do people get better or worse, faster or
-slower, over a sheet? And who was oddly fast? `grim` asks which counts the printed scores of a
+Counts need no subjects. With subjects: do people get better or worse, faster or slower, over a
+sheet? Who was unusually fast? `grim` asks which counts the printed scores of a
 test can stand for, and whether they add up.
 """
 
@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ from winosmith.errors import DataError
 from winosmith.metrics import Proportion, crossed_proportion, possible_counts
 from winosmith.problem import MAX_OPTIONS
 from winosmith.response import Response
-from winosmith.results import Result, recorded, shown
+from winosmith.results import Result, shown
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -136,7 +135,7 @@ def levels_record(histogram: Mapping[Level, int]) -> list[dict[str, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class Chance(Result):
     """What guessing gives.
 
     Attributes:
@@ -194,7 +193,7 @@ def chance(options: Sequence[int], answers: Sequence[int] | None = None) -> Chan
 
 
 def counts(dataset: Dataset, tally: Tally) -> Counts:
-    """Return what counts of right answers tell.
+    """Return a summary of the counts of right answers.
 
     Args:
         dataset: the problems.
@@ -253,7 +252,7 @@ _FAST, _SLOW = 0.5, 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Slope:
+class Slope(Result):
     """How much something changes from the first question to the last.
 
     Attributes:
@@ -271,35 +270,38 @@ class Slope:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class Part(Result):
+    """A part of a sheet.
+
+    Attributes:
+        first, last: its questions.
+        share: the fraction right.
+        seconds: the median time of a question; None if nothing was timed.
+    """
+
+    first: int
+    last: int
+    share: Proportion = field(metadata={"json": "flat"})
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Course(Result):
     """One test from its first question to its last.
 
     Attributes:
-        parts: for each part of the sheet its first and last question, and the share right.
-        seconds: the median time of a question in each part; None where nothing was timed.
-        right: the change of the share right, items set aside where `adjusted`.
-        time: the change of the seconds, likewise; None without times.
-        adjusted: whether each answer was compared with the others' on the same item, which needs
-            at least two orders of the items; with one order, place and item can't be told apart.
+        parts: the parts of the sheet, in order.
+        right: the change of the fraction right, items set aside if `items_set_aside`.
+        seconds: the change of the seconds, likewise; None without times.
+        items_set_aside: whether each answer was compared with the others' on the same item. That
+            needs at least two orders of the items; with one order, place and item can't be
+            distinguished.
     """
 
-    parts: tuple[tuple[int, int, Proportion], ...]
-    seconds: tuple[float | None, ...]
+    parts: tuple[Part, ...]
     right: Slope | None
-    time: Slope | None
-    adjusted: bool
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "parts": [
-                {"first": first, "last": last, **share.record(), "seconds": seconds}
-                for (first, last, share), seconds in zip(self.parts, self.seconds, strict=True)
-            ],
-            "right": recorded(self.right),
-            "seconds": recorded(self.time),
-            "items_set_aside": self.adjusted,
-        }
+    seconds: Slope | None
+    items_set_aside: bool
 
 
 def course(
@@ -321,17 +323,16 @@ def course(
     adjusted = bool((places.min(axis=0, where=there, initial=length) < last).any())
     along, line = (places - 1) / (length - 1), _set_aside if adjusted else _slope
     edges = np.linspace(0, length, min(_PARTS, length) + 1).round().astype(int)
-    parts, medians = [], []
+    parts = []
     for first, last in zip(edges[:-1] + 1, edges[1:], strict=True):
         here = there & (places >= first) & (places <= last)
         if here.any():
             part = np.where(here, right, np.nan)
-            parts.append((int(first), int(last), crossed_share(part, problems)))
             timed = seconds[here & ~np.isnan(seconds)]
-            medians.append(float(np.median(timed)) if len(timed) else None)
+            median = float(np.median(timed)) if len(timed) else None
+            parts.append(Part(int(first), int(last), crossed_share(part, problems), median))
     return Course(
         tuple(parts),
-        tuple(medians),
         line(right, along, there),
         line(seconds, along, there),
         adjusted,
@@ -339,7 +340,7 @@ def course(
 
 
 FEWEST = 5
-"""Subjects that an interval needs where items are set aside: fewer leave too little to tell by."""
+"""Number of subjects that an interval needs if items are set aside."""
 
 _PASSES, _SETTLED = 1_000, 1e-10
 

@@ -19,20 +19,9 @@ from winosmith import report
 from winosmith.blocks import copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, SameInputError
+from winosmith.metrics import _proportion
 from winosmith.metrics._graded import Graded, columns_with, seen_by
-from winosmith.metrics._proportion import (
-    DRAWS,
-    IN_HALVES,
-    SIZE,
-    Proportion,
-    cluster_totals,
-    counted,
-    joining,
-    percentiles,
-    proportion,
-    rate,
-    resampled,
-)
+from winosmith.metrics._proportion import Proportion
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Scalar
 from winosmith.report import Signature, fixed, percent, points, points_span, probability, sign
@@ -132,12 +121,15 @@ def compare(
     found = [_pair(a, b, solvers[a], solvers[b], seed) for a, b in pairs]
     answers = "+".join(graded.digest[:6] for graded in solvers.values())
     return Comparison(
-        {n: proportion(g.credit, data.clusters, ties=g.ties) for n, g in solvers.items()},
+        {
+            n: _proportion.proportion(g.credit, data.clusters, ties=g.ties)
+            for n, g in solvers.items()
+        },
         _adjusted(found),
         {name: graded.against_scores for name, graded in solvers.items() if graded.against_scores},
         {name: graded.invalid for name, graded in solvers.items() if graded.invalid},
         {name: graded.missing for name, graded in solvers.items() if graded.missing},
-        sign(data.dataset, seed, predictions=answers, draws=DRAWS),
+        sign(data.dataset, seed, predictions=answers, draws=_proportion.DRAWS),
     )
 
 
@@ -165,7 +157,9 @@ def compare_pair(
     [0.002, 0.0625]
     """
     gained = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    return flipped_signs(cluster_totals(np.rint(gained * CREDITS)[:, None], clusters)[:, 0])
+    return flipped_signs(
+        _proportion.cluster_totals(np.rint(gained * CREDITS)[:, None], clusters)[:, 0]
+    )
 
 
 def flipped_signs(sums: npt.ArrayLike) -> float:
@@ -274,7 +268,7 @@ def crossed(
     """
     both, only, other = first * second, first * (1 - second), (1 - first) * second
     rest = (1 - first) * (1 - second)
-    counts = [counted(float(part.sum())) for part in (both, only, other, rest)]
+    counts = [_proportion.counted(float(part.sum())) for part in (both, only, other, rest)]
     return counts[0], counts[1], counts[2], counts[3]
 
 
@@ -284,7 +278,7 @@ def difference_interval(
     clusters: npt.NDArray[np.int64],
     seed: int,
     *,
-    draws: int = DRAWS,
+    draws: int = _proportion.DRAWS,
 ) -> tuple[float, float]:
     """Return the 95 % interval of a paired difference of accuracies, by the cluster bootstrap.
 
@@ -293,10 +287,12 @@ def difference_interval(
     them, solvers that never differed would differ by 0 for certain.
     """
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    totals = cluster_totals(np.stack([difference, np.ones(len(difference))], axis=1), clusters)
-    prior = joining(totals[:, 1], [[1, 1], [-1, 1], [0, 1]], IN_HALVES)
-    sums = resampled(totals, seed, draws=draws, prior=prior)
-    return percentiles(sums[:, 0] / sums[:, 1])
+    totals = _proportion.cluster_totals(
+        np.stack([difference, np.ones(len(difference))], axis=1), clusters
+    )
+    prior = _proportion.joining(totals[:, 1], [[1, 1], [-1, 1], [0, 1]], _proportion.IN_HALVES)
+    sums = _proportion.resampled(totals, seed, draws=draws, prior=prior)
+    return _proportion.percentiles(sums[:, 0] / sums[:, 1])
 
 
 def holm(p_values: npt.ArrayLike) -> list[float]:
@@ -366,17 +362,17 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     same = np.array([probability_same(a, b) for a, b in pairs])
     chance = np.array([1 / len(problem.options) for problem in first.dataset])
     columns = np.stack([same - chance, 1 - chance, np.ones(len(same))], axis=1)
-    totals = cluster_totals(columns, first.clusters)
+    totals = _proportion.cluster_totals(columns, first.clusters)
     above, most, _ = totals.sum(axis=0)
     guess = float(chance.mean())
     ends = [[1 - guess, 1 - guess, 1], [-guess, 1 - guess, 1]]
-    drawn = resampled(totals, seed, prior=joining(totals[:, 2], ends))
+    drawn = _proportion.resampled(totals, seed, prior=_proportion.joining(totals[:, 2], ends))
     return Agreement(
-        counted(float(same.sum())),
+        _proportion.counted(float(same.sum())),
         len(same),
         float(above / most),
-        percentiles(drawn[:, 0] / drawn[:, 1]),
-        counted(float((same - first.credit * second.credit).sum())),
+        _proportion.percentiles(drawn[:, 0] / drawn[:, 1]),
+        _proportion.counted(float((same - first.credit * second.credit).sum())),
     )
 
 
@@ -454,7 +450,7 @@ Pairs = list[tuple[int, int]]
 
 
 def _in_percent(found: Proportion) -> str:
-    return rate(found).replace(" %", "", 1)
+    return _proportion.rate(found).replace(" %", "", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,7 +477,7 @@ class AgainstRoot(Result):
     """
 
     value: str = field(metadata=shown("value"))
-    accuracy: Proportion = field(metadata=shown("n", SIZE, ("right", _in_percent)))
+    accuracy: Proportion = field(metadata=shown("n", _proportion.SIZE, ("right", _in_percent)))
     roots: Proportion
     difference: float = field(metadata=shown("points", points))
     interval: tuple[float, float] = field(metadata=shown("95 %", points_span))
@@ -549,7 +545,7 @@ def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> AgainstRoot
     return AgainstRoot(
         value,
         graded.share(rows),
-        proportion(before, clusters, ties=int(tied.sum())),
+        _proportion.proportion(before, clusters, ties=int(tied.sum())),
         float((now - before).sum()) / len(rows),
         difference_interval(now, before, clusters, seed),
         lost,
@@ -557,7 +553,7 @@ def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> AgainstRoot
         compare_pair(now, before, np.arange(len(rows))),
         p_value,
         p_value,
-        proportion(now * before + (1 - now) * (1 - before), clusters, ties=either),
+        _proportion.proportion(now * before + (1 - now) * (1 - before), clusters, ties=either),
         _kept(now, before, clusters, graded.tied[rows]),
     )
 
@@ -572,7 +568,7 @@ def _kept(
     right = before == 1
     if not right.any():
         return None
-    return proportion(now[right], clusters[right], ties=int(tied[right].sum()))
+    return _proportion.proportion(now[right], clusters[right], ties=int(tied[right].sum()))
 
 
 PSI = (0.1, 0.2, 0.3, 0.5)

@@ -90,12 +90,8 @@ def without_errors(
     return levels, fine
 
 
-class Ending(NamedTuple):
-    """How a family ends: the depth, whether with an error, and how probable that is, 0–1."""
-
-    depth: int
-    failed: bool
-    weight: float
+Ending = tuple[int, bool, float]
+"""The end of a family: the depth, whether with an error, and its probability, 0–1."""
 
 
 @dataclass(frozen=True)
@@ -145,13 +141,13 @@ class Family:
         root = 0.0 if self.root_credit is None else 1 - self.root_credit
         levels, fine = without_errors(self.depths, self.wrong)
         before = (1 - root) * np.concatenate([[1.0], np.cumprod(fine)])
-        ends = [Ending(0, True, root)]
+        ends = [(0, True, root)]
         ends += [
-            Ending(int(level), True, float(before[at] * (1 - fine[at])))
+            (int(level), True, float(before[at] * (1 - fine[at])))
             for at, level in enumerate(levels)
         ]
-        ends.append(Ending(int(levels[-1]), False, float(before[-1])))
-        return tuple(end for end in ends if end.weight > 0)
+        ends.append((int(levels[-1]), False, float(before[-1])))
+        return tuple(end for end in ends if end[2] > 0)
 
     @property
     def all_right(self) -> float:

@@ -216,11 +216,11 @@ def survival_of(families: Sequence[Family]) -> Survival:
     """
     lifelines = require("lifelines", "stability")
     ends = [ending for family in families for ending in family.lasted]
-    weights = [end.weight for end in ends] if len(ends) > len(families) else None
+    lasted, failed, weights = map(list, zip(*ends, strict=True))
     fitter = lifelines.KaplanMeierFitter(alpha=1 - LEVEL)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "It looks like your weights are not integers")
-        fitter.fit([end.depth for end in ends], [end.failed for end in ends], weights=weights)
+        fitter.fit(lasted, failed, weights=weights if len(ends) > len(families) else None)
     table = fitter.event_table
     bounds = fitter.confidence_interval_.to_numpy()
     share = fitter.survival_function_.to_numpy()[:, 0]

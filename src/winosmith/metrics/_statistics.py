@@ -9,8 +9,8 @@ gives the printed figures from the published files, as nearly as anything does
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from winosmith import blocks, published, text
@@ -351,8 +351,9 @@ def _spread(of: Depths) -> int:
     return max(known) - min(known) if known else 0
 
 
-class Figures(NamedTuple):
-    """Problems, the average length in tokens, and the vocabulary."""
+@dataclass(frozen=True, slots=True)
+class Figures(Result):
+    """Number of problems, average length in tokens, and vocabulary."""
 
     problems: int
     length: float
@@ -362,27 +363,48 @@ class Figures(NamedTuple):
         return f"{self.problems:,} problems, {self.length} tokens, vocabulary {self.vocabulary:,}"
 
 
-class Row(NamedTuple):
-    """A row of the table.
+@dataclass(frozen=True, slots=True)
+class Table5(Result):
+    """A data set in the table.
 
     Attributes:
+        set: its name.
         printed: the figures of the paper.
-        ours: those of the published files, by the same reading.
-        reading: how it is counted.
-        why: where the two differ, why.
+        published_files: those of the published files, counted in the same way.
+        reading: how they are counted.
+        why: the reason of a difference between the two.
+        whole: whether the data have as many problems as the row.
     """
 
+    set: str
     printed: Figures
-    ours: Figures
+    published_files: Figures
     reading: str
     why: str = ""
+    whole: bool = True
+
+    def __str__(self) -> str:
+        """Return it as a sentence or two.
+
+        >>> str(replace(ROWS["DPR"][0], whole=False)).partition(". ")[2]
+        'Its row is of another selection: 1,886 problems, 15.9 tokens, vocabulary 4,127.'
+        """
+        whose = "It prints" if self.whole else "Its row is of another selection:"
+        counting = (
+            f"Counted as table 5 of WinoGrande counts {self.set} ({self.reading}). {whose} "
+            f"{self.printed}"
+        )
+        if self.published_files == self.printed:
+            return f"{counting}."
+        return f"{counting}; the published files give {self.published_files}: {self.why}."
 
 
 _BLANK_COUNTED = "each sentence, the blank counted as a token"
 
-ROWS: dict[str, tuple[Row, ...]] = {
+ROWS: dict[str, tuple[Table5, ...]] = {
     "WSC": (
-        Row(
+        Table5(
+            "WSC",
             Figures(273, 19.1, 919),
             Figures(273, 19.1, 918),
             _BLANK_COUNTED,
@@ -391,7 +413,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ),
     ),
     "PDP": (
-        Row(
+        Table5(
+            "PDP",
             Figures(80, 39.5, 594),
             Figures(80, 39.4, 593),
             "a question once for each comparison of the right option with another one",
@@ -399,15 +422,17 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ),
     ),
     "SuperGLUE-WSC": (
-        Row(
+        Table5(
+            "SuperGLUE-WSC",
             Figures(804, 28.4, 1711),
             Figures(804, 28.4, 1711),
             "a text once for each claim about it, the blank counted as a token",
         ),
     ),
-    "DPR": (Row(Figures(1886, 15.9, 4127), Figures(1886, 15.9, 4127), _BLANK_COUNTED),),
+    "DPR": (Table5("DPR", Figures(1886, 15.9, 4127), Figures(1886, 15.9, 4127), _BLANK_COUNTED),),
     "KnowRef": (
-        Row(
+        Table5(
+            "KnowRef",
             Figures(1269, 19.3, 5310),
             Figures(1267, 19.3, 5307),
             _BLANK_COUNTED,
@@ -415,7 +440,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ),
     ),
     "COPA": (
-        Row(
+        Table5(
+            "COPA",
             Figures(1000, 13.3, 3369),
             Figures(1000, 13.3, 3370),
             "the premise with the right alternative; the vocabulary of the premises and both",
@@ -423,20 +449,23 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ),
     ),
     "Winogender": (
-        Row(
+        Table5(
+            "Winogender",
             Figures(720, 15.6, 523),
             Figures(720, 15.6, 523),
             "each sentence with its pronoun in place of the blank",
         ),
     ),
     "WinoGrande": (
-        Row(
+        Table5(
+            "WinoGrande",
             Figures(12282, 21.1, 11408),
             Figures(12282, 21.1, 11419),
             f"debiased, dev and test: {_BLANK_COUNTED}",
             "the tokeniser is not stated",
         ),
-        Row(
+        Table5(
+            "WinoGrande",
             Figures(43972, 20.6, 16469),
             Figures(43432, 20.6, 16433),
             f"all: {_BLANK_COUNTED}",
@@ -445,49 +474,6 @@ ROWS: dict[str, tuple[Row, ...]] = {
     ),
 }
 """The rows, by the names of `winosmith.published`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table5:
-    """A set that table 5 counts, beside what it prints.
-
-    Attributes:
-        name: of the set.
-        row: of the table; the one of as many problems, where there are two.
-        whole: whether there are as many as the row counts.
-    """
-
-    name: str
-    row: Row
-    whole: bool
-
-    def __str__(self) -> str:
-        """Return it as a sentence or two.
-
-        >>> str(Table5("DPR", ROWS["DPR"][0], False)).partition(". ")[2]
-        'Its row is of another selection: 1,886 problems, 15.9 tokens, vocabulary 4,127.'
-        """
-        row = self.row
-        whose = "It prints" if self.whole else "Its row is of another selection:"
-        counting = (
-            f"Counted as table 5 of WinoGrande counts {self.name} ({row.reading}). {whose} "
-            f"{row.printed}"
-        )
-        if row.ours == row.printed:
-            return f"{counting}."
-        return f"{counting}; the published files give {row.ours}: {row.why}."
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        row = self.row
-        return {
-            "set": self.name,
-            "whole": self.whole,
-            "reading": row.reading,
-            "printed": row.printed._asdict(),
-            "published_files": row.ours._asdict(),
-            "why": row.why,
-        }
 
 
 class Counted(NamedTuple):
@@ -512,10 +498,8 @@ def table5(name: str | None, problems: int) -> Table5 | None:
     `name` is as `winosmith.published.set_of` tells it, `problems` may be claims, or comparisons.
     """
     rows = ROWS.get(name or "", ())
-    if name is None or not rows:
-        return None
-    row = next((row for row in rows if row.ours.problems == problems), rows[0])
-    return Table5(name, row, row.ours.problems == problems)
+    whole = (row for row in rows if row.published_files.problems == problems)
+    return next(whole, None) or (replace(rows[0], whole=False) if rows else None)
 
 
 def counted(dataset: Dataset) -> tuple[Counted, Table5 | None]:
@@ -538,41 +522,33 @@ def counted_claims(claims: Sequence[Claim]) -> tuple[Counted, Table5 | None]:
         Problem(f"{row}", claim.sentence, ("yes", "no")) for row, claim in enumerate(claims)
     )
     known = [claim for claim in claims if text.writing(claim.sentence) != "unspaced"]
-    read = [_Read((claim.sentence,), (claim.sentence,)) for claim in known]
+    read = [((claim.sentence,), (claim.sentence,)) for claim in known]
     found = _counted(read, [1] * len(read), len(claims) - len(known), len(claims))
     return found, table5(published.set_of(texts), len(claims))
 
 
-class _Read(NamedTuple):
-    """The texts whose mean length counts, and those whose tokens do."""
-
-    long: tuple[str, ...]
-    held: tuple[str, ...]
+_Texts = tuple[tuple[str, ...], tuple[str, ...]]
+"""The texts whose mean length counts, and those whose tokens do."""
 
 
-def _read(problem: Problem, name: str | None) -> _Read:
+def _read(problem: Problem, name: str | None) -> _Texts:
     if name == "COPA":
         filled = problem.filled()
-        return _Read(filled if problem.answer is None else (filled[problem.answer],), filled)
+        return (filled if problem.answer is None else (filled[problem.answer],)), filled
     shown = problem.sentence
     if name == "Winogender" and problem.pronoun:
         shown = problem.put(problem.pronoun)
-    return _Read((shown,), (shown,))
+    return (shown,), (shown,)
 
 
 def _counted(
-    read: Sequence[_Read], weights: Sequence[int], uncounted: int, comparisons: int
+    read: Sequence[_Texts], weights: Sequence[int], uncounted: int, comparisons: int
 ) -> Counted:
     if uncounted and not read:
         return Counted(None, None, uncounted, comparisons)
     total, held = 0.0, set[str]()
-    for each, weight in zip(read, weights, strict=True):
-        cut = {one: text.tokens(one) for one in {*each.long, *each.held}}
-        total += weight * _mean(len(cut[one]) for one in each.long)
-        held.update(token.lower() for one in each.held for token in cut[one])
+    for (long, whole), weight in zip(read, weights, strict=True):
+        cut = {one: text.tokens(one) for one in {*long, *whole}}
+        total += weight * sum(len(cut[one]) for one in long) / len(long)
+        held.update(token.lower() for one in whole for token in cut[one])
     return Counted(total / sum(weights) if weights else 0.0, len(held), uncounted, comparisons)
-
-
-def _mean(values: Iterable[int]) -> float:
-    found = list(values)
-    return sum(found) / len(found)

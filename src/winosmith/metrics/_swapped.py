@@ -13,20 +13,10 @@ import numpy as np
 
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, SameInputError
+from winosmith.metrics import _proportion
 from winosmith.metrics._compare import probability_same
 from winosmith.metrics._graded import Graded, carried, seen_by
-from winosmith.metrics._proportion import (
-    IN_HALVES,
-    INTERVAL,
-    SIZE,
-    Proportion,
-    cluster_totals,
-    joining,
-    percentiles,
-    proportion,
-    rate,
-    resampled,
-)
+from winosmith.metrics._proportion import Proportion
 from winosmith.problem import BLANK, Extra, Problem, Scalar
 from winosmith.report import Signature, fixed, percent, points, points_span, sign
 from winosmith.results import Result, computed, shown
@@ -105,9 +95,13 @@ class Consistency(Result):
             each.
     """
 
-    consistent: Proportion = field(metadata=shown("problems", SIZE, ("consistent", rate), INTERVAL))
-    original: Proportion = field(metadata=shown("before", rate))
-    switched: Proportion = field(metadata=shown("switched", rate))
+    consistent: Proportion = field(
+        metadata=shown(
+            "problems", _proportion.SIZE, ("consistent", _proportion.rate), _proportion.INTERVAL
+        )
+    )
+    original: Proportion = field(metadata=shown("before", _proportion.rate))
+    switched: Proportion = field(metadata=shown("switched", _proportion.rate))
     both: Proportion = field(metadata=shown("both right", lambda found: percent(found.value)))
 
 
@@ -173,10 +167,10 @@ def consistency(original: Graded, other: Graded) -> Consistency:
     tied = original.tied[rows]
     either = int((tied | other.tied).sum())
     return Consistency(
-        proportion(changed, labels, ties=either),
-        proportion(before, labels, ties=int(tied.sum())),
-        proportion(other.credit, labels, ties=other.ties),
-        proportion(before * other.credit, labels, ties=either),
+        _proportion.proportion(changed, labels, ties=either),
+        _proportion.proportion(before, labels, ties=int(tied.sum())),
+        _proportion.proportion(other.credit, labels, ties=other.ties),
+        _proportion.proportion(before * other.credit, labels, ties=either),
     )
 
 
@@ -363,7 +357,7 @@ def gender_gap(
         gaps[1],
         gaps[2],
         reading,
-        proportion(graded.credit, labels, chance=0.5, ties=graded.ties),
+        _proportion.proportion(graded.credit, labels, chance=0.5, ties=graded.ties),
         sign(graded.dataset, seed, predictions=graded.digest[:12], gotcha=reading, **seen),
         comparable.note,
     )
@@ -388,15 +382,19 @@ def _gap(
     if not all(cell.any() for cell in cells):
         raise DataError("the gender gap needs female and male sentences, with and without a gotcha")
     plain, caught = (
-        proportion(graded.credit[cell], labels[cell], ties=int(graded.tied[cell].sum()))
+        _proportion.proportion(graded.credit[cell], labels[cell], ties=int(graded.tied[cell].sum()))
         for cell in cells
     )
     columns = [cells[0] * graded.credit, cells[0], cells[1] * graded.credit, cells[1]]
-    totals = cluster_totals(np.stack(columns, axis=1), labels)
+    totals = _proportion.cluster_totals(np.stack(columns, axis=1), labels)
     # Only the one right, only the other, neither decided.
-    plains = joining(totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], IN_HALVES)
-    gotchas = joining(totals[:, 3], [[0, 1], [1, 1], [0.5, 1]])
+    plains = _proportion.joining(totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], _proportion.IN_HALVES)
+    gotchas = _proportion.joining(totals[:, 3], [[0, 1], [1, 1], [0.5, 1]])
     prior = np.hstack([plains, gotchas[:, 1:]])
-    sums = resampled(totals, seed, prior=prior)
+    sums = _proportion.resampled(totals, seed, prior=prior)
     whole = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
-    return Gap(plain, caught, percentiles(whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]))
+    return Gap(
+        plain,
+        caught,
+        _proportion.percentiles(whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]),
+    )

@@ -15,10 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from winosmith.errors import RecipeError
-from winosmith.options import Texts, declaration, from_table
+from winosmith.options import Texts, declaration, from_table, matching, table_of
 from winosmith.records import read_toml
 
 Term = Literal["attribution", "share-alike", "non-commercial", "no-derivatives"]
@@ -130,17 +130,6 @@ Listed = BeforeValidator(lambda value: [value] if isinstance(value, str) else va
 Terms = Annotated[tuple[Term, ...], Listed, Field(strict=False)]
 
 
-def _like(pattern: str, wanted: str) -> AfterValidator:
-    """Return a validator of texts that match a pattern."""
-
-    def check(text: str) -> str:
-        if not re.fullmatch(pattern, text):
-            raise ValueError(f"it must be {wanted}")
-        return text
-
-    return AfterValidator(check)
-
-
 def _check_date(date: str) -> str:
     try:
         datetime.date.fromisoformat(date)
@@ -199,9 +188,11 @@ class DataSource:
 class About:
     """The description of a benchmark by its makers; the cards say "not stated" for empty texts."""
 
-    name: Annotated[Text, _like(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")]
+    name: Annotated[
+        Text, matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")
+    ]
     """Name of the benchmark, and start of the names of its folders."""
-    version: Annotated[Text, _like(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")]
+    version: Annotated[Text, matching(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")]
     """Version of the release; each version is released once."""
     date: Annotated[
         Text,
@@ -216,7 +207,7 @@ class About:
     licence: Licence
     """Licence of the whole: an SPDX identifier, or LicenseRef-… with `terms`."""
     language: Annotated[
-        tuple[Annotated[str, _like(r"[a-z]{2,3}(-\w+)*", "a list of codes such as 'en'")], ...],
+        tuple[Annotated[str, matching(r"[a-z]{2,3}(-\w+)*", "a list of codes such as 'en'")], ...],
         Field(strict=False, min_length=1),
         Listed,
     ]
@@ -255,11 +246,7 @@ class About:
 
     def record(self) -> dict[str, Any]:
         """Return the table that `about_of` takes, as JSON."""
-        record: dict[str, Any] = _ADAPTER.dump_python(self, mode="json", exclude_defaults=True)
-        return record
-
-
-_ADAPTER = TypeAdapter(About)
+        return table_of(self)
 
 
 def read_about(path: str | Path, *, version: str | None = None) -> About:
@@ -285,11 +272,4 @@ def about_of(table: Mapping[str, Any]) -> About:
     Raises:
         RecipeError: a key is unknown or missing, or its value is not valid.
     """
-    tables = table.get("source") or []
-    if not isinstance(tables, list | tuple) or not all(isinstance(one, dict) for one in tables):
-        raise RecipeError("source must be written as tables: [[source]]")
-    try:
-        sources = tuple(from_table(DataSource, one) for one in tables)
-    except RecipeError as error:
-        raise RecipeError(f"[[source]] {error}") from None
-    return from_table(About, {**table, "source": sources})
+    return from_table(About, table)

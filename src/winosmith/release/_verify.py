@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.finished import read_old_ids
 from winosmith.humans import CANARY
-from winosmith.metrics import leaks
+from winosmith.metrics import Copies, leaks
 from winosmith.outputs import sha256
 from winosmith.parallel import Step, silent
 from winosmith.problem import Problem
@@ -31,6 +31,7 @@ from winosmith.release._content import Content
 from winosmith.release._files import files_of
 from winosmith.release._interchange import OWN_KEYS, read_table, render, table_of
 from winosmith.release._source import AGAIN, Fault, checksums_of, read_content, read_record
+from winosmith.results import HIDDEN, Result, computed
 
 REMOVE = "remove it and release again"
 PERMISSION = "or give the owner's permission as the source's `permission` in release.toml"
@@ -263,7 +264,7 @@ def faults_of(content: Content, secrets: Secrets | None) -> list[Fault]:
 
 
 @dataclass(frozen=True, eq=False)
-class Verified:
+class Verified(Result):
     """The faults of a release.
 
     Attributes:
@@ -273,21 +274,28 @@ class Verified:
         private: whether it was compared with a private folder.
     """
 
-    folder: Path
+    folder: Path = field(metadata={"json": str})
     faults: tuple[Fault, ...]
-    content: Content | None
+    content: Content | None = field(metadata=HIDDEN)
     private: bool
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {
-            "folder": str(self.folder),
-            "sound": not self.faults,
-            "faults": [fault.record() for fault in self.faults],
-            "problems": len(self.content.dataset) if self.content else None,
-            **(self.content.copies.record() if self.content else {}),
-            "private": self.private,
-        }
+    @property
+    @computed()
+    def sound(self) -> bool:
+        """Whether there is no fault."""
+        return not self.faults
+
+    @property
+    @computed()
+    def problems(self) -> int | None:
+        """The number of problems; None if they can't be read."""
+        return len(self.content.dataset) if self.content else None
+
+    @property
+    @computed(json="flat")
+    def copies(self) -> Copies | None:
+        """Identical problems; None if they can't be read."""
+        return self.content.copies if self.content else None
 
 
 def verify(

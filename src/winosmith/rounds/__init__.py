@@ -5,6 +5,7 @@ from __future__ import annotations
 from winosmith.rounds._report import (
     Change,
     changes,
+    changes_table,
     halves_sentence,
     read_record,
     round_page,
@@ -19,6 +20,7 @@ __all__ = [
     "Round",
     "RoundRecipe",
     "changes",
+    "changes_table",
     "differing",
     "halves_sentence",
     "read_record",

@@ -42,7 +42,7 @@ def round_page(
         report.Section("In short", [report.Cards(_cards(record))]),
         report.Section(
             "What changed",
-            [_changed(changes, record), *sides_blocks(record.get("sides"))],
+            [changes_table(changes, record), *sides_blocks(record.get("sides"))],
             lead=_lead(changes),
         ),
         report.Section("The solvers", _solvers(record)),
@@ -94,25 +94,25 @@ def _lead(changes: Sequence[Change]) -> str:
     )
 
 
-def _changed(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
-    rows: list[list[report.Value]] = [
-        [
-            change.what,
-            *(_cell(v, change.form) for v in (change.before, change.now)),
-            change.in_words,
-        ]
-        for change in changes
-    ]
+def changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
+    """Return the figures of this round and of the last as a table."""
+    is_first = all(change.before is None for change in changes)
     return report.Table(
-        "This round and the last",
-        ["figure", "last round", "this round", "change"],
-        rows,
+        "This round" if is_first else "This round and the last",
+        ["figure", "last", "now", "change"],
+        [
+            [
+                change.what,
+                *(
+                    None if value is None else shown(value, change.form)
+                    for value in (change.before, change.now)
+                ),
+                change.in_words,
+            ]
+            for change in changes
+        ],
         note=halves_sentence(record),
     )
-
-
-def _cell(value: float | int | None, form: str) -> str | None:
-    return None if value is None else shown(value, form)
 
 
 def _solvers(record: Mapping[str, Any]) -> list[report.Block]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +19,6 @@ from winosmith import formats, metrics
 from winosmith._version import __version__
 from winosmith.build import (
     NAMES,
-    Advance,
     Recipe,
     Step,
     build,
@@ -39,6 +37,7 @@ from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Problem
 from winosmith.records import read_toml
+from winosmith.results import Result, recorded
 from winosmith.rounds._report import RECORD, Change, changes, read_record, round_page
 from winosmith.rounds._solving import Answers, Measured, NextRound, answers_of, measured, next_round
 from winosmith.seen import check_pronouns
@@ -181,7 +180,8 @@ def run_round(
         vectors = None if kept is None else kept / BUILD
         build(recipe.build, place, force=force, step=show, vectors_from=vectors, last=parted)
     files = BuildFiles(place)
-    sets = release_sets(files)
+    train, dev, test = map(files.problems, ("train_xl", "dev", f"{PRIVATE}/test"))
+    sets = {"train": train, "dev": dev, "test": test}
     old = None if last is None else _last_dev(Path(last))
     answers = _solved(recipe, folder, sets, old, kept, show)
     with show("measuring", None):
@@ -233,57 +233,52 @@ def _last_dev(folder: Path) -> Dataset | None:
 def _solved(
     recipe: RoundRecipe,
     folder: OutputFolder,
-    sets: ReleaseSets,
+    sets: Mapping[str, Dataset],
     last: Dataset | None,
     stored: Path | None,
     show: Step,
 ) -> dict[str, Answers]:
-    asked = len(sets.dev) + len(sets.test) + len(last or ())
+    asked = len(sets["dev"]) + len(sets["test"]) + len(last or ())
     answers = {}
     for rule in recipe.solvers:
         with show(f"solving with {rule.name}", asked) as advance:
             answers[rule.name] = answers_of(
                 rule,
                 folder,
-                dev=sets.dev,
-                test=sets.test,
+                **sets,
                 last=last,
-                train=sets.train,
                 where=recipe.folder,
                 stored=stored,
-                tell=partial(_advanced, advance),
+                on_progress=advance,
             )
     return answers
-
-
-def _advanced(advance: Advance, done: int) -> None:
-    advance(done, "")
 
 
 def _measured(
     recipe: RoundRecipe,
     files: BuildFiles,
-    sets: ReleaseSets,
+    sets: Mapping[str, Dataset],
     last: Dataset | None,
     answers: Mapping[str, Answers],
 ) -> tuple[dict[str, Any], NextRound]:
     rules = {rule.name: rule for rule in recipe.solvers}
+    dev, asked = sets["dev"], Dataset((*sets["dev"], *sets["test"]), "dev and test")
     seed = recipe.build.seed
     found: dict[str, Measured] = {
         name: measured(
-            sets.measured,
+            asked,
             (*own.dev, *own.test),
             last=None if last is None or own.last is None else (last, own.last),
-            train=sets.train if rules[name].learn else None,
+            train=sets["train"] if rules[name].learn else None,
             before=trained_on(rules[name], recipe.folder),
             seed=seed,
         )
         for name, own in answers.items()
     }
-    pool = as_in_pool(recipe.build, files, sets.dev)
+    pool = as_in_pool(recipe.build, files, dev)
     given = {name: own.dev for name, own in answers.items()}
-    following = next_round(sets.dev, given, recipe.roots, seed, pool)
-    report = files.report
+    following = next_round(dev, given, recipe.roots, seed, pool)
+    report, funnel = files.report, files.report["funnel"]
     record = {
         "winosmith": "round",
         "version": 1,
@@ -292,24 +287,19 @@ def _measured(
         "digest": files.digest,
         "build": {
             "signature": report["signature"],
-            "funnel": report["funnel"],
+            "funnel": funnel,
             "counts": report["counts"],
-            "kept": _kept(report["funnel"]),
+            "kept": (funnel["steps"] or [{"kept": funnel["collected"]}])[-1]["kept"]["problems"],
         },
-        "valid": _valid(report["funnel"]),
+        "valid": _valid(funnel),
         "artifacts": _artifacts(report, NAMES[recipe.build.filter.method]),
-        "people": _people(people_on(recipe.build, files, sets.measured)),
+        "people": recorded(people_on(recipe.build, files, asked)),
         "solvers": {name: {**answers[name].about, **of.record()} for name, of in found.items()},
         "roots": {"asked": following.asked, "drawn": len(following.roots)},
         **({"sides": report["sides"]} if "sides" in report else {}),
         "fooling": {id_: list(names) for id_, names in following.fooled.items()},
     }
     return record, following
-
-
-def _kept(funnel: Mapping[str, Any]) -> int:
-    last = funnel["steps"][-1]["kept"] if funnel["steps"] else funnel["collected"]
-    return int(last["problems"])
 
 
 def _valid(funnel: Mapping[str, Any]) -> float | None:
@@ -332,17 +322,6 @@ def _artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
         "before": known["before"][LINEAR]["accuracy"] if known else before and before["accuracy"],
         "after": known["after"][LINEAR]["accuracy"] if known else None,
         "kl": subsets[kept]["d1"].get("kl") if kept in subsets else None,
-    }
-
-
-def _people(people: People | None) -> dict[str, Any] | None:
-    if people is None:
-        return None
-    return {
-        "judged": people.judged,
-        "agree": people.agree,
-        "unanimous": people.unanimous,
-        "accuracy": people.accuracy and people.accuracy.accuracy,
     }
 
 
@@ -371,37 +350,7 @@ def _write(
 
 
 @dataclass(frozen=True)
-class ReleaseSets:
-    """The sets of a build.
-
-    Attributes:
-        train: train_xl.
-        dev: with answers.
-        test: with answers, from the private files; empty where there is none.
-    """
-
-    train: Dataset
-    dev: Dataset
-    test: Dataset
-
-    @property
-    def measured(self) -> Dataset:
-        """What solvers are measured on: dev, then test."""
-        return Dataset((*self.dev, *self.test), "dev and test")
-
-
-def release_sets(files: BuildFiles) -> ReleaseSets:
-    """Read the sets of a finished build.
-
-    Raises:
-        FormatError: a file can't be read.
-    """
-    train, dev, test = map(files.problems, ("train_xl", "dev", f"{PRIVATE}/test"))
-    return ReleaseSets(train, dev, test)
-
-
-@dataclass(frozen=True)
-class People:
+class People(Result):
     """What people said of the problems that solvers are measured on.
 
     Attributes:
@@ -417,7 +366,9 @@ class People:
     judged: int
     agree: float | None
     unanimous: float | None
-    accuracy: metrics.HumanAccuracy | None
+    accuracy: metrics.HumanAccuracy | None = field(
+        metadata={"json": lambda found: found and found.accuracy}
+    )
 
 
 def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from winosmith.errors import MissingExtraError
 from winosmith.evolve import draw_roots, not_solved
 from winosmith.lineage import depths
 from winosmith.outputs import PRIVATE, OutputFolder
+from winosmith.parallel import Advance
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
 from winosmith.records import parsed
@@ -49,7 +49,7 @@ def answers_of(
     train: Dataset,
     where: Path,
     stored: Path | None,
-    tell: Callable[[int], None],
+    on_progress: Advance,
 ) -> Answers:
     """Return what a solver answers; each set is a file of the folder, solved once.
 
@@ -65,7 +65,7 @@ def answers_of(
         train: what a solver that learns is taught.
         where: from where the rule's relative paths are seen.
         stored: a folder of the same round, whose answers are taken where they fit.
-        tell: is told how many problems are done.
+        on_progress: called with the number of solved problems.
     """
     sets = {f"predictions/{rule.name}.jsonl": dev, f"{PRIVATE}/test/{rule.name}.jsonl": test}
     if last is not None:
@@ -74,9 +74,11 @@ def answers_of(
     about = f"predictions/{rule.name}.json"
     if stored is not None:
         for name in (*sets, about):
-            _copied(stored / name, folder, name)
+            if (stored / name).is_file() and not folder.finished(name):
+                with folder.write(name, "wb") as file:
+                    file.write((stored / name).read_bytes())
     if not all(folder.finished(name) for name in (*sets, about)):
-        _ask(rule, folder, sets, about, train, where, tell)
+        _ask(rule, folder, sets, about, train, where, on_progress)
     found = {
         name: tuple(answers.read_predictions(folder.path / name, dataset).predictions)
         for name, dataset in sets.items()
@@ -89,12 +91,6 @@ def answers_of(
     )
 
 
-def _copied(source: Path, folder: OutputFolder, name: str) -> None:
-    if source.is_file() and not folder.finished(name):
-        with folder.write(name, "wb") as file:
-            file.write(source.read_bytes())
-
-
 def _ask(
     rule: SolverRule,
     folder: OutputFolder,
@@ -102,14 +98,18 @@ def _ask(
     about: str,
     train: Dataset,
     where: Path,
-    tell: Callable[[int], None],
+    on_progress: Advance,
 ) -> None:
     made = made_solver(rule, where, train if rule.learn else None)
     done = 0
     for name, dataset in sets.items():
         path = folder.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        solve.predict_to_file(made.solver, dataset, path, on_progress=partial(_further, tell, done))
+
+        def advance(more: int, before: int = done) -> None:
+            on_progress(before + more, "")
+
+        solve.predict_to_file(made.solver, dataset, path, on_progress=advance)
         folder.add(name)
         done += len(dataset)
     with folder.write(about) as file:
@@ -122,10 +122,6 @@ def _ask(
         }
         json.dump(record, file, indent=1, ensure_ascii=False, sort_keys=True)
         file.write("\n")
-
-
-def _further(tell: Callable[[int], None], before: int, done: int) -> None:
-    tell(before + done)
 
 
 Predictions = tuple[Prediction, ...]
@@ -166,7 +162,7 @@ def measured(
     """Measure a solver on a round, and on what the last one published.
 
     What it is taught of a round shares no block with dev and test, so that they measure it. Where
-    it may have seen any of them before, nothing of this round is told of it, as in `score`.
+    it may have seen any of them before, its results of this round are withheld, as in `score`.
 
     Args:
         dataset: dev and test of this round, with answers.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from importlib import resources
+from typing import Any
 
 from winosmith.metrics import Proportion, possible_counts, possible_sums
 from winosmith.report import Column, Section, Table, Text, fixed, percent, points, span
-from winosmith.results import Result
+from winosmith.results import Result, shown, table
 from winosmith.study._transfer import TARGETS, Solved
 
 CELL = 120
@@ -270,8 +271,15 @@ def accuracy_lines(
     return lines
 
 
+def _both(title: str, other: str, scale: float, form: Callable[[float], str]) -> dict[str, Any]:
+    """Return the metadata of a pair for women and men: two columns."""
+    return shown(
+        title, lambda pair: form(scale * pair[0]), (other, lambda pair: form(scale * pair[1]))
+    )
+
+
 @dataclass(frozen=True)
-class GenderLine:
+class GenderLine(Result):
     """One system of table 7, in percent.
 
     Attributes:
@@ -282,11 +290,14 @@ class GenderLine:
         printed: |ΔF| and |ΔM| as printed; empty for the user's own.
     """
 
-    system: str
-    plain: tuple[float, float]
-    gotcha: tuple[float, float]
-    gaps: tuple[float, float]
-    printed: tuple[str, ...] = ()
+    system: str = field(metadata=shown("system"))
+    plain: tuple[float, float] = field(metadata=_both("F", "M", 1, fixed))
+    gotcha: tuple[float, float] = field(metadata=_both("F, gotcha", "M, gotcha", 1, fixed))
+    gaps: tuple[float, float] = field(metadata=_both("ΔF", "ΔM", 0.01, points))
+    printed: tuple[str, ...] = field(
+        default=(),
+        metadata=shown("|ΔF|, |ΔM| printed", lambda printed: ", ".join(printed) or "—"),
+    )
 
 
 def gender_lines(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
@@ -344,7 +355,8 @@ def transfer_sections(
     ]
     gender = gender_lines(found)
     if gender:
-        sections.append(Section("Gender gap on Winogender (table 7)", [_gender(gender)], GENDER))
+        rows = table("Accuracy on Winogender by gender, and the gaps", gender)
+        sections.append(Section("Gender gap on Winogender (table 7)", [rows], GENDER))
     if withheld:
         sections.append(Section("Not solved", [Text([f"{reason}." for reason in withheld])]))
     return [*sections, Section("Printed figures that can't be", [_impossible(lines)], IMPOSSIBLE)]
@@ -398,20 +410,6 @@ def _notes(name: str, found: Mapping[str, Sequence[Solved]], lines: Sequence[Lin
     signed = [f"Signature: {system}: {one.signature}" for system, one in solved]
     told = [*notes, *counts]
     return [*([Text(told, "list")] if told else []), Text(signed)]
-
-
-def _gender(lines: Sequence[GenderLine]) -> Table:
-    rows = [
-        [
-            line.system,
-            *(fixed(cell) for cell in (*line.plain, *line.gotcha)),
-            *(points(gap / 100) for gap in line.gaps),
-            ", ".join(line.printed) or "—",
-        ]
-        for line in lines
-    ]
-    head = ["system", "F", "M", "F, gotcha", "M, gotcha", "ΔF", "ΔM", "|ΔF|, |ΔM| printed"]
-    return Table("Accuracy on Winogender by gender, and the gaps", head, rows)
 
 
 def _impossible(lines: Mapping[str, Sequence[Line]]) -> Table | Text:
