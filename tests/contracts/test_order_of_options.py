@@ -1,6 +1,6 @@
 """Which option is written first means nothing: no figure over answers depends on it.
 
-The law and its exemptions: docs/decisions/0019-which-option-is-first.md.
+The law and its exemptions: docs/decisions/0019-order-of-options.md.
 """
 
 from __future__ import annotations
