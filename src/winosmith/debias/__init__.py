@@ -20,6 +20,7 @@ from winosmith.debias._clues import (
     passages,
 )
 from winosmith.debias._guess import (
+    AT_ONCE,
     LEVEL,
     LINEAR,
     TWO_PIECE,
@@ -38,6 +39,7 @@ from winosmith.debias._sight import Sight, sight
 from winosmith.debias._units import TwinUnits, choice_keys, option_units, twin_units
 
 __all__ = [
+    "AT_ONCE",
     "HISTOGRAM_EDGES",
     "LEVEL",
     "LINEAR",
