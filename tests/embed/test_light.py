@@ -90,8 +90,8 @@ def test_the_vectors_are_of_unit_length() -> None:
 def test_cues_that_the_space_does_not_hold_are_not_blown_up() -> None:
     """Where only rounding is left of a problem's cues, its vector is 0, not noise of length 1."""
     data = practice.handwritten()
-    embedder = LightEmbedder()
-    cues, read = embedder._learn(data)[1], [sides(problem).cues for problem in data]
+    embedder = LightEmbedder(corpus=data)
+    cues, read = embedder._spaces[1], [sides(problem).cues for problem in data]
     held = np.linalg.norm(cues.place(read), axis=1)
     rounding = held < 1e-10 * cues.lengths(read).ravel()
     assert (held[rounding] > 0).any()
@@ -142,7 +142,7 @@ def test_words_that_stand_against_the_same_words_lie_together() -> None:
         for half, word in enumerate((one, other)):
             sentence = f"The cup {number} stood by the jug since the _ was {word}."
             made.append(Problem(f"{number}-{half}", sentence, ("cup", "jug"), half, str(number)))
-    cues = LightEmbedder(dimensions=8)._learn(Dataset(made))[1]
+    cues = LightEmbedder(8, corpus=made)._spaces[1]
     big, large, small = (cues.axes[cues.columns[word], 0] for word in ("big", "large", "small"))
     assert big * large > 0 > big * small
 

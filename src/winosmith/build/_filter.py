@@ -6,8 +6,9 @@ is still guessed, the assessment, the null, the planted.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -381,7 +382,10 @@ def kept_apart(
             return rows
         asked = _of_fewer(run, chosen, len(rows))
         half = run.pool.select(rows.tolist())
-        found = run_filter(half, run.X[rows], asked, seed=seed, baselines=False, **how)
+        # halves are filtered at the same time, so each gets its part of the processors
+        with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // debias.AT_ONCE)) as threads:
+            given = {**how, "executor": how.get("executor") or threads}
+            found = run_filter(half, run.X[rows], asked, seed=seed, baselines=False, **given)
         return rows[found.kept]
 
     return kept

@@ -20,6 +20,7 @@ from winosmith.debias._clues import (
     passages,
 )
 from winosmith.debias._guess import (
+    AT_ONCE,
     LEVEL,
     LINEAR,
     TWO_PIECE,
@@ -39,6 +40,7 @@ from winosmith.debias._units import TwinUnits, choice_keys, option_units, twin_u
 from winosmith.options import Aim, PmiLabel, PmiVariant
 
 __all__ = [
+    "AT_ONCE",
     "HISTOGRAM_EDGES",
     "LEVEL",
     "LINEAR",

@@ -436,15 +436,14 @@ def _guessed(
     inside, outside = np.isin(learnt, kept), np.isin(asked, left)
     weights, count = job.weights(learnt), job.resampled.shape[1]
     before, after = job.weights(asked), job.weights(left)
+    counts = weights.astype(np.float32)
     parts = np.unique(job.block_of[learnt], return_inverse=True)[1] % FOLDS
     for name, of in job.vectors.items():
         here, there = of.at(learnt), of.at(asked)
         chances = [there.chance, of.at(left).chance]
         sets = [inside | True] + ([] if inside.all() else [inside])
         folds = [parts != part for part in range(FOLDS)] if name == LINEAR else []
-        models = here.models(
-            np.hstack([weights * rows[:, None] for rows in sets + folds]).astype(np.float32), job.C
-        )
+        models = here.models(np.hstack([counts * rows[:, None] for rows in sets + folds]), job.C)
         judged = [there.judged(models[:, at * count :][:, :count]) for at in range(len(sets))]
         found[name] = (
             (_share(judged[0].credit, before), chances[0]),

@@ -309,8 +309,8 @@ class LightEmbedder:
 
     def _options(self, problems: Sequence[Problem]) -> Vectors:
         """Return the vectors of the options, (n, 2, d)."""
-        attributes, cues = self._spaces if self.corpus is not None else self._learn(problems)
         read = [sides(problem) for problem in problems]
+        attributes, cues = self._spaces if self.corpus is not None else self._learn(problems, read)
         placed = [attributes.place([side.attributes[option] for side in read]) for option in (0, 1)]
         lengths = _lengths(placed[0] - placed[1])
         after = cues.place([side.cues for side in read])
@@ -321,19 +321,19 @@ class LightEmbedder:
 
     @cached_property
     def _spaces(self) -> tuple[Space, Space]:
-        return self._learn(self.corpus or ())
+        corpus = self.corpus or ()
+        check_two_options(corpus)
+        if not len(corpus):
+            raise DataError("there is no problem to learn words from")
+        return self._learn(corpus, [sides(problem) for problem in corpus])
 
-    def _learn(self, corpus: Sequence[Problem]) -> tuple[Space, Space]:
+    def _learn(self, corpus: Sequence[Problem], read: Sequence[Sides]) -> tuple[Space, Space]:
         """Return the spaces of attributes and cues.
 
         Everything is put in an order that depends on the texts alone, so that neither the order
         of the problems nor that of their options changes a byte.
         """
-        check_two_options(corpus)
-        if not len(corpus):
-            raise DataError("there is no problem to learn words from")
         rows = corpus if isinstance(corpus, Dataset) else Dataset(corpus)
-        read = [sides(problem) for problem in rows]
         twins = sorted(sorted((read[a], read[b])) for a, b in rows.twins)
         width = max(1, int((self.dimensions / 2) ** 0.5))
         attributes = learn_space(

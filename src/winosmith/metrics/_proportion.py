@@ -330,9 +330,9 @@ def percentiles(
     """
     tail = 0.5 - level / 2
     if clusters is not None:
-        from scipy.stats import norm, t
+        from scipy.special import ndtr, stdtrit  # of `scipy.stats`, see `crossed_proportion`
 
-        tail = norm.cdf(t.ppf(tail, clusters - 1) * np.sqrt(clusters / (clusters - 1)))
+        tail = ndtr(stdtrit(clusters - 1, tail) * np.sqrt(clusters / (clusters - 1)))
     ends = np.quantile(np.asarray(values), [tail, 1 - tail])
     return float(ends[0]), float(ends[1])
 
