@@ -17,6 +17,7 @@ from django.urls import reverse
 
 from tests.waiting import LONGEST, until
 from winosmith.web import _worker, wsgi
+from winosmith.web.jobs import Child
 
 ASKED = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 OK = b"HTTP/1.1 200 OK"
@@ -241,14 +242,21 @@ def test_a_worker_ends_after_its_answers(
 
 
 def _supervised(folder: Path, count: int) -> multiprocessing.process.BaseProcess:
-    """Start a process that supervises others, each of which writes a file named by its id."""
+    """Start a process that supervises others, each of which writes a file named by its id.
+
+    It also starts a program that writes the file "other".
+    """
 
     def work() -> None:
         (folder / str(os.getpid())).touch()
         signal.pause()
 
     def supervise() -> None:
-        interrupted = _worker.supervise([work] * count, stopping=(folder / "stopping").touch)
+        code = "import pathlib, signal, sys; pathlib.Path(sys.argv[1]).touch(); signal.pause()"
+        other = Child(["-c", code, str(folder / "other")], {})
+        interrupted = _worker.supervise([work] * count, [other])
+        assert other.process is not None
+        assert other.process.poll() is not None
         os._exit(130 if interrupted else 0)
 
     process = multiprocessing.get_context("fork").Process(target=supervise)
@@ -264,7 +272,7 @@ def test_a_process_that_ends_is_replaced(tmp_path: Path, sign: int, code: int) -
         return [int(path.name) for path in tmp_path.iterdir() if path.name.isdigit()]
 
     supervisor = _supervised(tmp_path, 3)
-    until(lambda: len(ids()) == 3)
+    until(lambda: len(ids()) == 3 and (tmp_path / "other").exists())
     for number in ids():
         os.kill(number, signal.SIGKILL)
     until(lambda: len(ids()) == 6)
@@ -272,7 +280,6 @@ def test_a_process_that_ends_is_replaced(tmp_path: Path, sign: int, code: int) -
     os.kill(supervisor.pid, sign)
     supervisor.join(LONGEST)
     assert supervisor.exitcode == code
-    assert (tmp_path / "stopping").exists()
     for number in ids():
         with pytest.raises(ProcessLookupError):
             os.kill(number, 0)

@@ -126,6 +126,7 @@ SECTIONS = {
     "People": {
         "humans": "test materials on people: sheets, answers, results, the reliable subset",
         "serve": "run the web platform, where people write, judge and moderate",
+        "work": "do a site's jobs: imports, backups, mail; `serve` starts it",
         "admin": "manage a site: backup, restore, export, import, invitations",
     },
     "Publish": {

@@ -16,9 +16,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from waitress import create_server
+
+if TYPE_CHECKING:
+    from winosmith.web.jobs import Child
 
 THREADS = 16
 """Threads of one process that answer."""
@@ -55,7 +58,7 @@ def allow_connections() -> int:
     return min(CONNECTIONS, max(20, (most - 200) // 3))
 
 
-def supervise(targets: Sequence[Callable[[], None]], stopping: Callable[[], object]) -> bool:
+def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = ()) -> bool:
     """Run a forked process for each target until SIGTERM or Ctrl-C; return whether it was Ctrl-C.
 
     A process that ends is replaced. At the end all of them receive SIGTERM, and SIGKILL after
@@ -63,7 +66,7 @@ def supervise(targets: Sequence[Callable[[], None]], stopping: Callable[[], obje
 
     Args:
         targets: are called in the processes; SIGTERM ends them unless they handle it.
-        stopping: is called in this process before the others receive SIGTERM.
+        others: processes that are no forks; they are started, and again if they end.
     """
     received: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -82,14 +85,17 @@ def supervise(targets: Sequence[Callable[[], None]], stopping: Callable[[], obje
 
     processes = [start(target) for target in targets]
     while not received:
+        for child in others:
+            child.look_after()
         time.sleep(LOOK)
         for place, process in enumerate(processes):
             if not process.is_alive():
                 processes[place] = start(targets[place])
-    stopping()
     for process in processes:
         process.terminate()
     until = time.monotonic() + GRACE + 2
+    for child in others:
+        child.stop()
     for process in processes:
         process.join(max(0.0, until - time.monotonic()))
         process.kill()

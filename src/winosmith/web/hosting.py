@@ -33,7 +33,6 @@ from winosmith.web._site import Site
 if TYPE_CHECKING:
     from winosmith.web._export import Exported, export
     from winosmith.web._import import Imported, Unfit, import_problems, with_new_ids
-    from winosmith.web.predict.process import Leash
 else:
 
     def __getattr__(name: str) -> Any:
@@ -444,7 +443,7 @@ def workers_for(asked: int | None) -> int:
     return min(workers, most)
 
 
-def run(site: Site, door: socket.socket, *, workers: int) -> None:
+def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> None:
     """Serve the site until a signal comes: SIGTERM ends it, Ctrl-C raises `Interrupted`.
 
     Requests that are being answered are answered first. Django is set up already.
@@ -453,6 +452,7 @@ def run(site: Site, door: socket.socket, *, workers: int) -> None:
         site: the site.
         door: the listening socket, from `listen`.
         workers: number of processes that answer.
+        work: whether to run a worker, too.
 
     Raises:
         Interrupted: after Ctrl-C; nothing is lost.
@@ -460,19 +460,17 @@ def run(site: Site, door: socket.socket, *, workers: int) -> None:
     require("waitress", "web")
     from django.db import connections
 
-    from winosmith.web import _worker
+    from winosmith.web import _lock, _worker
+    from winosmith.web.jobs import worker
     from winosmith.web.predict.asking import announce
-    from winosmith.web.predict.process import Leash
 
     announce(site.rules.models)
     load_all()
     gc.freeze()  # what all workers share stays shared
     connections.close_all()  # a worker must not inherit a connection
-    leash = Leash.new()
-    prepare_worker = partial(_as_worker, site, leash)
-    answer = partial(_worker.answer, door, _worker.allow_connections(), prepare_worker)
-    # Models end at once: nobody waits for one.
-    interrupted = _worker.supervise([answer] * workers, stopping=leash.drop)
+    jobs = [worker(site)] if work else []
+    answer = partial(_worker.answer, door, _worker.allow_connections(), _lock.bounded)
+    interrupted = _worker.supervise([answer] * workers, jobs)
     _into_one_file(site)
     if interrupted:
         raise Interrupted(
@@ -490,16 +488,6 @@ def _into_one_file(site: Site) -> None:
 
 def _connect(site: Site) -> sqlite3.Connection:
     return sqlite3.connect(site.database.path, timeout=5)
-
-
-def _as_worker(site: Site, leash: Leash) -> None:
-    """Start what runs in each worker beside its answers."""
-    from winosmith.web import _background, _lock
-    from winosmith.web.predict import process
-
-    _lock.bounded()
-    _background.look_every_hour(site.folder)
-    process.start(site, leash)
 
 
 def load_all() -> None:

@@ -191,7 +191,7 @@ _FIGURES = {
     "dev": gettext_lazy("for development"),
     "test": gettext_lazy("for testing"),
     "a linear model on what was collected": gettext_lazy(
-        "a linear model guesses before the filter"
+        "a linear model guesses before the filter the filter"
     ),
     "a linear model on what was kept": gettext_lazy(
         "a linear model guesses after the filter, across halves that were filtered separately"
