@@ -45,10 +45,6 @@ class FileLock:
         """Write the note anew: what JSON can hold, in up to `NOTE_BYTES`."""
         os.pwrite(self.number, json.dumps(note).encode().ljust(NOTE_BYTES), 0)
 
-    def read(self) -> Any:
-        """Return the note that was written last; None for none."""
-        return _note(self.number)
-
     def close(self) -> None:
         """Give the lock back, unless another process has inherited it."""
         os.close(self.number)

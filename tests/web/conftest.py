@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import absent, locked, of_the_run, once_a_run, open_site
+from tests.waiting import until
 from tests.web import serving
 
 PASSWORD = serving.PASSWORD
@@ -342,7 +343,7 @@ def _starting(request: pytest.FixtureRequest) -> Iterator[Callable[..., serving.
             server = request.getfixturevalue("postgres")
             url = server.create(f"served_{os.getpid()}_{next(_numbers)}", PREPARED)
         site = serving.made(ready, factory.mktemp("served") / "site", rules, url)
-        site.options += options
+        site.options += (*(["--work"] if rules.get("models") else []), *options)
         site.afresh = afresh
         started.append(site)
         return site.start()
@@ -391,6 +392,7 @@ def served_anew(served_long: Callable[..., serving.Served]) -> Callable[..., ser
             known[name].put_back()
         else:
             known[name] = served_long(**rules)
+            until(lambda: known[name].do(serving.READY))
             known[name].keep()
         return known[name]
 

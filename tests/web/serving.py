@@ -57,6 +57,12 @@ ROLES: dict[str, dict[str, bool]] = {
     "admin": {"is_judge": True, "is_moderator": True, "is_superuser": True},
 }
 
+READY = """
+from winosmith.web.predict.models import Model
+result = not Model.objects.exclude(process="ready").exists()
+"""
+"""Code whose result is whether all models of a site are loaded."""
+
 _PEOPLE = """
 from winosmith.web._lock import writing
 from winosmith.web.people.privacy import agree
@@ -97,7 +103,7 @@ class Served:
 
     folder: Path
     database: str | None = None
-    options: tuple[str, ...] = ("--workers", "2")
+    options: tuple[str, ...] = ("--workers", "2", "--no-work")
     url: str = ""
     printed: str = ""
     afresh: bool = False
@@ -295,7 +301,8 @@ def _toml(value: Any) -> str:
 def made(base: Path, folder: Path, rules: dict[str, Any], database: str | None) -> Served:
     """Return a copy of a prepared site with its own settings, not yet started.
 
-    It has no models, each of which is a process of its own, unless `rules` names them.
+    It has no models, each of which is a process of its own, unless `rules` names them; with models,
+    or by the option `--work`, it has a worker.
     """
     shutil.copytree(base, folder)
     rules = {"models": [], **UNWATCHED, **rules}

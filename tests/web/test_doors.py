@@ -57,7 +57,7 @@ OPENS_NOTHING = {
     "problems.Remembered.ref": "an id", "problems.Event.batch": "an id of the audit log",
     "moderate.Batch.mark": "an id of the audit log", "moderate.Batch.picked": "ids",
     "moderate.Batch.left": "ids",
-    "run.Deed.mark": "part of an address that admins alone open",
+    "run.Job.mark": "part of an address that admins alone open",
     "write.Draft.ref": "part of an address that its owner alone opens",
     "take.Sitting.ref": "part of an address that its owner alone opens",
     "take.Subject.code": "stands for a subject in results",

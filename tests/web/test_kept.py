@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from winosmith.web._background import cached, cached_each
+from winosmith.web._kept import cached, cached_each
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 

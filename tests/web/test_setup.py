@@ -11,23 +11,20 @@ import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.db import close_old_connections, connection
-from django.utils import timezone
 
 from tests import forking
 from winosmith.errors import RecipeError
 from winosmith.web import Site, SiteRules
-from winosmith.web._background import MARK, tidy_when_due
 from winosmith.web._lock import writing
 from winosmith.web._rules import SiteRules as Rules, read_settings
 from winosmith.web.hosting import write_settings
-from winosmith.web.people.models import Done, Hits
+from winosmith.web.people.models import Done
 
 RUN = "import sys; from winosmith.web import Site, hosting; site = Site.open(sys.argv[1]); "
 
@@ -245,24 +242,6 @@ def test_a_wrong_setting_stops_before_anything_is_made(tmp_path: Path) -> None:
     with pytest.raises(RecipeError):
         Site.open(tmp_path)
     assert not (tmp_path / "site.sqlite3").exists()
-
-
-def test_a_server_tidies_once_a_day(db: Any, tmp_path: Path) -> None:
-    """What is too old is deleted at the first look and a day later, not in between."""
-
-    def old() -> None:
-        Hits.objects.create(who="x", what="write", hour=timezone.now() - timedelta(days=400))
-
-    old()
-    assert tidy_when_due(tmp_path)
-    assert Hits.objects.count() == 0
-    old()
-    assert not tidy_when_due(tmp_path)
-    assert Hits.objects.count() == 1
-    about = (tmp_path / MARK).stat()
-    os.utime(tmp_path / MARK, (about.st_atime, about.st_mtime - 25 * 3600))
-    assert tidy_when_due(tmp_path)
-    assert Hits.objects.count() == 0
 
 
 def test_what_is_written_within_a_transaction_goes_with_it(database: Any, person: Any) -> None:

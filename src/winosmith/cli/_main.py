@@ -126,6 +126,7 @@ SECTIONS = {
     "People": {
         "humans": "test the materials on people: sheets, answers, results, the reliable subset",
         "serve": "open the platform: people write, judge and moderate, and download the set",
+        "work": "do the jobs of a site: imports, backups, mail; `serve` starts it by itself",
         "admin": "look after a site: backup, restore, export, import, invitations",
     },
     "Publish": {

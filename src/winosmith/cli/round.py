@@ -93,7 +93,8 @@ def command(
                   "--force": force, "--json": as_json}  # fmt: skip
         if given := [option for option, value in others.items() if value]:
             raise InputError(f"--site says where all is; leave {', '.join(given)} out")
-        _on_site(existing_site(site, database).folder, recipe, name)
+        existing_site(site, database)
+        _on_site(recipe, name)
         return
     if recipe is None or out is None:
         raise InputError("name a recipe and a folder to write (--out), or a site (--site)")
@@ -117,18 +118,21 @@ def command(
         ctx.exit(1)
 
 
-def _on_site(folder: Path, recipe: str | None, name: str | None) -> None:
-    """Carry out a round of a site: one that was broken off, one that ended badly, or a new one."""
+def _on_site(recipe: str | None, name: str | None) -> None:
+    """Carry out a round of a site: one that was broken off, one that ended badly, or a new one.
+
+    If the site has a worker, the worker does it, also after Ctrl-C here.
+    """
+    from winosmith.web.jobs import wait_for
     from winosmith.web.rounds.models import Round as Row
-    from winosmith.web.rounds.running import carried_out
+    from winosmith.web.rounds.running import hand_over
 
     row = _row(recipe, name)
-    if not carried_out(folder, row):
-        say(f"Another process is at {row.name} already; /rounds/ shows how far it is.")
-        return
+    wait_for(hand_over(row))
     now = Row.objects.get(pk=row.pk)
-    if now.state == Row.State.FAILED:
-        raise InputError(f"{now.name} failed: {now.error}")
+    if now.state == Row.State.FAILED or now.busy:
+        reason = now.error or "the worker ended during it; its log and the page of jobs say more"
+        raise InputError(f"{now.name} failed: {reason}")
     echo(f"{now.name} is {now.get_state_display()}")
     say(f"Its files are in {now.folder / 'results'}; moderators see it at /rounds/.")
 

@@ -28,6 +28,8 @@ MINUTES = 30
               "instead of a file in DIR; also read from WINOSMITH_DATABASE.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 512),
               help="Processes that answer; one a core and one more when left out.")  # fmt: skip
+@click.option("--work/--no-work", default=True, help="Whether to start a worker, for imports, "
+              "backups and mail; without one, another machine has it.")  # fmt: skip
 def command(
     folder: str,
     host: str,
@@ -35,6 +37,7 @@ def command(
     public_url: str | None,
     database: str | None,
     workers: int | None,
+    work: bool,
 ) -> None:
     """Serve the site of a folder (winosmith-site by default), which is made at the first start.
 
@@ -57,7 +60,7 @@ def command(
     workers = hosting.workers_for(workers)
     hosting.tell_address(lock, site.public_url or hosting.address_of(door))
     _tell(site, hosting.address_of(door))
-    hosting.run(site, door, workers=workers)
+    hosting.run(site, door, workers=workers, work=work)
 
 
 def _tell(site: Site, door: str) -> None:

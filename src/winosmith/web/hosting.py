@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -35,7 +34,7 @@ from winosmith.web._site import Site
 if TYPE_CHECKING:
     from winosmith.web._export import Exported, export
     from winosmith.web._import import Imported, Unfit, import_problems, with_new_ids
-    from winosmith.web.predict.process import Leash
+    from winosmith.web.jobs import Child
 else:
 
     def __getattr__(name: str) -> Any:
@@ -453,7 +452,7 @@ def workers_for(asked: int | None) -> int:
     return min(workers, most)
 
 
-def run(site: Site, door: socket.socket, *, workers: int) -> None:
+def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> None:
     """Serve the site until a signal comes: TERM ends it, Ctrl-C raises `Interrupted`.
 
     Requests that are being answered are answered first. Django is set up already.
@@ -466,13 +465,13 @@ def run(site: Site, door: socket.socket, *, workers: int) -> None:
     from django.db import connections
 
     from winosmith.web._worker import allow_connections
+    from winosmith.web.jobs import worker
     from winosmith.web.predict.asking import announce
-    from winosmith.web.predict.process import Leash
 
     announce(site.rules.models)
     connections.close_all()  # a worker must not inherit a connection
     allow_connections()
-    server = _arbiter(site, door, workers, Leash.new())
+    server = _arbiter(site, door, workers, worker(site) if work else None)
     master = os.getpid()
     try:
         server.run()
@@ -510,14 +509,14 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _arbiter(site: Site, door: socket.socket, workers: int, leash: Leash) -> Any:
+def _arbiter(site: Site, door: socket.socket, workers: int, worker: Child | None) -> Any:
     """Return gunicorn's master process, in which Ctrl-C asks the workers to finish first."""
     from gunicorn.app.base import BaseApplication
     from gunicorn.arbiter import Arbiter
 
     class Application(BaseApplication):
         def load_config(self) -> None:
-            for name, value in _settings(site, door, workers, leash).items():
+            for name, value in _settings(site, door, workers).items():
                 if name in self.cfg.settings:
                     self.cfg.set(name, value)
 
@@ -535,14 +534,20 @@ def _arbiter(site: Site, door: socket.socket, workers: int, leash: Leash) -> Any
             self.interrupted = True
             self.handle_term()
 
+        def manage_workers(self) -> None:
+            if worker is not None:
+                worker.look_after()
+            super().manage_workers()
+
         def stop(self, graceful: bool = True) -> None:
-            leash.drop()  # models end at once: nobody waits for one
             super().stop(graceful)
+            if worker is not None:
+                worker.stop()
 
     return Server(Application())
 
 
-def _settings(site: Site, door: socket.socket, workers: int, leash: Leash) -> dict[str, Any]:
+def _settings(site: Site, door: socket.socket, workers: int) -> dict[str, Any]:
     """Return gunicorn's settings; those that its version does not know are left out."""
     from winosmith.web._worker import Buffering
 
@@ -561,21 +566,18 @@ def _settings(site: Site, door: socket.socket, workers: int, leash: Leash) -> di
         "accesslog": None,
         "errorlog": "-",
         "loglevel": "warning",
-        "post_worker_init": partial(_as_worker, site, leash),
+        "post_worker_init": _as_worker,
         "control_socket_disable": True,
         "chdir": str(site.folder),
     }
 
 
-def _as_worker(site: Site, leash: Leash, worker: Any) -> None:
+def _as_worker(_worker: Any) -> None:
     """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
-    from winosmith.web import _background, _lock
-    from winosmith.web.predict import process
+    from winosmith.web import _lock
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _lock.bounded()
-    _background.look_every_hour(site.folder)
-    process.start(site, leash)
 
 
 def load_all() -> None:

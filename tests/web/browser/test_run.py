@@ -73,7 +73,7 @@ def test_a_large_file_is_sent_in_pieces(
     served: Callable[..., Any], browser: Any, tmp_path: Path
 ) -> None:
     """What is refused is told in the site's words; cancelled, it rests; a lost piece goes again."""
-    page = _entered(served(), browser)
+    page = _entered(served(options=("--work",)), browser)
     path, held = tmp_path / "large.jsonl", list[Any]()
     path.write_text("".join(
         json.dumps({"id": f"{n}", "sentence": f"The {thing} hit it as the _ was thin.",
@@ -112,7 +112,7 @@ def test_a_site_is_set_up_in_a_browser_alone(
     served: Callable[..., Any], browser: Any, axe_source: str, tmp_path: Path
 ) -> None:
     """From the one link that the server prints to a backup, each page without a finding of axe."""
-    site = served()
+    site = served(options=("--work",))
     page = _entered(site, browser)
     wrong: dict[str, Any] = {}
 

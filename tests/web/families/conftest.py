@@ -13,10 +13,10 @@ from tests.web import growing
 @pytest.fixture(autouse=True)
 def counted_at_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count lists and boards anew at each look, however slow this machine is."""
-    from winosmith.web import _background
+    from winosmith.web import _kept
     from winosmith.web.families import lists, trees
 
-    monkeypatch.setattr(_background, "QUICK", 3600.0)
+    monkeypatch.setattr(_kept, "QUICK", 3600.0)
     lists._ENTRIES.forget()
     lists._FAMILIES.forget()
     trees._tree.cache_clear()  # rows that were rolled back leave their ids to others

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests.web.working import work_off
 from winosmith import answers, formats
 from winosmith.report import fixed
-from winosmith.web._background import Background
 from winosmith.web.families import measuring
 from winosmith.web.families.measuring import measure, parameters
 from winosmith.web.families.models import Measured
+from winosmith.web.jobs import take_over
 from winosmith.web.problems.models import Version
 
 
@@ -178,17 +179,13 @@ def test_drawings_pass_the_policy(
     assert "var(--one)" in page
 
 
-def test_a_thread_measures_in_the_background(
-    database: Any, visit: Callable[..., Any], family: Callable[..., Any],
-    model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    """The first look waits a moment; a later one finds the figures; nothing is measured twice."""
-    worker = Background("families", measuring.EVERY, measure)
-    monkeypatch.setattr(measuring, "_AT_WORK", worker)
+def test_the_worker_measures_what_has_changed(
+    database: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
+) -> None:
+    """A page shows the figures once the worker has found them; nothing is measured twice."""
     family(model("alpha"))
-    assert visit().get("/families/models/").status_code == 200
-    assert worker.thread is not None
-    worker.wait(60)
-    page = visit().get("/families/models/").content.decode()
-    assert "As of" in page
+    assert "As of" not in visit().get("/families/models/").content.decode()
+    take_over()
+    work_off()
+    assert "As of" in visit().get("/families/models/").content.decode()
     assert not measuring.measure()

@@ -136,7 +136,7 @@ result = Person.objects.get(name="ann").email
 
 def test_a_lost_password_is_set_anew_by_mail(served: Callable[..., Any], post: Post) -> None:
     """An address counts once its link was opened; then it is a way back, which works once."""
-    site = served(mail=_table(post))
+    site = served(mail=_table(post), options=("--work",))
     site.people("ann")
     ann = Browser(site.url)
     ann.post("/people/login/", name="ann", password=PASSWORD)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.waiting import LONGEST, until
 from tests.web.predict.making import ASKED, STANDS
 from tests.web.serving import BUILT_IN
 from winosmith.testing import chat_server
-from winosmith.web.predict.process import ModelLock, is_held, look
+from winosmith.web.jobs import worker_process
 
 
 def stands(site: Any, number: int) -> dict[str, list[Any]]:
@@ -37,11 +37,21 @@ def settled(site: Any, number: int) -> dict[str, list[Any]]:
     return found
 
 
+def children(parent: int | None) -> dict[int, list[str]]:
+    """Return the words of the commands of a process's children, by their ids."""
+    found = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if place.joinpath("stat").read_text().rpartition(")")[2].split()[1] == str(parent):
+                found[int(place.name)] = place.joinpath("cmdline").read_text().split("\0")[:-1]
+    return found
+
+
 def processes(folder: Path) -> dict[str, int]:
     """Return the ids of the processes that predict for a site, by the name of the model."""
-    names = [path.stem for path in (folder / "models").glob("*.lock")]
-    held = [name for name in names if is_held(folder, name)]
-    return {name: look(folder, name).process for name in held if look(folder, name).process}
+    worker = worker_process(folder)
+    found = children(worker) if worker else {}
+    return {words[-1]: process for process, words in found.items() if "-c" in words}  # has begun
 
 
 def lives(process: int) -> bool:
@@ -113,19 +123,22 @@ def test_no_orphan_survives_the_death_of_the_server(served: Any) -> None:
 
 
 @pytest.mark.long
-def test_workers_come_and_go_and_models_stay(served: Any) -> None:
-    """A model's process outlives the worker that started it, and is looked after by others."""
+def test_server_processes_come_and_go_and_models_stay(served: Any) -> None:
+    """A model's process outlives those that answer; after a kill of the worker there is another."""
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
-    children = Path(f"/proc/{site.process.pid}/task/{site.process.pid}/children")
-    for worker in children.read_text().split():
-        os.kill(int(worker), signal.SIGKILL)
+    worker = worker_process(site.folder)
+    for child in children(site.process.pid):
+        if child != worker:
+            os.kill(child, signal.SIGKILL)
     until(lambda: site.get("/healthz").status == 200)
     time.sleep(1)
     assert processes(site.folder) == found
-    os.kill(found["hunting"], signal.SIGKILL)
+    assert worker is not None
+    os.kill(worker, signal.SIGKILL)
     site.do(ASKED.format(number=1))
     assert {one[0] for one in settled(site, 1).values()} == {"done"}
+    assert not any(map(lives, found.values()))
 
 
 @pytest.fixture
@@ -172,30 +185,6 @@ def test_slow_and_broken_models_are_in_nobodys_way(
     free.set()
     assert "tried again" in site.admin("models", str(site.folder), "--retry", "slow").stdout
     until(lambda: stands(site, 2)["slow"][0] == "done")
-
-
-@pytest.mark.long
-def test_a_process_that_hangs_is_ended_by_others(served: Any) -> None:
-    """A process that stands still over a sentence is killed, and the sentence's row is late."""
-    site = served(models=[{"name": "still", "solver": "random"}], model_seconds=1)
-    site.do(ASKED.format(number=1))
-    settled(site, 1)
-    process = processes(site.folder)["still"]
-    # As if the solver stood still: the process is stopped, and its hold says what it is at.
-    os.kill(process, signal.SIGSTOP)
-    row = site.do(ASKED.format(number=2) + """
-from winosmith.web.predict.models import Prediction
-result = Prediction.objects.get(problem_id=result).pk
-""")  # fmt: skip
-
-    doing = look(site.folder, "still")
-    number = os.open(site.folder / "models" / "still.lock", os.O_RDWR)
-    ModelLock(number).say(replace(doing, until=time.monotonic() + 0.5, rows=[row]))
-    os.close(number)
-    assert settled(site, 2)["still"][:2] == ["late", "The model took too long."]
-    assert not lives(process)
-    site.do(ASKED.format(number=3))
-    assert settled(site, 3)["still"][0] == "done"
 
 
 @pytest.mark.long

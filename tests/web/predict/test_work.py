@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import signal
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,10 +19,10 @@ from tests.web.together import at_once
 from winosmith import study
 from winosmith.errors import DataError
 from winosmith.solver_rule import SolverRule
-from winosmith.web.predict import asking, worker
+from winosmith.web.predict import asking, process
 from winosmith.web.predict.asking import announce, ask, ask_about, of
 from winosmith.web.predict.models import Model
-from winosmith.web.predict.worker import LONGEST_BATCH, MOST_AT_ONCE, Pace
+from winosmith.web.predict.process import LONGEST_BATCH, MOST_AT_ONCE, Pace
 from winosmith.web.problems.models import Problem, Version
 
 RULE = SolverRule("one", "random")
@@ -54,10 +57,10 @@ class Told:
 
 def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> list[int]:
     """Take up and predict a batch; return how large each call's batch was."""
-    tasks = worker.claim(model, most, 60)
+    tasks = process.claim(model, most, 60)
     made, sizes = study.MadeSolver(solver, "d", "r"), []
-    found = worker.outcomes(made, tasks, limit, lambda batch: sizes.append(len(batch)))
-    worker.write_down(model, found)
+    found = process.outcomes(made, tasks, limit, lambda batch: sizes.append(len(batch)))
+    process.write_down(model, found)
     return sizes
 
 
@@ -150,8 +153,8 @@ def test_urgent_work_goes_before_what_waits_longer(model: Any) -> None:
     for number in (1, 2):
         ask_about([row(number).pk], [model.pk], urgent=False)
     asked(3)
-    assert [task.datum.id for task in worker.claim(model, 10, 60)] == ["p3"]
-    assert [task.datum.id for task in worker.claim(model, 10, 60)] == ["p1", "p2"]
+    assert [task.datum.id for task in process.claim(model, 10, 60)] == ["p3"]
+    assert [task.datum.id for task in process.claim(model, 10, 60)] == ["p1", "p2"]
 
 
 def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
@@ -161,12 +164,12 @@ def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
     taken: list[int] = []
 
     def take(_: int) -> None:
-        while tasks := worker.claim(model, 3, 60):
+        while tasks := process.claim(model, 3, 60):
             taken.extend(task.prediction for task in tasks)
 
     at_once(take, range(8))
     assert len(taken) == len(set(taken))
-    taken += [task.prediction for task in worker.claim(model, 99, 60)]
+    taken += [task.prediction for task in process.claim(model, 99, 60)]
     assert sorted(taken) == [one.pk for one in _rows(model)]
 
 
@@ -174,29 +177,59 @@ def test_what_a_process_ended_over_is_tried_alone_and_then_given_up(model: Any) 
     """After an end in the middle of a batch each row is alone, and has failed after three."""
     rows = [asked(number).predictions.get().pk for number in (1, 2)]
     for expected in (rows, [rows[0]], [rows[1]], [rows[0]], [rows[1]]):
-        tasks = worker.claim(model, 10, 60)
+        tasks = process.claim(model, 10, 60)
         assert [task.prediction for task in tasks] == expected
-        asking.left_behind(expected, late=False)
-    assert worker.claim(model, 10, 60) == []
+        asking.left_behind("one", late=False)
+    assert process.claim(model, 10, 60) == []
     assert {(one.stand, one.tries) for one in _rows(model)} == {("failed", 3)}
 
 
 def test_a_row_that_a_process_was_late_with_is_late(model: Any) -> None:
     """Alone it is late; among others it is tried again, alone."""
-    rows = [asked(number).predictions.get().pk for number in (1, 2)]
-    worker.claim(model, 10, 60)
-    asking.left_behind(rows, late=True)
+    for number in (1, 2):
+        asked(number)
+    process.claim(model, 10, 60)
+    asking.left_behind("one", late=True)
     assert {one.stand for one in _rows(model)} == {"waiting"}
-    asking.left_behind([task.prediction for task in worker.claim(model, 10, 60)], late=True)
+    process.claim(model, 10, 60)
+    asking.left_behind("one", late=True)
     assert [one.stand for one in _rows(model)] == ["late", "waiting"]
+
+
+class Still:
+    """A solver that lets no other thread of its process run, for ever."""
+
+    def score(self, _problems: Sequence[Any]) -> list[Any]:
+        """Give nothing."""
+        return [sum(itertools.repeat(1))]
+
+
+def test_the_kernel_ends_a_process_that_stands_still(model: Any, database: Any) -> None:
+    """It is ended soon after the limit, and its row is late; another process takes the next one."""
+    asked(1)
+    site = replace(database, rules=replace(database.rules, model_seconds=1))
+    connection.close()
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # pytest has its own
+        try:
+            process.LoadedModel(site, RULE, study.MadeSolver(Still(), "d", "r"), model).work()
+        finally:
+            os._exit(7)
+    _child, status = os.waitpid(child, 0)
+    assert (os.WIFSIGNALED(status), os.WTERMSIG(status)) == (True, signal.SIGALRM)
+    asking.left_behind("one", late=True)
+    asked(2)
+    _predict(model, Told((1.0, 0.0)))
+    assert [one.stand for one in _rows(model)] == ["late", "done"]
 
 
 def test_a_late_answer_changes_nothing(model: Any) -> None:
     """What was given up meanwhile is not overwritten by an answer that comes after all."""
     asked(1)
-    [task] = worker.claim(model, 10, 60)
-    asking.left_behind([task.prediction], late=True)
-    worker.write_down(model, [worker.Outcome(task, (1.0, 0.0), 9.0)])
+    [task] = process.claim(model, 10, 60)
+    asking.left_behind("one", late=True)
+    process.write_down(model, [process.Outcome(task, (1.0, 0.0), 9.0)])
     assert [(one.stand, one.choice) for one in _rows(model)] == [("late", None)]
 
 
@@ -308,7 +341,7 @@ def test_what_is_hidden_is_shown_to_no_model(models: Any, hidden: dict[str, bool
     assert asking.fill(model) == 0
     asked(2)
     Problem.objects.filter(ref="p2").update(**hidden)  # hidden after it was asked
-    assert worker.claim(model, 10, 60) == []
+    assert process.claim(model, 10, 60) == []
 
 
 def test_a_problem_without_models_costs_one_statement(models: Any) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,18 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.web.working import work_off
 from winosmith import Dataset, Problem, practice, solve
+from winosmith.web.jobs import FAULT, Job, take_over
 from winosmith.web.problems import association
 from winosmith.web.problems.association import (
-    EVERY,
     FILE,
     SMOOTHING,
-    TURN,
     Learning,
     Pairs,
     Reading,
     learn,
     reading,
+    relearn,
 )
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem as Row, Twin
@@ -96,23 +95,19 @@ SHIPPED = len(practice.handwritten())
 
 
 @pytest.fixture
-def learning(database: Any) -> Iterator[Any]:
-    """Return how a worker of a site learns that has never learnt."""
-    (database.folder / association.FILE).unlink(missing_ok=True)
-    made = association.Learning()
+def learning(database: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Return how a process of a site that has never learnt reads what the worker learns."""
+    (database.folder / FILE).unlink(missing_ok=True)
+    made = Learning()
+    monkeypatch.setattr(association, "_LEARNING", made)
     yield made
-    made.background.wait()
-    (database.folder / association.FILE).unlink(missing_ok=True)
+    (database.folder / FILE).unlink(missing_ok=True)
 
 
 def _write(ref: str, **fields: Any) -> None:
     twin = Twin.objects.create(ref=f"t-{ref}")
     kept = {"state": "valid", "answer": 0, "options": ["vicar", "monk"]} | fields
     Row.objects.create(ref=ref, twin=twin, sentence="The vicar and the monk: the _ fenced.", **kept)
-
-
-def _age(path: Path, seconds: float) -> None:
-    os.utime(path, (time.time() - seconds,) * 2)
 
 
 @pytest.mark.parametrize(
@@ -158,54 +153,21 @@ def test_where_nothing_was_learnt_nothing_is_known(site: Any, tmp_path: Path) ->
     assert (pairs.weights(["the cup"]), pairs.problems) == ({}, 0)
 
 
-def test_a_site_learns_in_the_background_and_not_again_too_soon(
-    learning: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A meter is made in the background; once it is there, later calls learn nothing."""
-    monkeypatch.setattr(association, "_LEARNING", learning)
+def test_all_processes_show_what_the_worker_learnt_last(learning: Any) -> None:
+    """Before the first learning nothing is shown; a later one replaces what was read before."""
     for number in range(3):
         _write(f"p{number}")
     halves = [Half("The _ fenced.", ("vicar", "monk"), 0), Half("", (), None)]
-    association.association(halves)
-    learning.background.wait()
+    assert association.association(halves).problems == 0
+    take_over()
+    work_off()
     first = association.association(halves)
     assert first.problems == SHIPPED + 3
     assert first.readings[0].words == ("fenced",)
     assert first.readings[1].share is None
-    pairs, thread = learning.pairs, learning.background.thread
-    learning.background.due = 0.0
-    association.association(halves)
-    assert (learning.pairs, learning.background.thread) == (pairs, thread)
-
-
-def test_what_is_new_is_learnt_when_it_is_time(learning: Any, database: Any) -> None:
-    """After ten minutes the old weights are shown once more, while the new ones are learnt."""
-    learning.latest()
-    learning.background.wait()
-    assert learning.latest().problems == SHIPPED
-    _write("p")
-    _age(database.folder / FILE, EVERY + 1)
-    learning.background.due = 0.0
-    assert learning.latest().problems in {SHIPPED, SHIPPED + 1}
-    learning.background.wait()
-    assert learning.latest().problems == SHIPPED + 1
-
-
-def test_workers_share_what_one_of_them_learns(learning: Any, database: Any) -> None:
-    """A worker that starts later has it at once; when it is old, who learnt it has a minute to."""
-    learning.latest()
-    learning.background.wait()
-    other = Learning()
-    assert other.latest().problems == SHIPPED
-    assert other.background.thread is None
-    _write("p")
-    _age(database.folder / FILE, EVERY + TURN / 2)
-    other.latest()
-    assert other.background.thread is None
-    _age(database.folder / FILE, EVERY + TURN + 1)
-    other.latest()
-    other.background.wait()
-    assert [one.latest().problems for one in (other, learning)] == [SHIPPED + 1] * 2
+    _write("later")
+    relearn()
+    assert [one.latest().problems for one in (learning, Learning())] == [SHIPPED + 4] * 2
 
 
 @pytest.mark.parametrize(
@@ -219,35 +181,32 @@ def test_workers_share_what_one_of_them_learns(learning: Any, database: Any) -> 
     ],
     ids=["empty", "cut off", "no array", "another array", "gone"],
 )
-def test_a_file_that_cannot_be_read_is_learnt_anew(
+def test_a_file_that_cannot_be_read_leaves_what_was_learnt(
     learning: Any, database: Any, spoil: Any
 ) -> None:
-    """What was learnt before stays until then."""
-    learning.latest()
-    learning.background.wait()
+    """Until the worker has learnt again, a process shows what it has read before."""
+    relearn()
     assert learning.latest().problems == SHIPPED
     spoil(database.folder / FILE)
-    learning.background.due = 0.0
     assert learning.latest().problems == SHIPPED
-    learning.background.wait()
-    assert Pairs.read(database.folder / FILE).problems == SHIPPED
+    _write("p")
+    relearn()
+    assert learning.latest().problems == SHIPPED + 1
 
 
 def test_a_learning_that_fails_leaves_what_was_learnt(
     learning: Any, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    """When the database can't be read the last meter stays, and the failure goes to the log."""
-    learning.latest()
-    learning.background.wait()
-    assert learning.latest().problems == SHIPPED
+    """If the database can't be read, the last meter stays, and the job's row has the error."""
+    relearn()
 
     def broken() -> Any:
         raise OSError("the disk is gone")
 
     monkeypatch.setattr(association, "learn", broken)
-    _age(database.folder / association.FILE, association.EVERY + 1)
-    learning.background.due = 0.0
-    learning.latest()
-    learning.background.wait()
+    take_over()
+    work_off()
     assert learning.latest().problems == SHIPPED
     assert "the disk is gone" in caplog.text
+    row = Job.objects.get(mark="learn")
+    assert (row.state, row.error) == ("waiting", FAULT)

@@ -16,7 +16,7 @@ from django.utils import timezone
 from tests.web import growing
 from tests.web.api.calling import Program
 from tests.web.conftest import BOTH
-from winosmith.web import _background, hosting
+from winosmith.web import _kept, hosting
 from winosmith.web._lock import writing
 from winosmith.web.families import lists, views
 from winosmith.web.families.lists import entries, families
@@ -178,7 +178,7 @@ def world(
     db: Any, person: Callable[..., Any], forgotten: None, monkeypatch: pytest.MonkeyPatch
 ) -> World:
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
-    monkeypatch.setattr(_background, "QUICK", 3600.0)
+    monkeypatch.setattr(_kept, "QUICK", 3600.0)
     for module in (downloads, views):
         monkeypatch.setattr(module, "MOST", 10_000)
     lists._ENTRIES.forget()
@@ -251,9 +251,7 @@ def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tup
     yield "votes", {word for word, row in world.words.items() if f"{row.ref}," in votes.decode()}
     hosting.export(folder / "export", public=True)
     yield "export", _said((folder / "export" / "problems.jsonl").read_bytes())
-    pool = handed_over(
-        Round.objects.create(name="first", recipe={}, started_by=world.author), lambda _: None
-    )
+    pool = handed_over(Round.objects.create(name="first", recipe={}, started_by=world.author))
     yield "round", _said((pool / "problems.jsonl").read_bytes())
 
 

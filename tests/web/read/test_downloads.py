@@ -291,9 +291,7 @@ def test_look_alikes_stay_singles_in_every_file(
             assert read.digest == answer["X-Data-Digest"]
     assert formats.alike(read.problems)
     export(tmp_path / "export")
-    pool = handed_over(
-        Round.objects.create(name="one", state="running", recipe={}), lambda done: None
-    )
+    pool = handed_over(Round.objects.create(name="one", state="running", recipe={}))
     for path in (tmp_path / "export" / "problems.jsonl", pool / "problems.jsonl",
                  tmp_path / "export" / "private" / "problems.jsonl"):  # fmt: skip
         assert formats.read(path).twins == ()

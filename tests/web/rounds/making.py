@@ -27,6 +27,15 @@ SMALL = {
 """A recipe of a round that is over in seconds."""
 
 
+def carried_out(round_: Any) -> None:
+    """Carry out a round as the worker does."""
+    from tests.web.working import work_off
+    from winosmith.web.rounds.running import hand_over
+
+    hand_over(round_)
+    work_off()
+
+
 def fill(twins: int, *, votes: bool = True) -> list[str]:
     """Make public twins of somebody named "wren", three votes each; return the problems' ids."""
     from winosmith import practice

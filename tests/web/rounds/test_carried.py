@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from tests.web.rounds.conftest import CHANCE, TWINS, WORDS
-from tests.web.rounds.making import SMALL, fill
+from tests.web.rounds.making import SMALL, carried_out, fill
 from winosmith.report import percent
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.rounds import running, running as rules
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.running import carried_out, handed_over, store
+from winosmith.web.rounds.running import handed_over, store
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
@@ -58,13 +58,13 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     with monkeypatch.context() as patch:
         _break_off(patch, "solving with words")
         with pytest.raises(BreakError):
-            carried_out(db.folder, made)
+            carried_out(made)
     made.refresh_from_db()
     assert (made.state, made.step) == ("running", "writing")
     vectors = made.folder / "results/build/private/embeddings.npy"
     before = vectors.stat().st_mtime_ns
     hidden.update(embargo=False)  # what becomes public meanwhile is for the next round
-    assert carried_out(db.folder, made)
+    carried_out(made)
     made.refresh_from_db()
     assert (made.state, made.error, made.busy) == ("done", "", False)
     assert vectors.stat().st_mtime_ns == before
@@ -93,7 +93,7 @@ def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: A
     fill(TWINS)
     recipe = {**SMALL, "filter": {"method": "mirror", "aim": "chance"}, "solvers": [CHANCE]}
     made = rules.start("one", recipe)
-    assert carried_out(db.folder, made)
+    carried_out(made)
     rules.publish(None, Round.objects.get(pk=made.pk))
     gone = Place.objects.filter(round=made, stage="mirror").select_related("problem")
     assert len(gone) > 10
@@ -125,7 +125,7 @@ def test_the_second_round_is_compared_with_the_first(db: Any, stored: Any) -> No
     shutil.copytree(first.carried_in, first.folder / "results")
     Problem.objects.filter(pk__in=Problem.objects.values("pk")[:6]).update(embargo=True)
     made = rules.start("two", {**SMALL, "solvers": [CHANCE]})
-    assert carried_out(db.folder, made)
+    carried_out(made)
     made = Round.objects.get(pk=made.pk)
     assert (made.state, made.error) == ("done", "")
     by_name = {what: (last, now) for what, last, now, _form in made.changes}
@@ -151,11 +151,9 @@ def test_the_pool_is_what_downloads_have(database: Any, person: Any) -> None:
                           strict=True):  # fmt: skip
         Problem.objects.filter(ref=ref).update(state=state)
     made = rules.start("pool", {**SMALL, "solvers": [WORDS]})
-    told: list[int] = []
-    folder = handed_over(made, told.append)
+    folder = handed_over(made)
     problems, votes = (_records(folder / name) for name in ("problems.jsonl", "votes.jsonl"))
     assert {one["id"] for one in problems} == set(refs[6:]) == {v["problem_id"] for v in votes}
-    assert told[-1] == len(refs) - 6
     wren = pseudonym(Person.objects.get(name="wren"))
     assert {one["origin"]["author"] for one in problems} == {wren}
     whole = (folder / "problems.jsonl").read_text() + (folder / "votes.jsonl").read_text()
@@ -170,7 +168,7 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     fill(TWINS, votes=False)
     away = {"name": "away", "solver": "hunting", "collection": "texts-of-mine"}
     made = rules.start("one", {**SMALL, "solvers": [away]})
-    carried_out(db.folder, made)
+    carried_out(made)
     made.refresh_from_db()
     assert made.state == "failed"
     assert "texts-of-mine" in made.error
@@ -180,7 +178,7 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     (db.folder / "texts-of-mine" / "one.txt").write_text("The trophy is large.\n")
     _break_off(monkeypatch, "embedding")
     with pytest.raises(BreakError):
-        carried_out(db.folder, Round.objects.get(pk=made.pk))
+        carried_out(made)
     made.refresh_from_db()
     assert (made.state, made.step, made.error) == ("running", "checking", "")
 
@@ -197,7 +195,7 @@ def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPat
         noted(self, **changes)
 
     monkeypatch.setattr(running.Teller, "_noted", cancelled)
-    carried_out(db.folder, made)
+    carried_out(made)
     made.refresh_from_db()
     assert (made.state, made.error, made.record) == ("cancelled", "", None)
     assert not Place.objects.exists()

@@ -15,9 +15,13 @@ from tests.waiting import LONGEST, until
 from tests.web.rounds.making import FILL
 from tests.web.serving import PASSWORD
 from winosmith.testing import chat_server
-from winosmith.web.rounds.running import look
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
+
+STEP = """
+from winosmith.web.rounds.models import Round
+result = Round.objects.get().doing.get("step") if Round.objects.exists() else None
+"""
 
 RECIPE = """
 roots = 2
@@ -58,7 +62,7 @@ def test_an_admin_watches_a_round_and_publishes_it(
             """Start the command, and wait until it asks the solver."""
             command = ("round", "--site", str(place.folder), *words)
             process = forking.winosmith(command, place.environment, tmp_path / "log")
-            until(lambda: (doing := look(place.folder)) and doing.step == "solving with slow")
+            until(lambda: place.do(STEP) == "solving with slow")
             return process
 
         process = begun("slow", "--name", "first")

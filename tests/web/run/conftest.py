@@ -21,12 +21,10 @@ def kept(ready_site: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
     from winosmith.web import pages
     from winosmith.web._rules import CHOSEN
-    from winosmith.web.run.deeds import THREAD
 
     folder, before = ready_site.folder, settings.RULES
     monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset()))
     yield folder
-    THREAD.wait()
     for name in ("uploads", "backups"):
         shutil.rmtree(folder / name, ignore_errors=True)
     (folder / CHOSEN).unlink(missing_ok=True)
@@ -67,13 +65,13 @@ def send(adam: Any, visit: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.fixture
 def done(adam: Any) -> Callable[[Any], Any]:
-    """Return what confirms a deed that was shown, and returns it when it has been carried out."""
-    from winosmith.web.run.deeds import carry_out, confirm
-    from winosmith.web.run.models import Deed
+    """Return what confirms a job that was shown, and returns it when it has been carried out."""
+    from tests.web.working import work_off
+    from winosmith.web.jobs import Job
 
-    def finish(deed: Any) -> Any:
-        confirm(deed, adam)
-        carry_out()
-        return Deed.objects.get(pk=deed.pk)
+    def finish(job: Any) -> Any:
+        job.confirm(adam)
+        work_off()
+        return Job.objects.get(pk=job.pk)
 
     return finish

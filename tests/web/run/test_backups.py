@@ -11,30 +11,30 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from winosmith.web.run import backups, deeds
-from winosmith.web.run.deeds import THREAD
-from winosmith.web.run.models import Deed
+from tests.web.working import work_off
+from winosmith.web.jobs import Job
+from winosmith.web.run import backups
 
 
-def _deed(answer: Any) -> Any:
+def _job(answer: Any) -> Any:
     assert answer.status_code == 302, answer.content.decode()
-    return Deed.objects.get(mark=answer["Location"].split("/")[-2])
+    return Job.objects.get(mark=answer["Location"].split("/")[-2])
 
 
 def test_a_backup_is_made_on_the_server_and_sent_to_nobody(
     database: Any, adam: Any, send: Callable[..., Any], kept: Path, visit: Callable[..., Any]
 ) -> None:
     """The form leads to a page that waits; the archive lies in the folder, for its owner alone."""
-    deed = _deed(send("/admin/backups/"))
-    THREAD.wait()
-    deed.refresh_from_db()
-    assert (deed.state, deed.error) == ("done", "")
-    path = kept / "backups" / deed.came["file"]
+    job = _job(send("/admin/backups/"))
+    work_off()
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("done", "")
+    path = kept / "backups" / job.came["file"]
     assert path.stat().st_mode & 0o077 == 0
     with tarfile.open(path) as archive:
         assert {"secret", "site.toml", "manifest.json"} <= set(archive.getnames())
     browser = visit(adam)
-    assert deed.came["file"] in browser.get("/admin/backups/").content.decode()
+    assert job.came["file"] in browser.get("/admin/backups/").content.decode()
     for place in (f"/admin/backups/{path.name}", f"/admin/backups/{path.name}/",
                   f"/backups/{path.name}", f"/static/../backups/{path.name}"):  # fmt: skip
         assert browser.get(place).status_code == 404
@@ -61,21 +61,21 @@ def test_the_newest_backups_are_kept(
 def test_a_restored_site_neither_shows_nor_makes_the_backup_that_it_came_from(
     database: Any, send: Callable[..., Any], kept: Path, tmp_path: Path
 ) -> None:
-    """An archive holds its own deed as one that runs; where it is restored, that ends at once."""
-    deed = _deed(send("/admin/backups/"))
-    deeds.THREAD.wait()
-    deed.refresh_from_db()
-    archive = kept / "backups" / deed.came["file"]
+    """An archive holds its own job as one that runs; where it is restored, that ends at once."""
+    job = _job(send("/admin/backups/"))
+    work_off()
+    job.refresh_from_db()
+    archive = kept / "backups" / job.came["file"]
     if connection.vendor == "sqlite":
         with tarfile.open(archive) as tar:
             tar.extract("site.sqlite3", tmp_path, filter="data")
         with sqlite3.connect(tmp_path / "site.sqlite3") as copy:
-            assert copy.execute("SELECT state FROM run_deed").fetchall() == [("running",)]
-    type(deed).objects.filter(pk=deed.pk).update(state="running", came={}, ended=None)
+            assert copy.execute("SELECT state FROM run_job").fetchall() == [("running",)]
+    type(job).objects.filter(pk=job.pk).update(state="running", came={}, ended=None)
     archive.unlink()
     send("/admin/", method="get")
-    deeds.THREAD.wait()
-    deed.refresh_from_db()
-    assert (deed.state, deed.busy) == ("failed", False)
-    assert "restored" in deed.error
+    work_off()
+    job.refresh_from_db()
+    assert (job.state, job.busy) == ("failed", False)
+    assert "restored" in job.error
     assert not archive.exists()

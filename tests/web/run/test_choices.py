@@ -16,14 +16,12 @@ from tests.web.run.visits import choices
 from winosmith.errors import RecipeError
 from winosmith.options import declaration
 from winosmith.web import Site, SiteRules
-from winosmith.web._background import hourly
 from winosmith.web._rules import CHOSEN, _setting, choosable, first_file
 from winosmith.web._site import is_site_file, site_files
-from winosmith.web.pages import renew_rules
+from winosmith.web.jobs import Job
 from winosmith.web.people.gates import new_key
 from winosmith.web.run.choices import COMING
 from winosmith.web.run.log import told
-from winosmith.web.run.models import Deed
 
 
 def _chosen(folder: Path) -> Any:
@@ -43,10 +41,10 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     opened = Site.open(kept).rules
     assert (opened.title, opened.judges, opened.words_to_flag) == (
         "Graz", 5, ("brat", "fool"))  # fmt: skip
-    deed = Deed.objects.get()
-    assert (deed.actor.name, deed.kind, deed.state) == ("adam", "settings", "done")
-    assert deed.asked == {"title": "Graz", "judges": 5, "words_to_flag": ["brat", "fool"]}
-    assert [(str(label), value) for label, value in told(deed)] == [
+    job = Job.objects.get()
+    assert (job.actor.name, job.kind, job.state) == ("adam", "settings", "done")
+    assert job.asked == {"title": "Graz", "judges": 5, "words_to_flag": ["brat", "fool"]}
+    assert [(str(label), value) for label, value in told(job)] == [
         ("Name of the site", "Graz"), ("Judges of a problem", "5"),
         ("Words that send a sentence to the moderators", "brat, fool"),
     ]  # fmt: skip
@@ -129,7 +127,7 @@ def test_what_does_not_go_together_comes_back_filled(
     assert f'for="id_{next(iter(typed))}"' in wrong
     assert "_" not in re.sub("<[^>]*>", "", wrong)
     assert not (kept / CHOSEN).exists()
-    assert not Deed.objects.exists()
+    assert not Job.objects.exists()
 
 
 @declaration
@@ -155,7 +153,7 @@ def test_a_setting_is_added_in_one_place(
     send("/admin/settings/", **choices(colour="blue"))
     assert _chosen(kept) == {"colour": "blue"}
     assert settings.RULES.colour == "blue"
-    assert told(Deed.objects.get()) == [("Colour of the pages", "blue")]
+    assert told(Job.objects.get()) == [("Colour of the pages", "blue")]
     page = send("/admin/settings/", method="get").content.decode()
     assert page.index("<details open>") < page.index('name="colour"')
     assert '# Colour of the pages. A word that browsers know.\n# colour = "red"' in first_file(
@@ -180,7 +178,7 @@ def test_a_form_sent_twice_is_one_deed(database: Any, adam: Any, visit: Callable
     """A double click changes the settings once, and is noted once."""
     form, browser = {"key": new_key(), **choices(title="Graz")}, visit(adam)
     assert [browser.post("/admin/settings/", form).status_code for _ in "12"] == [302, 302]
-    assert Deed.objects.count() == 1
+    assert Job.objects.count() == 1
 
 
 def test_of_two_admins_neither_takes_back_what_the_other_chose(
@@ -191,7 +189,7 @@ def test_of_two_admins_neither_takes_back_what_the_other_chose(
     send("/admin/settings/", **choices(title="Graz"))
     assert send("/admin/settings/", **later).status_code == 302
     assert _chosen(kept) == {"title": "Graz", "judges": 5, "open_judging": False}
-    assert Deed.objects.latest("pk").asked == {"judges": 5, "open_judging": False}
+    assert Job.objects.latest("pk").asked == {"judges": 5, "open_judging": False}
 
 
 def test_what_two_admins_chose_goes_together(
@@ -218,7 +216,7 @@ def test_what_cannot_be_written_is_not_noted(
         (kept / COMING).rmdir()
     assert answer.status_code == 422
     assert COMING in answer.content.decode()
-    assert not Deed.objects.exists()
+    assert not Job.objects.exists()
     assert before == settings.RULES
 
 
@@ -234,11 +232,6 @@ def test_a_file_that_cannot_be_read_is_read_once_it_can(
         (kept / CHOSEN).rmdir()
     (kept / "elsewhere").rename(kept / CHOSEN)
     assert "Twins of York" in visit().get("/guidelines/").content.decode()
-
-
-def test_a_process_to_which_nobody_comes_goes_by_what_was_chosen() -> None:
-    """Before what time brings about is done, the settings are taken up."""
-    assert hourly[0] is renew_rules
 
 
 def test_a_backup_has_what_was_chosen(kept: Path) -> None:

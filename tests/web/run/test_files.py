@@ -16,15 +16,16 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from tests.web.run.visits import CUPS, HEAD
+from tests.web.working import work_off
 from winosmith.errors import InputError
-from winosmith.web import _import
+from winosmith.web import _import, jobs
+from winosmith.web.jobs import Job, note
 from winosmith.web.judge.trust import askable
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.privacy import tidy
 from winosmith.web.problems.models import Problem, Remembered
-from winosmith.web.run import deeds, files, human_tests
-from winosmith.web.run.deeds import AT_ONCE, THREAD, file_of, note
-from winosmith.web.run.models import Deed
+from winosmith.web.run import files, human_tests
+from winosmith.web.run.uploads import AT_ONCE
 
 GOLD = (
     f"{HEAD},gold.explanation\n"
@@ -36,40 +37,40 @@ BAD = f"{CUPS}No blank is here.,cup,jug,1\nThe _ and the _ fell.,cup,jug,2\n"
 
 
 def _proposed(send: Callable[..., Any], **form: Any) -> Any:
-    """Send a file; return the deed that is to be confirmed."""
+    """Send a file; return the job that is to be confirmed."""
     answer = send("/admin/import/", **{"as_": "judging", "new_ids": "on", **form})
     assert answer.status_code == 302, answer.content.decode()
-    return Deed.objects.get(mark=answer["Location"].split("/")[-2])
+    return Job.objects.get(mark=answer["Location"].split("/")[-2])
 
 
 def test_nothing_comes_in_before_it_is_confirmed(
     db: Any, send: Callable[..., Any], kept: Path, done: Callable[[Any], Any]
 ) -> None:
     """The preview counts and names lines; once confirmed, the sound ones wait to be judged."""
-    deed = _proposed(send, file=BAD)
-    assert (deed.state, deed.came["new"], deed.came["refused"]) == ("shown", 2, 2)
-    assert deed.came["told"] == [
+    job = _proposed(send, file=BAD)
+    assert (job.state, job.came["new"], job.came["refused"]) == ("shown", 2, 2)
+    assert job.came["told"] == [
         "cups.csv:4: the sentence has no blanks ('_'); 1 is needed; a question, which has none, "
         'says so: "blank": null',
         "cups.csv:5: the sentence has 2 blanks ('_'); 1 is needed",
     ]
     assert not Problem.objects.exists()
-    assert file_of(deed).stat().st_mode & 0o077 == 0
-    deed = done(deed)
-    assert (deed.state, deed.came["added"], deed.came["refused"]) == ("done", 2, 2)
+    assert job.file.stat().st_mode & 0o077 == 0
+    job = done(job)
+    assert (job.state, job.came["added"], job.came["refused"]) == ("done", 2, 2)
     assert set(Problem.objects.values_list("state", "gold")) == {("judging", False)}
-    assert not file_of(deed).exists()
+    assert not job.file.exists()
 
 
 def test_gold_comes_in_as_the_command_lets_it(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
 ) -> None:
     """A question without a reason is left out by its line; the other is asked of judges."""
-    deed = _proposed(send, file=GOLD, as_="gold")
-    assert [line.partition(" does")[0].split(": ")[0] for line in deed.came["told"]] == [
+    job = _proposed(send, file=GOLD, as_="gold")
+    assert [line.partition(" does")[0].split(": ")[0] for line in job.came["told"]] == [
         "cups.csv:3"
     ]
-    assert done(deed).came["added"] == 1
+    assert done(job).came["added"] == 1
     assert askable().get().as_gold.explanation == "Small boxes are small."
 
 
@@ -140,14 +141,14 @@ def test_a_file_that_cannot_be_used_brings_the_form_back(
     assert 'value="valid" required id="id_as__1" checked' in page
     main = page.partition("<main")[2]
     assert "--" not in main  # no option of a command of ours
-    assert not Deed.objects.exists()
+    assert not Job.objects.exists()
     assert not list((kept / "uploads").glob("*"))
 
 
 def test_an_interrupt_loses_nothing(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thread that ended in the middle leaves a deed that the next one goes on with."""
+    """A thread that ended in the middle leaves a job that the next one goes on with."""
     monkeypatch.setattr(_import, "CHUNK", 1)
     real = files.import_problems
 
@@ -157,15 +158,15 @@ def test_an_interrupt_loses_nothing(
 
         return real(*args, **{**kwargs, "on_progress": stop})
 
-    deed = _proposed(send, file=CUPS)
+    job = _proposed(send, file=CUPS)
     monkeypatch.setattr(files, "import_problems", half)
     with pytest.raises(SystemExit):
-        done(deed)
+        done(job)
     assert Problem.objects.count() == 1
-    assert Deed.objects.get(pk=deed.pk).busy
+    assert Job.objects.get(pk=job.pk).busy
     monkeypatch.setattr(files, "import_problems", real)
-    deeds.carry_out()
-    ended = Deed.objects.get(pk=deed.pk)
+    work_off()
+    ended = Job.objects.get(pk=job.pk)
     assert (ended.state, ended.came["added"], ended.came["known"]) == ("done", 1, 1)
     assert (Problem.objects.count(), ended.done) == (2, 2)
 
@@ -173,7 +174,7 @@ def test_an_interrupt_loses_nothing(
 def test_a_fault_is_told_without_its_inside(
     db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the program did not expect ends the deed, is logged, and lets the next one begin."""
+    """What the program did not expect ends the job, is logged, and lets the next one begin."""
 
     def broken(*_: Any, **__: Any) -> None:
         raise KeyError("/srv/secret")
@@ -192,9 +193,9 @@ def test_what_nobody_confirms_is_dropped(
 ) -> None:
     """After a day the file is gone, and it can be confirmed no more; a younger one stays."""
     old, young = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
-    Deed.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(hours=25))
+    Job.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(hours=25))
     assert tidy()["run"] == 1
-    assert (file_of(old).exists(), file_of(young).exists()) == (False, True)
+    assert (old.file.exists(), young.file.exists()) == (False, True)
     with pytest.raises(InputError):
         done(old)
 
@@ -230,7 +231,7 @@ def test_others_write_while_a_file_is_looked_at(
 def test_a_file_that_is_sent_twice_is_kept_once(
     database: Any, adam: Any, visit: Callable[..., Any], kept: Path
 ) -> None:
-    """A double click leads to one deed, and leaves one file."""
+    """A double click leads to one job, and leaves one file."""
     key, browser = new_key(), visit(adam)
     to = {
         browser.post("/admin/import/", {
@@ -246,30 +247,30 @@ def test_a_file_that_is_sent_twice_is_kept_once(
 def test_a_problem_with_nul_is_left_out(db: Any, send: Callable[..., Any], as_: str) -> None:
     """It is named by its line, whatever becomes of the others; a backslash before a u is no NUL."""
     file = f"{CUPS}The c\0p fell on the _.,cup,jug,1\nThe \\u0000 fell on the _.,cup,jug,1\n"
-    deed = _proposed(send, file=file, as_=as_)
-    assert deed.came["told"] == [
+    job = _proposed(send, file=file, as_=as_)
+    assert job.came["told"] == [
         "cups.csv:4: it holds NUL, the character 0, which PostgreSQL takes in no text"
     ]
-    assert deed.total == 3
+    assert job.total == 3
 
 
 def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:
     """Whoever drops it is told so; confirmed afterwards, it is refused."""
-    deed = _proposed(send, file=CUPS)
-    path = f"/admin/deeds/{deed.mark}/confirm/"
+    job = _proposed(send, file=CUPS)
+    path = f"/admin/jobs/{job.mark}/confirm/"
     assert send(path, do="drop").status_code == 302
-    assert not file_of(deed).exists()
+    assert not job.file.exists()
     assert send(path, do="confirm").status_code == 409
-    assert Deed.objects.get(pk=deed.pk).state == "dropped"
+    assert Job.objects.get(pk=job.pk).state == "dropped"
 
 
 def test_a_confirmed_file_comes_in_by_a_thread(database: Any, send: Callable[..., Any]) -> None:
     """The form leads to a page that says how far it is, and then what came of it."""
-    deed = _proposed(send, file=CUPS)
-    assert send(f"/admin/deeds/{deed.mark}/confirm/", do="confirm").status_code == 302
-    THREAD.wait()
-    deed.refresh_from_db()
-    assert (deed.state, deed.done) == ("done", 2)
+    job = _proposed(send, file=CUPS)
+    assert send(f"/admin/jobs/{job.mark}/confirm/", do="confirm").status_code == 302
+    work_off()
+    job.refresh_from_db()
+    assert (job.state, job.done) == ("done", 2)
     assert Problem.objects.count() == 2
 
 
@@ -309,13 +310,13 @@ def test_a_large_file_comes_in_pieces_and_is_read_by_a_thread(
     assert path.read_bytes() == data
     assert path.stat().st_mode & 0o077 == 0
     answer = send("/admin/import/", **_sent(mark, data, as_="published"))
-    assert answer["Location"] == f"/admin/deeds/{mark}/"
-    THREAD.wait()
-    deed = Deed.objects.get(mark=mark)
-    assert (deed.state, deed.error, deed.total) == ("shown", "", 40)
-    assert deed.asked["file"] == "big.csv"
+    assert answer["Location"] == f"/admin/jobs/{mark}/"
+    work_off()
+    job = Job.objects.get(mark=mark)
+    assert (job.state, job.error, job.total) == ("shown", "", 40)
+    assert job.asked["file"] == "big.csv"
     assert not Problem.objects.exists()
-    send(f"/admin/deeds/{mark}/confirm/", do="drop")
+    send(f"/admin/jobs/{mark}/confirm/", do="drop")
     assert not path.exists()
 
 
@@ -392,17 +393,15 @@ def test_how_much_of_a_file_is_read_is_told(
 
     What can't be told, for others have the database, is left out.
     """
-    monkeypatch.setattr(deeds, "EVERY", 0.0)
+    monkeypatch.setattr(jobs, "NOTED", 0.0)
     monkeypatch.setattr("winosmith.formats._rows.EVERY", 10)
-    monkeypatch.setattr(deeds, "go_on", lambda: None)
-    monkeypatch.setattr("winosmith.web.run.views.go_on", lambda: None)
     data, mark = _large(20), new_key()
     _pieces(send, data, 900, mark)
     send("/admin/import/", **_sent(mark, data, as_="published"))
-    page, real, told = f"/admin/deeds/{mark}/", deeds._write, list[str]()
+    page, real, told = f"/admin/jobs/{mark}/", jobs._write, list[str]()
 
-    def noted(deed: Any, **columns: Any) -> None:
-        real(deed, **columns)
+    def noted(job: Any, **columns: Any) -> None:
+        real(job, **columns)
         if len(told) == 1:  # and others have the database meanwhile
             told.append("taken")
             raise OperationalError
@@ -413,44 +412,44 @@ def test_how_much_of_a_file_is_read_is_told(
             if len(told) == 4:
                 send(f"{page}confirm/", do="stop")
 
-    monkeypatch.setattr(deeds, "_write", noted)
-    deeds.carry_out()
+    monkeypatch.setattr(jobs, "_write", noted)
+    work_off()
     assert told == ["2", "taken", "32", "46"]
-    assert Deed.objects.get(mark=mark).state == "stopped"
+    assert Job.objects.get(mark=mark).state == "stopped"
 
 
 def test_the_log_tells_long_texts_in_short(db: Any, send: Callable[..., Any], adam: Any) -> None:
-    """A text of pages stands whole where its deed is told, and in the log with its first words."""
+    """A text of pages stands whole where its job is told, and in the log with its first words."""
     text = "You answer questions. " * 40 + "The end."
-    deed = note(adam, "test", {"name": "spring", "consent": text})
+    job = note(adam, "test", {"name": "spring", "consent": text})
     log = send("/admin/log/", method="get").content.decode()
     assert "You answer questions." in log
     assert "The end." not in log
-    assert "The end." in send(f"/admin/deeds/{deed.mark}/", method="get").content.decode()
+    assert "The end." in send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
 
 
 def test_a_file_that_did_not_come_whole_is_not_read(
     db: Any, send: Callable[..., Any], kept: Path
 ) -> None:
-    """Neither one of another size nor one that nobody sent makes a deed."""
+    """Neither one of another size nor one that nobody sent makes a job."""
     data, mark = CUPS.encode(), new_key()
     _pieces(send, data[:-1], 900, mark)
     for form in (_sent(mark, data), _sent(new_key(), data)):
         answer = send("/admin/import/", **form)
         assert answer.status_code == 422
         assert "did not come whole" in answer.content.decode()
-    assert not Deed.objects.exists()
+    assert not Job.objects.exists()
 
 
 def test_nothing_is_put_into_a_file_that_was_shown(database: Any, send: Callable[..., Any]) -> None:
-    """Once there is a deed its file stays as it is; the form sent again leads to that deed."""
+    """Once there is a job its file stays as it is; the form sent again leads to that job."""
     data, mark = CUPS.encode(), new_key()
     _pieces(send, data, 900, mark)
     to = {send("/admin/import/", **_sent(mark, data))["Location"] for _ in "12"}
-    assert to == {f"/admin/deeds/{mark}/"}
-    THREAD.wait()
+    assert to == {f"/admin/jobs/{mark}/"}
+    work_off()
     assert send(f"/admin/files/{mark}/?at=0", body=b"new").status_code == 422
-    assert file_of(Deed.objects.get()).read_bytes() == data
+    assert Job.objects.get().file.read_bytes() == data
 
 
 def test_what_is_wrong_with_a_large_file_is_told(database: Any, send: Callable[..., Any]) -> None:
@@ -458,11 +457,11 @@ def test_what_is_wrong_with_a_large_file_is_told(database: Any, send: Callable[.
     data, mark = f"{HEAD}\nNo blank is here.,cup,jug,1\n".encode(), new_key()
     _pieces(send, data, 900, mark)
     send("/admin/import/", **_sent(mark, data))
-    THREAD.wait()
-    deed = Deed.objects.get()
-    assert deed.state == "failed"
-    assert "big.csv:2: the sentence has no blank" in deed.error
-    assert not file_of(deed).exists()
+    work_off()
+    job = Job.objects.get()
+    assert job.state == "failed"
+    assert "big.csv:2: the sentence has no blank" in job.error
+    assert not job.file.exists()
 
 
 def test_an_import_is_stopped_and_gone_on_with(
@@ -471,43 +470,43 @@ def test_an_import_is_stopped_and_gone_on_with(
     """What came in before the stop stays; the same file, sent again, brings the rest."""
     monkeypatch.setattr(_import, "CHUNK", 1)
     four = _large(2).decode()
-    deed, real = _proposed(send, file=four), files.import_problems
+    job, real = _proposed(send, file=four), files.import_problems
 
     def stopping(data: Any, as_: Any, *, on_progress: Callable[[int], object], **more: Any) -> Any:
         def one(count: int) -> None:
             on_progress(count)
-            send(f"/admin/deeds/{deed.mark}/confirm/", do="stop")
+            send(f"/admin/jobs/{job.mark}/confirm/", do="stop")
 
         return real(data, as_, on_progress=one, **more)
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "import_problems", stopping)
-        ended = done(deed)
+        ended = done(job)
     assert (ended.state, ended.done, ended.ended is None) == ("stopped", 2, False)
-    assert not file_of(deed).exists()
+    assert not job.file.exists()
     assert Problem.objects.count() == 2
-    page = send(f"/admin/deeds/{deed.mark}/", method="get").content.decode()
+    page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
     assert "stopped after 2 of 4 problems" in page
-    assert send(f"/admin/deeds/{deed.mark}/confirm/", do="stop").status_code == 409
+    assert send(f"/admin/jobs/{job.mark}/confirm/", do="stop").status_code == 409
     again = done(_proposed(send, file=four))
     assert (again.came["added"], again.came["known"]) == (2, 2)
-    assert Deed.objects.filter(state="stopped").count() == 1
+    assert Job.objects.filter(state="stopped").count() == 1
 
 
 def test_what_waits_to_be_read_can_be_stopped(
     db: Any, send: Callable[..., Any], adam: Any, kept: Path
 ) -> None:
     """Its file goes, and no thread takes it up; what is shown, or ended, can't be stopped."""
-    deed = Deed.objects.create(actor=adam, kind="import", asked={"file": "x"}, state="reading")
+    job = Job.objects.create(actor=adam, kind="import", asked={"file": "x"}, state="reading")
     (kept / "uploads").mkdir(exist_ok=True)
-    deeds.file_of(deed).write_text(CUPS)
-    deeds.stop(deed, adam)
-    deeds.carry_out()
-    deed.refresh_from_db()
-    assert (deed.state, deed.came) == ("stopped", {})
-    assert not deeds.file_of(deed).exists()
+    job.file.write_text(CUPS)
+    job.stop(adam)
+    work_off()
+    job.refresh_from_db()
+    assert (job.state, job.came) == ("stopped", {})
+    assert not job.file.exists()
     with pytest.raises(InputError):
-        deeds.stop(_proposed(send, file=CUPS), adam)
+        _proposed(send, file=CUPS).stop(adam)
 
 
 def test_who_decided_is_in_the_log_beside_who_asked(
@@ -516,9 +515,9 @@ def test_who_decided_is_in_the_log_beside_who_asked(
     """What one admin proposed and another one confirmed is both's; alone, nobody stands twice."""
     first, second = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
     other = visit(person("berta", is_superuser=True))
-    other.post(f"/admin/deeds/{first.mark}/confirm/", {"key": new_key(), "do": "confirm"})
-    send(f"/admin/deeds/{second.mark}/confirm/", do="drop")
-    told = Deed.objects.order_by("pk").values_list("actor__name", "decided__name", "state")
+    other.post(f"/admin/jobs/{first.mark}/confirm/", {"key": new_key(), "do": "confirm"})
+    send(f"/admin/jobs/{second.mark}/confirm/", do="drop")
+    told = Job.objects.order_by("pk").values_list("actor__name", "decided__name", "state")
     assert list(told) == [("adam", "berta", "waiting"), ("adam", "adam", "dropped")]
     assert send("/admin/log/", method="get").content.decode().count("decided by berta") == 1
 
@@ -528,19 +527,19 @@ def test_nothing_is_confirmed_that_nobody_confirmed(
     db: Any, send: Callable[..., Any], do: dict[str, str]
 ) -> None:
     """A form that does not say what is to be done does nothing."""
-    deed = _proposed(send, file=CUPS)
-    assert send(f"/admin/deeds/{deed.mark}/confirm/", **do).status_code == 422
-    deed.refresh_from_db()
-    assert (deed.state, deed.decided) == ("shown", None)
+    job = _proposed(send, file=CUPS)
+    assert send(f"/admin/jobs/{job.mark}/confirm/", **do).status_code == 422
+    job.refresh_from_db()
+    assert (job.state, job.decided) == ("shown", None)
 
 
 def test_a_file_that_is_gone_is_told_as_gone(db: Any, send: Callable[..., Any], adam: Any) -> None:
-    """A site that was restored while a file was to be read has the deed, and asks for the file."""
+    """A site that was restored while a file was to be read has the job, and asks for the file."""
     asked = {"file": "x", "as": "judging", "format": "", "new_ids": True}
-    deed = Deed.objects.create(actor=adam, kind="import", asked=asked, state="reading")
-    deeds.carry_out()
-    deed.refresh_from_db()
-    assert (deed.state, deed.error) == ("failed", "The file is gone; send it again.")
+    job = Job.objects.create(actor=adam, kind="import", asked=asked, state="reading")
+    work_off()
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("failed", "The file is gone; send it again.")
 
 
 def test_a_file_that_is_picked_takes_the_place_of_pieces_before(
@@ -550,8 +549,8 @@ def test_a_file_that_is_picked_takes_the_place_of_pieces_before(
     data, mark = GOLD.encode(), new_key()
     _pieces(send, data, 900, mark)
     send("/admin/import/", **_sent(mark, data), file=CUPS)
-    deed = Deed.objects.get()
-    assert (deed.state, deed.asked["file"], deed.came["new"]) == ("shown", "cups.csv", 2)
+    job = Job.objects.get()
+    assert (job.state, job.asked["file"], job.came["new"]) == ("shown", "cups.csv", 2)
 
 
 def test_pieces_outlive_a_moment_in_which_nothing_can_be_written(
@@ -565,10 +564,10 @@ def test_pieces_outlive_a_moment_in_which_nothing_can_be_written(
     data, mark = CUPS.encode(), new_key()
     _pieces(send, data, 900, mark)
     with monkeypatch.context() as patch:
-        patch.setattr(Deed, "save", taken)
+        patch.setattr(Job, "save", taken)
         with pytest.raises(OperationalError):
             send("/admin/import/", **_sent(mark, data))
-    assert send("/admin/import/", **_sent(mark, data))["Location"] == f"/admin/deeds/{mark}/"
+    assert send("/admin/import/", **_sent(mark, data))["Location"] == f"/admin/jobs/{mark}/"
 
 
 def test_a_form_is_no_piece(db: Any, send: Callable[..., Any], kept: Path) -> None:

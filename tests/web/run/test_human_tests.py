@@ -9,9 +9,9 @@ import pytest
 from django.db import connection
 
 from tests.web.run.visits import HEAD
+from tests.web.working import work_off
+from winosmith.web.jobs import Job
 from winosmith.web.problems.models import Event, Problem
-from winosmith.web.run.deeds import carry_out
-from winosmith.web.run.models import Deed
 from winosmith.web.take import results, rounds
 from winosmith.web.take.models import Round
 from winosmith.web.take.sheets import enrol
@@ -25,26 +25,26 @@ SCHEMAS = HEAD + "".join(
 TEST = {"name": "spring", "title": "Which one?", "orders": "1", "new_ids": "on"}
 
 
-def _deed(answer: Any) -> Any:
+def _job(answer: Any) -> Any:
     assert answer.status_code == 302, answer.content.decode()
-    return Deed.objects.get(mark=answer["Location"].split("/")[-2])
+    return Job.objects.get(mark=answer["Location"].split("/")[-2])
 
 
 def test_a_test_is_opened_once_its_sheets_were_shown(
     db: Any, send: Any, done: Callable[[Any], Any]
 ) -> None:
     """The preview writes nothing; confirmed, the round is there, under embargo, and its address."""
-    deed = _deed(send("/admin/tests/", file=SCHEMAS, **TEST, consent="Read on.\r\n"))
+    job = _job(send("/admin/tests/", file=SCHEMAS, **TEST, consent="Read on.\r\n"))
     assert not Round.objects.exists()
     assert not Problem.objects.exists()
-    assert sum(questions for _name, questions in deed.came["sheets"]) == 6
-    ended = done(deed)
+    assert sum(questions for _name, questions in job.came["sheets"]) == 6
+    ended = done(job)
     assert (ended.state, ended.error) == ("done", "")
     opened = Round.objects.get()
     assert (opened.name, opened.title, opened.consent) == ("spring", "Which one?", "Read on.")
     assert ended.came["sheets"] == [[s.code, len(s.record["items"])] for s in opened.sheets.all()]
     assert set(Problem.objects.values_list("embargo", "state")) == {(True, "valid")}
-    for path in (f"/admin/deeds/{deed.mark}/", "/admin/tests/"):
+    for path in (f"/admin/jobs/{job.mark}/", "/admin/tests/"):
         assert (
             ">http://testserver/tests/round/spring/<" in send(path, method="get").content.decode()
         )
@@ -53,12 +53,12 @@ def test_a_test_is_opened_once_its_sheets_were_shown(
 def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(
     db: Any, send: Any, done: Callable[[Any], Any]
 ) -> None:
-    """Carried out again after its last step, the deed ends as done, and there is one round."""
-    deed = done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
-    Deed.objects.filter(pk=deed.pk).update(state="running", came={})
-    carry_out()
-    ended = Deed.objects.get(pk=deed.pk)
-    assert (ended.state, ended.came) == ("done", deed.came)
+    """Carried out again after its last step, the job ends as done, and there is one round."""
+    job = done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    Job.objects.filter(pk=job.pk).update(state="running", came={})
+    work_off()
+    ended = Job.objects.get(pk=job.pk)
+    assert (ended.state, ended.came) == ("done", job.came)
     assert Round.objects.count() == 1
 
 
@@ -66,8 +66,8 @@ def test_of_two_tests_of_one_name_one_is_opened(
     db: Any, send: Any, done: Callable[[Any], Any]
 ) -> None:
     """Both may be shown; whoever confirms later is told that the name is taken, and by no other."""
-    first = _deed(send("/admin/tests/", file=SCHEMAS, **TEST))
-    second = _deed(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": "Mine"}))
+    first = _job(send("/admin/tests/", file=SCHEMAS, **TEST))
+    second = _job(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": "Mine"}))
     assert done(second).state == "done"
     late = done(first)
     assert (late.state, "there is a round" in late.error) == ("failed", True)
@@ -94,14 +94,14 @@ def test_a_test_that_cannot_be_opened_brings_the_form_back(
     assert answer.status_code == 422
     assert told in page
     assert "Read on." in page
-    assert not Deed.objects.exists()
+    assert not Job.objects.exists()
 
 
 def test_a_test_is_closed_when_its_sheets_are_in(
     db: Any, send: Any, done: Callable[[Any], Any], person: Any
 ) -> None:
     """With a sheet out it stays open, and says so; when those count as given up, it closes."""
-    done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
     enrol(person("ann"), Round.objects.get(), {})
     refused = send("/admin/tests/spring/close/")
     assert refused.status_code == 409
@@ -109,7 +109,7 @@ def test_a_test_is_closed_when_its_sheets_are_in(
     closed = send("/admin/tests/spring/close/", drop="1")
     assert closed["Location"] == "/tests/progress/spring/"
     assert Round.objects.get().state == "closed"
-    assert Deed.objects.latest("pk").asked == {"name": "spring", "drop": True}
+    assert Job.objects.latest("pk").asked == {"name": "spring", "drop": True}
 
 
 def test_others_write_while_results_are_found(
@@ -125,7 +125,7 @@ def test_others_write_while_results_are_found(
     """
     from tests.web.take.conftest import fill
 
-    done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
     ann, within, real = person("ann"), [], rounds.figures_of
     fill(ann, enrol(ann, Round.objects.get(), {}))
 
@@ -147,25 +147,25 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
     """The preview counts and changes nothing; confirmed, what was asked is public, by its admin."""
     from tests.web.take.conftest import fill
 
-    done(_deed(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assert send("/admin/tests/spring/publish/").status_code == 409
     ann = person("ann")
     fill(ann, enrol(ann, Round.objects.get(), {}))
     send("/admin/tests/spring/close/")
-    deed, same = (_deed(send("/admin/tests/spring/publish/")) for _ in "12")
-    asked = deed.came["used"]
-    assert deed.came == {"used": asked, "alternates": 6 - asked, "withheld": 0}
+    job, same = (_job(send("/admin/tests/spring/publish/")) for _ in "12")
+    asked = job.came["used"]
+    assert job.came == {"used": asked, "alternates": 6 - asked, "withheld": 0}
     assert not Problem.objects.filter(public=True).exists()
-    ended = done(deed)
-    assert (ended.state, ended.came, ended.asked) == ("done", deed.came, {"name": "spring"})
+    ended = done(job)
+    assert (ended.state, ended.came, ended.asked) == ("done", job.came, {"name": "spring"})
     assert Problem.objects.filter(public=True).count() == 6
     actors = Event.objects.filter(kind="publish").values_list("actor__name", flat=True)
     assert set(actors) == {"adam"}
     assert Round.objects.get().published
-    type(deed).objects.filter(pk=deed.pk).update(state="running")  # the plug was pulled at the end
-    carry_out()
+    type(job).objects.filter(pk=job.pk).update(state="running")  # the plug was pulled at the end
+    work_off()
     ended.refresh_from_db()
-    assert (ended.state, ended.came) == ("done", deed.came)
+    assert (ended.state, ended.came) == ("done", job.came)
     late = done(same)
     assert (late.state, "was published" in late.error) == ("failed", True)
     again = send("/admin/tests/spring/publish/")

@@ -15,13 +15,12 @@ from tests.web.run.visits import choices
 from winosmith.testing import made_twins
 from winosmith.web._import import import_problems
 from winosmith.web.hosting import first_admin_path
+from winosmith.web.jobs import Job, note
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.problems.models import Event, Problem, Twin
 from winosmith.web.run.choices import Choices, choose
 from winosmith.web.run.dashboard import count, funnel, plots
-from winosmith.web.run.deeds import note
-from winosmith.web.run.models import Deed
 from winosmith.web.run.steps import left, steps
 
 
@@ -88,7 +87,7 @@ def test_a_site_toml_without_rules_is_no_look_at_them(
 def test_an_old_backup_is_none(db: Any, adam: Any) -> None:
     """After a week the step is to be done again."""
     note(adam, "backup", {})
-    Deed.objects.update(at=datetime.now(UTC) - timedelta(days=8))
+    Job.objects.update(at=datetime.now(UTC) - timedelta(days=8))
     assert not _standing()["Backups"]
 
 

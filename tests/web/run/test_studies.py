@@ -12,19 +12,18 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.web.market import making as m
 from tests.web.run.visits import STUDY
+from winosmith.web.jobs import Job
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import digest_of
 from winosmith.web.market.studies import find_study, may_come, study_named
 from winosmith.web.market.workers import finish
 from winosmith.web.people.gates import new_key
-from winosmith.web.run.deeds import file_of
 from winosmith.web.run.log import told
-from winosmith.web.run.models import Deed
 
 
-def _deed(answer: Any) -> Any:
+def _job(answer: Any) -> Any:
     assert answer.status_code == 302, answer.content.decode()
-    return Deed.objects.get(mark=answer["Location"].split("/")[-2])
+    return Job.objects.get(mark=answer["Location"].split("/")[-2])
 
 
 def test_a_studys_link_is_shown_once_and_kept_nowhere(
@@ -71,7 +70,7 @@ def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., A
     """A study made with "gbp" pays in GBP, and the log says so."""
     assert send("/admin/studies/", **{**STUDY, "currency": "gbp"}).status_code == 200
     assert study_named("pilot").currency == "GBP"
-    assert Deed.objects.get().asked["currency"] == "GBP"
+    assert Job.objects.get().asked["currency"] == "GBP"
 
 
 @pytest.mark.parametrize(
@@ -106,11 +105,11 @@ def test_places_are_changed_once_they_were_shown(
     """What is shown is what holds once it is confirmed; until then nothing changes."""
     made, _ = m.study(places=10)
     path = f"/admin/studies/{made.name}/"
-    deed = _deed(send(path, **{"do": "places", "places-places": "40"}))
-    assert deed.came == {"before": 10, "places": 40, "may_begin": 60}
+    job = _job(send(path, **{"do": "places", "places-places": "40"}))
+    assert job.came == {"before": 10, "places": 40, "may_begin": 60}
     made.refresh_from_db()
     assert made.places == 10
-    assert done(deed).state == "done"
+    assert done(job).state == "done"
     made.refresh_from_db()
     assert (made.places, made.most) == (40, 60)
     refused = send(path, **{"do": "places", "places-places": "0"})
@@ -128,7 +127,7 @@ def test_each_form_of_a_study_is_for_itself(
     form = {"key": key, "do": "list", "list-allowed": "only", "list-file": _upload(m.worker(1))}
     answer = browser.post(path, form)
     assert (answer.status_code, "open the page again" in answer.content.decode()) == (422, True)
-    assert Deed.objects.count() == 1
+    assert Job.objects.count() == 1
     assert not list((kept / "uploads").glob("*"))
 
 
@@ -141,10 +140,10 @@ def test_who_began_after_the_markets_last_word_is_not_rejected(
     before = m.working(made, 1)
     file = m.export(tmp_path / "x.csv", [(7, "APPROVED")])
     form = {"do": "paid", "paid-file": _upload(file.read_bytes(), "x.csv"), "paid-final": "on"}
-    deed = _deed(send(f"/admin/studies/{made.name}/", **form))
-    assert (deed.came["all_changes"], deed.came["all_missing"]) == (1, 1)
+    job = _job(send(f"/admin/studies/{made.name}/", **form))
+    assert (job.came["all_changes"], job.came["all_missing"]) == (1, 1)
     after = m.working(made, 2)
-    ended = done(deed)
+    ended = done(job)
     assert (ended.came["all_changes"], ended.came["all_missing"]) == (1, 1)
     for part, verdict in ((before, "rejected"), (after, "waiting")):
         part.refresh_from_db()
@@ -157,9 +156,9 @@ def test_the_log_tells_numbers_as_numbers(
     """One place is no mere yes, and a setting that was emptied is told as well."""
     made, _ = m.study(places=10)
     form = {"do": "places", "places-places": "1"}
-    deed = _deed(send(f"/admin/studies/{made.name}/", **form))
-    assert [value for _name, value in told(deed)] == [made.name, "1"]
-    emptied = Deed(kind="settings", asked={"contact": "", "words_to_flag": [], "judges": 1})
+    job = _job(send(f"/admin/studies/{made.name}/", **form))
+    assert [value for _name, value in told(job)] == [made.name, "1"]
+    emptied = Job(kind="settings", asked={"contact": "", "words_to_flag": [], "judges": 1})
     assert [value for _name, value in told(emptied)] == ["–", "–", "1"]
 
 
@@ -172,16 +171,16 @@ def test_a_list_says_who_may_come(
     table = f"worker,approval rate\n{m.worker(1)},99.5 %\n{m.worker(2)},80\n"
     form = {"list-file": _upload(table), "list-allowed": allowed,
             "list-require": "approval rate>=99"}  # fmt: skip
-    deed = _deed(send(f"/admin/studies/{made.name}/", do="list", **form))
-    assert (deed.came["people"], deed.came["listed"]) == (1, 0)
-    assert done(deed).came["listed"] == 1
+    job = _job(send(f"/admin/studies/{made.name}/", do="list", **form))
+    assert (job.came["people"], job.came["listed"]) == (1, 0)
+    assert done(job).came["listed"] == 1
     made.refresh_from_db()
     digests = [digest_of("prolific", "worker", m.worker(n)) for n in (1, 2)]
     assert [may_come(made, digest) for digest in digests] == may
-    assert not file_of(deed).exists()
-    page = send(f"/admin/deeds/{deed.mark}/", method="get").content.decode()
+    assert not job.file.exists()
+    page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
     assert m.worker(1) not in page
-    assert m.worker(1) not in repr(type(deed).objects.values_list())
+    assert m.worker(1) not in repr(type(job).objects.values_list())
 
 
 def test_what_the_market_says_holds_once_it_was_shown(
@@ -198,17 +197,17 @@ def test_what_the_market_says_holds_once_it_was_shown(
 
     def sent() -> Any:
         form = {"do": "paid", "paid-file": _upload(file.read_bytes(), "x.csv")}
-        return _deed(send(f"/admin/studies/{made.name}/", **form))
+        return _job(send(f"/admin/studies/{made.name}/", **form))
 
-    deed = sent()
-    assert (deed.came["votes"], deed.came["all_unknown"]) == (1, 1)
-    assert [one["verdict"] for one in deed.came["changes"]] == ["approved"]
-    page = send(f"/admin/deeds/{deed.mark}/", method="get").content.decode()
+    job = sent()
+    assert (job.came["votes"], job.came["all_unknown"]) == (1, 1)
+    assert [one["verdict"] for one in job.came["changes"]] == ["approved"]
+    page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
     assert m.worker(1) not in page
     assert "Lines: 3. The market paid 2.00 for them" in page
     half.refresh_from_db()
     assert half.state == "judging"
-    assert done(deed).came["counted"] == 1
+    assert done(job).came["counted"] == 1
     half.refresh_from_db()
     assert half.state == "valid"
     assert (sent().came["changes"], sent().came["same"]) == ([], 1)
@@ -239,5 +238,5 @@ def test_a_file_that_says_nothing_of_a_study_is_refused(
     page = answer.content.decode()
     assert told in page
     assert str(kept) not in page
-    assert not Deed.objects.exists()
+    assert not Job.objects.exists()
     assert not list((kept / "uploads").glob("*"))

@@ -1,4 +1,4 @@
-"""The pages of admins for the lists of every page and route: a deed in each state."""
+"""The pages of admins for the lists of every page and route: a job in each state."""
 
 from __future__ import annotations
 
@@ -48,27 +48,28 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "run:close_study", ("judging",),
      {"form": {"key": KEY.format(1104)}, "status": 409}),
     ("admin", "run:backups", (), {}),
-    ("admin", "run:deed", ("{shown import}",), {}),
-    ("admin", "run:deed", ("{shown test}",), {}),
-    ("admin", "run:deed", ("{failed import}",), {}),
-    ("admin", "run:deed", ("{done import}",), {}),
-    ("admin", "run:deed", ("{done backup}",), {}),
-    ("admin", "run:deed", ("{shown publishing}",), {}),
-    ("admin", "run:deed", ("{done publishing}",), {}),
-    ("admin", "run:deed", ("{shown places}",), {}),
-    ("admin", "run:deed", ("{shown list}",), {}),
-    ("admin", "run:deed", ("{shown paid}",), {}),
-    ("admin", "run:deed", ("{done paid}",), {}),
-    ("admin", "run:deed", ("{stopped import}",), {}),
-    ("admin", "run:deed", ("nothing",), {"status": 404}),
+    ("admin", "run:job", ("{shown import}",), {}),
+    ("admin", "run:job", ("{shown test}",), {}),
+    ("admin", "run:job", ("{failed import}",), {}),
+    ("admin", "run:job", ("{done import}",), {}),
+    ("admin", "run:job", ("{done backup}",), {}),
+    ("admin", "run:job", ("{shown publishing}",), {}),
+    ("admin", "run:job", ("{done publishing}",), {}),
+    ("admin", "run:job", ("{shown places}",), {}),
+    ("admin", "run:job", ("{shown list}",), {}),
+    ("admin", "run:job", ("{shown paid}",), {}),
+    ("admin", "run:job", ("{done paid}",), {}),
+    ("admin", "run:job", ("{stopped import}",), {}),
+    ("admin", "run:job", ("nothing",), {"status": 404}),
     ("admin", "run:confirm", ("{done import}",),
      {"form": {"key": KEY.format(1105), "do": "confirm"}, "status": 409}),
+    ("admin", "run:jobs", (), {}),
     ("admin", "run:log", (), {}),
 )  # fmt: skip
 """Role, route, arguments, and what else a `visits.Visit` takes."""
 
 NO_PAGE = {
-    "run:progress": "a part of run:deed",
+    "run:progress": "a part of run:job",
     "run:piece": "keeps a part of a file",
 }
 
@@ -128,7 +129,7 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("run:close_study", "post", ("judging",), form(), "llffffD"),
     ("run:backups", "get", (), none, "llffffo"),
     ("run:backups", "post", (), form(), "llffffD"),
-    ("run:deed", "get", (ref("shown import"),), none, "llffffo"),
+    ("run:job", "get", (ref("shown import"),), none, "llffffo"),
     ("run:confirm", "get", (ref("shown import"),), none, "mmmmmmm"),
     ("run:confirm", "post", (ref("shown import"),), form(do="confirm"), "llffffD"),
     ("run:confirm", "post", (ref("shown import"),), form(do="drop"), "llffffD"),
@@ -137,6 +138,8 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("run:confirm", "post", (ref("busy import"),), form(do="stop"), "llffffD"),
     ("run:confirm", "post", (ref("done import"),), form(do="stop"), "llffffx"),
     ("run:progress", "get", (ref("busy import"),), none, "llffffo"),
+    ("run:confirm", "post", (ref("failed import"),), form(do="retry"), "llffffD"),
+    ("run:jobs", "get", (), none, "llffffo"),
     ("run:log", "get", (), none, "llffffo"),
 ]  # fmt: skip
 """Rows of the table of who may do what; see `test_authorisation`."""
@@ -168,11 +171,11 @@ SHEETS = {"format": "csv", "notes": [], "sheets": [["a-1", 6], ["b-1", 6]], "alo
 
 
 def staged(people: dict[str, Any]) -> dict[str, str]:
-    """Make a deed of the admin's in each state; return their marks."""
-    from winosmith.web.run.models import Deed
+    """Make a job of the admin's in each state; return their marks."""
+    from winosmith.web.jobs import Job
 
     def made(kind: str, state: str, came: Any, asked: Any = ASKED, **more: Any) -> str:
-        row = Deed.objects.create(actor=people["admin"], kind=kind, state=state, asked=asked,
+        row = Job.objects.create(actor=people["admin"], kind=kind, state=state, asked=asked,
                                   came=came, **more)  # fmt: skip
         return str(row.mark)
 

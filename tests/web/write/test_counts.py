@@ -8,7 +8,7 @@ import pytest
 from django.core.cache import cache
 
 from tests.web.write.conftest import rules, submitted
-from winosmith.web import _background
+from winosmith.web import _kept
 from winosmith.web.problems.models import Problem
 from winosmith.web.write.page import counts
 
@@ -32,7 +32,7 @@ def test_counts_of_many_twins_are_kept_for_their_writer_alone(
     db: Any, contributor: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who wrote much is told counts of a moment ago; nobody else is told theirs."""
-    monkeypatch.setattr(_background, "A_SECOND", 2)
+    monkeypatch.setattr(_kept, "A_SECOND", 2)
     ann, bob = contributor(), contributor("bob")
     submitted(ann)
     assert counts(ann).judging == 2

@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import counted
-from winosmith.web._background import Refreshed
+from winosmith.web._kept import Refreshed
 from winosmith.web.families.figures import worth
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model

@@ -1,9 +1,8 @@
 """How stable models are over all families: measured outside of requests, kept in the database.
 
-The figures over all families are those of `winosmith.metrics.stability`. A look at their page
-starts a thread where something else would come out now; nobody waits for it. One process measures
-at a time. The data are files, too: `winosmith score` gives the same figures for the problems and
-the predictions that are downloaded here.
+The figures over all families are those of `winosmith.metrics.stability`. The worker measures
+them every ten minutes if something has changed. The data are files, too: `winosmith score` gives
+the same figures for the problems and the predictions that are downloaded here.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from winosmith.errors import DataError, MissingExtraError
 from winosmith.metrics import Graded, Stability, stability_drawings
 from winosmith.prediction import best_of
 from winosmith.records import canonical, problem_record
-from winosmith.web._background import Background
 from winosmith.web._lock import writing
 from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS
@@ -122,24 +120,13 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Aside
     return said.hexdigest(), Aside(first, aside)
 
 
-EVERY = 15.0
-"""Seconds between two looks of a process at whether something has changed."""
-
-PATIENCE = 0.3
-"""Seconds that the first look waits for the first figures."""
-
 SEED = 0
 """Of bootstraps and nulls: what `winosmith score` takes by itself."""
 
 
 def measured(depth: str) -> Measured | None:
-    """Return what was measured last; None before the first time. Starts measuring anew when due."""
-    found = Measured.objects.filter(depth=depth).first()
-    _AT_WORK.start_when_due()
-    if found is None:
-        _AT_WORK.wait(PATIENCE)
-        found = Measured.objects.filter(depth=depth).first()
-    return found
+    """Return the last measurement; None before the first."""
+    return Measured.objects.filter(depth=depth).first()
 
 
 def stamp() -> str:
@@ -239,6 +226,3 @@ def without_styles(markup: str) -> str:
             if colon:
                 element.set(name.strip(), value.strip())
     return tostring(root, encoding="unicode")
-
-
-_AT_WORK = Background("families", EVERY, measure)

@@ -12,7 +12,7 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Join what tells, hides, adopts, erases and tidies up."""
-        from winosmith.web._background import hourly
+        from winosmith.web.jobs import HOUR, ORIGINS, add_duty
         from winosmith.web.judge import submissions, trust, turns, votes
         from winosmith.web.people import accounts, news, privacy
 
@@ -25,4 +25,4 @@ class Config(AppConfig):
         accounts.adopting.append(submissions.adopt_texts)
         news.happenings.append(turns.heard)
         news.works.append(turns.waiting)
-        hourly.append(trust.forget_origins)
+        add_duty(ORIGINS, HOUR, trust.forget_origins)

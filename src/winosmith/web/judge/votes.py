@@ -21,7 +21,7 @@ from winosmith import Dataset, Response
 from winosmith.lineage import UNVALIDATED
 from winosmith.metrics import Reliability, answer_table, krippendorff_alpha, wilson_interval
 from winosmith.validate import VoteRules, votes
-from winosmith.web._background import cached
+from winosmith.web._kept import cached
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.models import Gold, Skip, Slot, Verdict
 from winosmith.web.pages import retold

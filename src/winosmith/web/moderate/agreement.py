@@ -16,7 +16,7 @@ from django.db.models import Count, F, Q, QuerySet
 
 from winosmith.metrics import wilson_interval
 from winosmith.outputs import guarded
-from winosmith.web._background import Kept, cached
+from winosmith.web._kept import Kept, cached
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.models import Person, pseudonym
 

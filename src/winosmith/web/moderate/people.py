@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.metrics import Proportion, proportion
-from winosmith.web._background import cached_each
+from winosmith.web._kept import cached_each
 from winosmith.web._lock import writing
 from winosmith.web.judge import exclusion
 from winosmith.web.judge.models import Judge, Slot

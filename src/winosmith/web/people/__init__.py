@@ -15,11 +15,12 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Make the first texts once the tables are there; tidy up once a day."""
-        from winosmith.web._background import daily
+        from winosmith.web.jobs import DAY, MAIL, NEWS, TIDY, add_duty, works
         from winosmith.web.people import news, privacy
 
-        daily.append(privacy.tidy)
-        daily.append(news.send_news)
+        add_duty(TIDY, DAY, privacy.tidy)
+        add_duty(NEWS, DAY, news.send_news)
+        works[MAIL] = news.send_mail
         post_migrate.connect(_first_documents, sender=self)
 
 

@@ -5,9 +5,9 @@ starts. Nothing is stored but when somebody looked last: what happened is told f
 
 There is mail where the operator named a server: a way back in, an address of one's own, news once a
 day. An address is given of one's own accord, stored once its owner has opened the link that was
-sent there, seen by nobody else, and gone with an empty form or an erasure. What is answered, and
-how long that takes, tells nobody whether an address is known: whatever depends on that is done in a
-thread, after the answer.
+sent there, seen by nobody else, and gone with an empty form or an erasure. The answer, and its
+time, reveal to nobody whether an address is known: the worker does all that depends on it. The row
+by which it is asked holds the address and no link, and is deleted when the mail is sent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import secrets
-import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,18 +29,19 @@ from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
 from django.core.validators import validate_email
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.crypto import salted_hmac
 from django.utils.functional import SimpleLazyObject
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
+from winosmith.web.jobs import MAIL, Job, Progress, later
 from winosmith.web.people.accounts import way_in, ways_back
 from winosmith.web.people.addresses import address, network
 from winosmith.web.people.gates import SOON, rate_limit
@@ -143,24 +143,6 @@ def sends_mail() -> bool:
     return settings.RULES.mail is not None
 
 
-def later(work: Callable[[], object]) -> threading.Thread:
-    """Do something after the answer, in a thread of its own; what fails is logged."""
-    language = translation.get_language()
-
-    def run() -> None:
-        try:
-            with translation.override(language):
-                work()
-        except Exception:
-            logging.getLogger(__name__).exception("a mail could not be sent")
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run, name="mail", daemon=True)
-    thread.start()
-    return thread
-
-
 def site_address(request: HttpRequest) -> str:
     """Return where the site is reached, without a slash at the end."""
     return settings.SITE.public_url or f"{request.scheme}://{request.get_host()}"
@@ -185,14 +167,12 @@ class ResetForm(PasswordResetForm):
         """
         rate_limit(f"network {network(address(request))}", "reset", ASKED_NETWORK)
         rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", ASKED_ADDRESS)
-        there = site_address(request)
-        later(lambda: self._send(there))
-
-    def _send(self, there: str) -> None:
-        subject = _("A new password at %(title)s") % {"title": settings.RULES.title}
-        for person in self.get_users(self.cleaned_data["email"]):
-            page = {"link": there + way_in(person, WAY_IN), "user": person}
-            _send(subject, "people/mail_reset.txt", page, person.email)
+        later(
+            MAIL,
+            email=self.cleaned_data["email"],
+            there=site_address(request),
+            language=get_language(),
+        )
 
 
 def offer_address(person: Person, email: str, news: bool, request: HttpRequest) -> None:
@@ -208,10 +188,37 @@ def offer_address(person: Person, email: str, news: bool, request: HttpRequest) 
         raise InputError(_("This is no e-mail address.")) from None
     rate_limit(person, "mail", GIVEN)
     rate_limit(f"mail {email.lower()}", "mail", ASKED_ADDRESS)
-    token = address_token(person, email, news)
-    page = {"link": site_address(request) + reverse("people:mail_confirm", args=[token])}
-    subject = _("Your address at %s") % settings.RULES.title
-    later(lambda: _send(subject, "people/mail_confirm.txt", page, email))
+    later(
+        MAIL,
+        person=person.pk,
+        email=email,
+        news=news,
+        there=site_address(request),
+        language=get_language(),
+    )
+
+
+STALE = timedelta(hours=1)
+"""After which nobody waits for a mail: the site was down, or comes from a backup."""
+
+
+def send_mail(job: Job, _progress: Progress) -> None:
+    """Send the link that somebody asked for, to an address or to a new password."""
+    asked, email = job.asked, job.asked["email"]
+    if job.at < timezone.now() - STALE:
+        return
+    with translation.override(asked["language"]):
+        if "person" in asked:
+            for person in Person.objects.filter(pk=asked["person"], is_active=True):
+                token = address_token(person, email, asked["news"])
+                page = {"link": asked["there"] + reverse("people:mail_confirm", args=[token])}
+                subject = _("Your address at %s") % settings.RULES.title
+                _send(subject, "people/mail_confirm.txt", page, email)
+            return
+        subject = _("A new password at %(title)s") % {"title": settings.RULES.title}
+        for person in ResetForm().get_users(email):
+            page = {"link": asked["there"] + way_in(person, WAY_IN), "user": person}
+            _send(subject, "people/mail_reset.txt", page, person.email)
 
 
 def address_token(person: Person, email: str, news: bool) -> str:

@@ -6,13 +6,21 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what erases."""
+    """Names the application, and joins what erases and what the worker does."""
 
     name = "winosmith.web.predict"
 
     def ready(self) -> None:
-        """Forget what models made of texts that are erased."""
+        """Forget what models made of texts that are erased; let the worker run the models."""
+        from winosmith.web.jobs import watchers
         from winosmith.web.people.privacy import erasing
         from winosmith.web.predict.asking import forget_texts
 
         erasing.append(forget_texts)
+        watchers.append(_watch)
+
+
+def _watch() -> None:
+    from winosmith.web.predict.process import watch  # which loads what solvers need
+
+    watch()

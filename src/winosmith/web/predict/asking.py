@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -19,9 +19,9 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.jobs import worker_is_gone
 from winosmith.web.people.models import Person
 from winosmith.web.predict.models import Model, Prediction, Stand
-from winosmith.web.predict.process import is_held, look
 from winosmith.web.problems.models import Problem, State
 
 if TYPE_CHECKING:
@@ -129,21 +129,27 @@ def retry(model: Model) -> int:
         )
 
 
-def left_behind(rows: Sequence[int], late: bool) -> None:
-    """Settle what a process was at when it ended.
+def left_behind(name: str, late: bool) -> None:
+    """Settle what the process of a model was at when it ended.
 
     What it was late with, and alone, is late. Of several rows any may have been the cause: they
     are taken up again, one by one.
     """
-    if not rows:
-        return
+    leased = Prediction.objects.filter(model__name=name, leased_until__isnull=False)
     with writing():
+        rows = list(leased.filter(stand=Stand.WAITING).values_list("pk", flat=True))
         if late and len(rows) == 1:
             waiting(rows).update(
                 stand=Stand.LATE, error=TOO_LATE, leased_until=None, answered_at=timezone.now()
             )
         else:
             waiting(rows).update(leased_until=None)
+
+
+def note_process(name: str, process: Any) -> None:
+    """Write down what the process of a model does."""
+    with writing():
+        Model.objects.filter(name=name, current=True).update(process=process)
 
 
 def waiting(rows: Sequence[int]) -> QuerySet[Prediction]:
@@ -224,6 +230,7 @@ def register(rule: SolverRule, made: MadeSolver) -> Model:
             Prediction.objects.filter(model=now, stand=Stand.WAITING).delete()
         model.solver, model.revision, model.about = rule.solver, made.revision, made.about
         model.current, model.fault, model.seen = True, "", timezone.now()
+        model.process = Model.Process.READY
         model.save()
         # Leases of a process that is gone: this one has the model's lock.
         Prediction.objects.filter(model=model, stand=Stand.WAITING).update(leased_until=None)
@@ -323,14 +330,11 @@ STARTING = gettext_noop("The model starts again in a moment.")
 
 def state_of(model: Model) -> tuple[bool, str]:
     """Return whether a model predicts, or will in a moment, and what it does, for people."""
-    folder = settings.SITE.folder
     if model.fault:
         return False, _(model.fault)
-    if not is_held(folder, model.name):
+    if worker_is_gone() or model.process == Model.Process.STARTING:
         return False, _(STARTING)
-    doing = look(folder, model.name)
-    loading = not doing.process or (doing.until is not None and not doing.rows)
-    return True, _(LOADING if loading else READY)
+    return True, _(LOADING if model.process == Model.Process.LOADING else READY)
 
 
 def _median(model: Model) -> float | None:

@@ -24,7 +24,15 @@ class Model(models.Model):
         current: it is configured now; older revisions keep their predictions.
         seen: when its process last said that it is alive.
         fault: why it can't predict at the moment; "" while it can.
+        process: what its process does.
     """
+
+    class Process(models.TextChoices):
+        """What the process of a model does."""
+
+        STARTING = "starting", _("starts in a moment")
+        LOADING = "loading", _("loads the model")
+        READY = "ready", _("predicts")
 
     name = models.CharField(max_length=30)
     solver = models.CharField(max_length=30)
@@ -35,6 +43,7 @@ class Model(models.Model):
     since = models.DateTimeField(default=timezone.now)
     seen = models.DateTimeField(null=True)
     fault = models.TextField(blank=True)
+    process = models.CharField(max_length=8, choices=Process, default=Process.STARTING)
 
     class Meta:
         constraints: ClassVar = [

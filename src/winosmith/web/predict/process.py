@@ -1,88 +1,417 @@
-"""The process of one model, `python -m winosmith.web.predict.process NAME`, and who starts it.
+"""The process of one model: it leases what waits, predicts in batches, and writes it down.
 
-A watcher is a thread in each worker of the server. Whichever finds a model's lock free takes it,
-settles what the last process was at, and hands the lock on to a new one, with a pipe that ends with
-the server; whichever finds a process late ends it. All know the same from the lock file: the kernel
-gives the lock back however a process ends, and what stands in the file tells what it was at. The
-process loads the model once, looks for work five times a second, and predicts until the pipe ends.
+A model may fill the memory, stand still or crash, so each has a process, which the worker starts
+and restarts; a prediction waits for no job and no other model. The solver may be slow, wrong, or
+broken over one of its tasks; the others get their predictions. Rows that are leased and have no
+prediction are what a process was at when it ended.
 """
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
+import json
 import logging
+import math
 import os
-import random
-import select
 import signal
-import subprocess
 import sys
 import threading
 import time
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from winosmith import locks
-from winosmith.locks import FileLock
+from django.conf import settings
+from django.db import Error, connection
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from winosmith import Problem as Datum
+from winosmith.chat import ChatError
+from winosmith.errors import DataError, InputError
+from winosmith.prediction import best_of
+from winosmith.study import MadeSolver
+from winosmith.web._lock import writing
+from winosmith.web.jobs import SERVER, Child
+from winosmith.web.predict import asking
+from winosmith.web.predict.asking import TOO_LATE, waiting
+from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.problems.models import State
 
 if TYPE_CHECKING:
     from winosmith.solver_rule import SolverRule
-    from winosmith.study import MadeSolver
     from winosmith.web._site import Site
-    from winosmith.web.predict.worker import Worker
 
 
-LOCK, LEASH = "WINOSMITH_PROCESS_LOCK", "WINOSMITH_PROCESS_LEASH"
-"""In the environment: the numbers of the open lock file, and of the pipe that ends with the
-server."""
+MOST_TRIES = 3
+"""How often a process may end over a problem before the problem is taken for the cause."""
 
-LOADING = 900.0
-"""Seconds that a model may take to be loaded, or downloaded."""
+BROKE_DOWN = gettext_noop("The model broke down over this sentence, several times.")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One prediction to make.
+
+    Attributes:
+        prediction: the number of its row.
+        datum: all that the model sees: the sentence, the options, the pronoun. No answer, nothing
+            of who wrote it, nor of what it was made from.
+        answer: what the contributor says; compared after the model has answered.
+        urgent, tries: as in the row.
+    """
+
+    prediction: int
+    datum: Datum
+    answer: int | None
+    urgent: bool
+    tries: int
+
+    @property
+    def input(self) -> str:
+        """The digest of what the model is shown, 64 hexadecimal digits."""
+        shown = [self.datum.sentence, list(self.datum.options), self.datum.pronoun]
+        return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task.
+
+    Attributes:
+        task: which.
+        scores: one finite score an option; empty where there is none.
+        seconds: how long it took; in a batch, its share.
+        error: why there are no scores, in words for people.
+        late: that is because it took too long.
+    """
+
+    task: Task
+    scores: tuple[float, ...] = ()
+    seconds: float = 0.0
+    error: str = ""
+    late: bool = False
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the row."""
+        told: dict[str, Any] = {
+            "seconds": round(self.seconds, 4),
+            "answered_at": timezone.now(),
+            "leased_until": None,
+            "input": self.task.input,
+        }
+        if not self.scores:
+            stand = Stand.LATE if self.late else Stand.FAILED
+            return {**told, "stand": stand, "error": TOO_LATE if self.late else self.error}
+        best = best_of(self.scores)
+        answer, tie = self.task.answer, len(best) > 1
+        return {
+            **told,
+            "stand": Stand.DONE,
+            "scores": list(self.scores),
+            "choice": best[0],
+            "right": None if answer is None or tie else best[0] == answer,
+            "tie": tie,
+            "error": "",
+        }
+
+
+def turn(model: Model, outcomes: Sequence[Outcome], most: int, seconds: float) -> list[Task]:
+    """Write down what came of the last tasks and take up the next ones, in one transaction."""
+    if not outcomes:
+        return claim(model, most, seconds)
+    with writing():
+        write_down(model, outcomes)
+        return claim(model, most, seconds)
+
+
+def claim(model: Model, most: int, seconds: float) -> list[Task]:
+    """Take up what waits for a model, for so many seconds: urgent rows first, of one urgency.
+
+    What a process ended over before is taken up alone, and after a third time it has failed.
+    """
+    if not _free(model).exists():
+        return []
+    with writing():
+        rows = list(_locked(_free(model).select_related("problem"))[:most])
+        hopeless = [row.pk for row in rows if row.tries >= MOST_TRIES]
+        if hopeless:
+            waiting(hopeless).update(
+                stand=Stand.FAILED, error=BROKE_DOWN, leased_until=None, answered_at=timezone.now()
+            )
+            rows = [row for row in rows if row.tries < MOST_TRIES]
+        if not rows:
+            return []
+        alike = [row for row in rows if row.urgent == rows[0].urgent and not row.tries]
+        rows = rows[:1] if rows[0].tries else alike
+        waiting([row.pk for row in rows]).update(
+            leased_until=timezone.now() + timedelta(seconds=seconds), tries=rows[0].tries + 1
+        )
+    return [_task(row) for row in rows]
+
+
+def write_down(model: Model, outcomes: Sequence[Outcome]) -> None:
+    """Write what came of the tasks, all at once; what was decided meanwhile stays."""
+    with writing():
+        for outcome in outcomes:
+            waiting([outcome.task.prediction]).update(**outcome.columns())
+        Model.objects.filter(pk=model.pk).update(seen=timezone.now())
+
+
+def _free(model: Model) -> QuerySet[Prediction]:
+    """Return what waits for a model, is leased by nobody, and may be shown to it."""
+    waiting = Prediction.objects.filter(model=model, stand=Stand.WAITING)
+    return waiting.filter(
+        Q(leased_until=None) | Q(leased_until__lt=timezone.now()),
+        problem__embargo=False,
+        problem__gold=False,
+    ).exclude(problem__state=State.WITHDRAWN)
+
+
+def _locked(rows: QuerySet[Prediction]) -> QuerySet[Prediction]:
+    ordered = rows.order_by("-urgent", "tries", "pk")
+    if connection.features.has_select_for_update_skip_locked:
+        return ordered.select_for_update(skip_locked=True, of=("self",))
+    return ordered
+
+
+def _task(row: Prediction) -> Task:
+    problem = row.problem
+    datum = Datum(
+        problem.ref,
+        problem.sentence,
+        tuple(problem.options),
+        pronoun=problem.record.get("pronoun"),
+    )
+    return Task(row.pk, datum, problem.answer, row.urgent, row.tries + 1)
+
+
+LONGEST_BATCH = 0.3
+"""Seconds that a batch is meant to take: what somebody waits for who comes after it began."""
+
+MOST_AT_ONCE = 128
+
+_REASONS = (
+    (ChatError, gettext_noop("The model's server gave no answer that can be used.")),
+    (DataError, gettext_noop("The model gave no usable scores for this sentence.")),
+    (InputError, gettext_noop("The model can't read this sentence.")),
+    (MemoryError, gettext_noop("The model ran out of memory over this sentence.")),
+    (Exception, gettext_noop("The model failed over this sentence.")),
+)
+"""What people are told, the most special first; the log has the error itself."""
+
+
+Begin = Callable[[Sequence[Task]], None]
+"""Called with the tasks that begin now, to set the time within which they must end."""
+
+
+class Pace:
+    """How many problems a batch takes, so that it lasts about as long as it should."""
+
+    def __init__(self, at_once: int = 1) -> None:
+        self.least = self.size = at_once
+
+    def note(self, seconds: float, tasks: int) -> None:
+        """Learn from a batch: larger next time where it was quick, smaller where it was not."""
+        if seconds > LONGEST_BATCH:
+            self.size = max(self.least, min(self.size, tasks) // 2)
+        elif seconds < LONGEST_BATCH / 3 and tasks >= self.size:
+            self.size = min(MOST_AT_ONCE, self.size * 2)
+
+
+def outcomes(made: MadeSolver, tasks: Sequence[Task], limit: float, begin: Begin) -> list[Outcome]:
+    """Ask a solver about some problems.
+
+    Where a batch fails, each of its problems is asked alone, so that one bad sentence costs no
+    other its prediction.
+
+    Args:
+        made: the solver.
+        tasks: at least one.
+        limit: seconds; an error after them means that the model was too slow.
+        begin: called before each call of the solver.
+    """
+    if made.at_once > 1:
+        begin(tasks)
+        with ThreadPoolExecutor(made.at_once) as pool:
+            return list(pool.map(lambda task: _alone(made, task, limit), tasks))
+    if len(tasks) > 1:
+        begin(tasks)
+        try:
+            return _together(made, tasks)
+        except Exception:  # noqa: BLE001 - one by one it shows whose fault it is
+            _LOG.info("a batch of %d failed; they are asked one by one", len(tasks))
+    found = []
+    for task in tasks:
+        begin([task])
+        found.append(_alone(made, task, limit))
+    return found
+
+
+def _alone(made: MadeSolver, task: Task, limit: float) -> Outcome:
+    start = time.monotonic()
+    try:
+        return _together(made, [task])[0]
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+        seconds = time.monotonic() - start
+        _LOG.warning("a prediction failed: %s: %s", type(error).__name__, error)
+        return Outcome(task, (), seconds, _reason(error), late=seconds >= limit * 0.95)
+
+
+def _together(made: MadeSolver, tasks: Sequence[Task]) -> list[Outcome]:
+    start = time.monotonic()
+    given = made.solver.score([task.datum for task in tasks])
+    each = (time.monotonic() - start) / len(tasks)
+    if len(given) != len(tasks):
+        raise DataError(f"the solver gave {len(given)} results for {len(tasks)} problems")
+    return [
+        Outcome(task, _checked(task, scores), each)
+        for task, scores in zip(tasks, given, strict=True)
+    ]
+
+
+def _checked(task: Task, scores: Sequence[float]) -> tuple[float, ...]:
+    if len(scores) != len(task.datum.options) or not all(map(math.isfinite, scores)):
+        raise DataError("the solver gave no finite score for each option")
+    return tuple(map(float, scores))
+
+
+def _reason(error: Exception) -> str:
+    return next(text for kind, text in _REASONS if isinstance(error, kind))
+
+
+GRACE = 1.0
+"""Seconds beyond the limit after which the kernel ends a process."""
+
+OWN_GRACE = 5.0
+"""The same for a solver that keeps the time itself, as a chat client does; it is ended only if it
+fails to."""
+
+EVERY = 0.2
+"""Seconds between two looks of an idle process for work; a look reads one row of an index."""
+
+AWAY = 1.0
+"""Seconds until a process tries the database again that it could not reach."""
+
+SWEEP = 60.0
+"""Seconds between two looks for problems that were never asked about."""
+
+LONGEST_REST = 1.0
+"""Seconds; between batches in the background a process rests as long as one took, at most this."""
+
+GROWTH = 1.5
+"""GB that a process may grow, where `memory_gb` does not say; then another takes its place."""
 
 _LOG = logging.getLogger("winosmith.web.predict")
 
 
-def main(name: str) -> NoReturn:
-    """Predict until the server ends; the exit code is 1 when the model can't be loaded."""
+class LoadedModel:
+    """A model that is loaded, at work."""
+
+    def __init__(self, site: Site, rule: SolverRule, made: MadeSolver, model: Model) -> None:
+        self.made, self.model = made, model
+        self.limit = float(site.rules.model_seconds)
+        self.pace = Pace(made.at_once)
+        self.due = 0.0
+        self.found: list[Outcome] = []
+        own = getattr(rule.settings, "memory_gb", None)
+        self.most = own * 2.0**30 if own else _memory() + GROWTH * 2.0**30
+
+    def work(self) -> None:
+        """Predict, until the process has grown too large."""
+        while self.found or _memory() < self.most:
+            try:
+                if not self._step():
+                    time.sleep(EVERY)
+            except Error as error:  # the database is away: whatever waits, waits on
+                _LOG.warning("the model %s has no database: %s", self.model.name, error)
+                connection.close()
+                time.sleep(AWAY)
+
+    def _step(self) -> bool:
+        """Predict one batch; return whether there may be more to do.
+
+        What was predicted last is written in one transaction with the next claim.
+        """
+        room = self.pace.size if _memory() < self.most else 0
+        tasks = turn(self.model, self.found, room, self.limit + 30)
+        self.found = []
+        if tasks:
+            start = time.monotonic()
+            self.found = outcomes(self.made, tasks, self.limit, self._begin)
+            end_within(0)
+            took = time.monotonic() - start
+            self.pace.note(took, len(tasks))
+            if not tasks[0].urgent:
+                write_down(self.model, self.found)
+                self.found = []
+                time.sleep(min(took, LONGEST_REST))  # pages, and other models, come first
+            return True
+        if time.monotonic() < self.due:
+            return False
+        more = asking.fill(self.model) == asking.CHUNK
+        self.due = 0.0 if more else time.monotonic() + SWEEP
+        return True
+
+    def _begin(self, _tasks: Sequence[Task]) -> None:
+        end_within(self.limit + (OWN_GRACE if self.made.at_once > 1 else GRACE))
+
+
+def end_within(seconds: float) -> None:
+    """Let the kernel end this process after some seconds, whatever it is at; 0 for never."""
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _memory() -> float:
+    """Return the bytes that this process has in memory; 0 where the system doesn't tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0.0
+    return float(pages * os.sysconf("SC_PAGE_SIZE"))
+
+
+CODE = """from winosmith.web import Site
+Site.from_environment().activate()
+from winosmith.web.predict.process import main
+main()
+"""
+
+LOADING = 900.0
+"""Seconds that a model may take to be loaded, or downloaded."""
+
+PLACE = "models"
+"""In the site's folder: what the processes of models keep there."""
+
+
+def main() -> NoReturn:
+    """Predict until the worker ends; the exit code is 1 if the model can't be loaded."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
-    end_with(int(os.environ[LEASH]))
-    from winosmith.web import Site
-
-    site = Site.from_environment()
-    rule = next(rule for rule in site.rules.models if rule.name == name)
-    number = int(os.environ[LOCK])
-    os.set_inheritable(number, False)
-    lock = ModelLock(number)
-    before = lock.said()
-    lock.say(
-        Doing(os.getpid(), before.failures, before.since, until=time.monotonic() + LOADING, rows=[])
-    )
-    site.activate()
-    worker = _loaded(site, rule, lock)
-    if worker is not None:
-        worker.work()
+    threading.Thread(target=_end_with_worker, name="parent", daemon=True).start()
+    end_within(LOADING)
+    site = settings.SITE
+    loaded = _loaded(site, next(rule for rule in site.rules.models if rule.name == sys.argv[1]))
+    end_within(0)
+    if loaded is not None:
+        loaded.work()
     sys.stderr.flush()
-    os._exit(0 if worker else 1)  # threads of libraries are not waited for
+    os._exit(0 if loaded else 1)  # threads of libraries are not waited for
 
 
-def end_with(leash: int) -> None:
-    """End this process as soon as the pipe does, whatever it is at."""
-    os.set_inheritable(leash, False)
-
-    def wait() -> None:
-        while os.read(leash, 1):
-            pass
-        os._exit(0)
-
-    threading.Thread(target=wait, name="leash", daemon=True).start()
+def _end_with_worker() -> None:
+    while os.getppid() == int(os.environ[SERVER]):
+        time.sleep(EVERY)
+    os._exit(0)
 
 
-def _loaded(site: Site, rule: SolverRule, lock: ModelLock) -> Worker | None:
+def _loaded(site: Site, rule: SolverRule) -> LoadedModel | None:
     """Load the model and register it; None, with the reason written down, where that fails."""
     from winosmith import study
-    from winosmith.web.predict import asking
-    from winosmith.web.predict.worker import Worker
 
     told = fault_file(site.folder, rule.name)
     try:
@@ -97,11 +426,11 @@ def _loaded(site: Site, rule: SolverRule, lock: ModelLock) -> Worker | None:
     except Exception as error:  # noqa: BLE001 - whatever it is, the site goes on
         _LOG.error("the model %s can't be loaded: %s: %s", rule.name, type(error).__name__, error)
         told.write_text(f"{error or type(error).__name__}\n")
-        with contextlib.suppress(Exception):
+        with suppress(Exception):
             asking.blame(rule.name, asking.NOT_LOADED)
         return None
     told.unlink(missing_ok=True)
-    return Worker(site, rule, lock, made, model)
+    return LoadedModel(site, rule, made, model)
 
 
 def _warm(made: MadeSolver, rule: SolverRule) -> None:
@@ -116,211 +445,43 @@ def _warm(made: MadeSolver, rule: SolverRule) -> None:
     made.solver.score([practice.handwritten()[0].blind()])
 
 
-EVERY = 0.25
-"""Seconds between two looks."""
-
-LONGEST_WAIT = 60.0
-"""Seconds between two starts of a model that ends again and again without a prediction."""
-
-
-@dataclass
-class Leash:
-    """A pipe whose writing end the server alone has open: where it ends, the models end."""
-
-    end: int
-    server: int | None
-
-    @classmethod
-    def new(cls) -> Leash:
-        """Make one, in the server, before its workers."""
-        return cls(*os.pipe())
-
-    def drop(self) -> None:
-        """Close the writing end: in the server when it stops, and in each worker as it begins."""
-        if self.server is not None:
-            os.close(self.server)
-            self.server = None
-
-    def ended(self, seconds: float) -> bool:
-        """Wait for some seconds; return early, and True, when the server ends."""
-        return bool(select.select([self.end], [], [], seconds)[0])
-
-    def start(self, site: Site, rule: SolverRule, lock: int) -> subprocess.Popen[bytes]:
-        """Start the process of a model, which inherits a lock, keeps it, and ends with the server.
-
-        Args:
-            site: whose process it is.
-            rule: of the model.
-            lock: the number of the open lock file.
-        """
-        threads = str(getattr(rule.settings, "threads", 1))
-        return subprocess.Popen(  # noqa: S603 - a module of ours, and a name that was checked
-            [sys.executable, "-P", "-m", "winosmith.web.predict.process", rule.name],
-            stdin=subprocess.DEVNULL,
-            pass_fds=(lock, self.end),
-            env={
-                **os.environ,
-                **site.environment(),
-                LOCK: str(lock),
-                LEASH: str(self.end),
-                "TOKENIZERS_PARALLELISM": "false",
-                "OMP_NUM_THREADS": threads,
-                "OPENBLAS_NUM_THREADS": threads,
-                "MKL_NUM_THREADS": threads,
-            },
-        )
-
-
-def start(site: Site, leash: Leash) -> None:
-    """Watch the models of a site in a thread of this worker, until the server ends."""
-    leash.drop()
-    watcher = Watcher(site, leash)
-    threading.Thread(target=watcher.watch, name="models", daemon=True).start()
-
-
-class Watcher:
-    """Looks after the processes of a site's models."""
-
-    def __init__(self, site: Site, leash: Leash) -> None:
-        self.site, self.leash = site, leash
-        self.started: list[subprocess.Popen[bytes]] = []
-
-    def watch(self) -> None:
-        """Look after every model in turn, again and again, until the server ends."""
-        while not self.leash.ended(EVERY * random.uniform(0.8, 1.2)):  # noqa: S311 - not in step
-            for rule in self.site.rules.models:
-                try:
-                    self.look_after(rule)
-                except Exception:  # noqa: BLE001 - it is looked after again in a moment
-                    _LOG.exception("the model %s could not be looked after", rule.name)
-            self.started = [process for process in self.started if process.poll() is None]
-        for rule in self.site.rules.models:
-            if is_held(self.site.folder, rule.name):
-                _end(look(self.site.folder, rule.name).process)
-
-    def look_after(self, rule: SolverRule) -> None:
-        """Start the process of a model where there is none, and end it where it is late."""
-        lock = take(self.site.folder, rule.name)
-        if lock is None:
-            self._end_late(rule)
-            return
-        try:
-            doing = lock.said()
-            if doing.rows:
-                _settle(doing)
-                lock.say(Doing(0, doing.failures, doing.since))
-            if time.monotonic() >= doing.since + _wait(doing.failures) or _rebooted(doing):
-                self._start(rule, lock, doing.failures)
-        finally:
-            lock.close()
-
-    def _end_late(self, rule: SolverRule) -> None:
-        doing = look(self.site.folder, rule.name)
-        if doing.until is not None and time.monotonic() > doing.until:
-            _end(doing.process)
-
-    def _start(self, rule: SolverRule, lock: ModelLock, failures: int) -> None:
-        """Start a process that inherits the lock, and keeps it when this worker is gone."""
-        lock.say(Doing(0, failures + 1, time.monotonic()))
-        self.started.append(self.leash.start(self.site, rule, lock.number))
-
-
-def _wait(failures: int) -> float:
-    """Return the seconds between the last start and the next: none at first, then ever more."""
-    return 0.0 if failures < 2 else min(LONGEST_WAIT, 2.0 ** (failures - 1))
-
-
-def _rebooted(doing: Doing) -> bool:
-    """Tell whether the clock began anew since the last start."""
-    return doing.since > time.monotonic()
-
-
-def _settle(doing: Doing) -> None:
-    from django.db import connection
-
-    from winosmith.web.predict.asking import left_behind
-
-    late = doing.until is not None and time.monotonic() > doing.until
-    try:
-        left_behind(doing.rows, late)
-    finally:
-        connection.close()
-
-
-def _end(process: int) -> None:
-    if process:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-
-
-PLACE = "models"
-"""In the site's folder: what the processes of models keep there."""
-
-MOST_ROWS = 300
-"""Predictions that a file has room for."""
-
-
-@dataclass(frozen=True)
-class Doing:
-    """What the process of a model does.
-
-    Attributes:
-        process: its id; 0 before there was one.
-        failures: how often it ended in a row without having predicted anything.
-        since: when it was started, on the machine's monotonic clock.
-        until: when it is late with what it does; None while it waits.
-        rows: the predictions that it works on.
-    """
-
-    process: int = 0
-    failures: int = 0
-    since: float = 0.0
-    until: float | None = None
-    rows: list[int] = field(default_factory=list)
-
-
-class ModelLock(FileLock):
-    """The lock of a model, which this process has."""
-
-    def say(self, doing: Doing) -> None:
-        """Write down what is done."""
-        self.write({**asdict(doing), "rows": doing.rows[:MOST_ROWS]})
-
-    def said(self) -> Doing:
-        """Return what was written last."""
-        return _doing(self.read())
-
-
-def take(folder: Path, name: str) -> ModelLock | None:
-    """Take the lock of a model; None while somebody has it."""
-    return ModelLock.take(_path(folder, name))
-
-
-def is_held(folder: Path, name: str) -> bool:
-    """Tell whether the process of a model lives."""
-    return locks.look(_path(folder, name))[0]
-
-
-def look(folder: Path, name: str) -> Doing:
-    """Return what the process of a model does, without its lock."""
-    return _doing(locks.look(_path(folder, name))[1])
-
-
-def _path(folder: Path, name: str) -> Path:
-    return folder / PLACE / f"{name}.lock"
-
-
-def _doing(note: Any) -> Doing:
-    try:
-        return Doing(**note)
-    except TypeError:
-        return Doing()  # nothing was written yet, or by another version
-
-
 def fault_file(folder: Path, name: str) -> Path:
     """Return the file that says why a model can't be loaded, for the site's admin alone."""
     return folder / PLACE / f"{name}.fault"
 
 
-if __name__ == "__main__":
-    main(sys.argv[1])
+class ModelProcess(Child):
+    """The process of a model, as the worker sees it."""
+
+    def __init__(self, rule: SolverRule) -> None:
+        threads = str(getattr(rule.settings, "threads", 1))
+        blas = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        super().__init__(
+            ["-c", CODE, rule.name],
+            {"TOKENIZERS_PARALLELISM": "false", **dict.fromkeys(blas, threads)},
+        )
+        self.name = rule.name
+
+    def start(self) -> None:
+        """Start it, and let pages say that it is being loaded."""
+        asking.note_process(self.name, Model.Process.LOADING)
+        super().start()
+
+    def ended(self, code: int) -> None:
+        """Settle what it was at when it ended."""
+        asking.note_process(self.name, Model.Process.STARTING)
+        asking.left_behind(self.name, late=code == -signal.SIGALRM)
+
+
+def watch() -> NoReturn:
+    """Start the process of each model of the site, and again whenever it ends."""
+    (settings.SITE.folder / PLACE).mkdir(mode=0o700, exist_ok=True)
+    processes = [ModelProcess(rule) for rule in settings.SITE.rules.models]
+    while True:
+        for process in processes:
+            try:
+                process.look_after()
+            except Exception:  # noqa: BLE001 - it is looked after again in a moment
+                _LOG.exception("the model %s could not be looked after", process.name)
+                connection.close()
+        time.sleep(EVERY)

@@ -11,8 +11,10 @@ class Config(AppConfig):
     name = "winosmith.web.problems"
 
     def ready(self) -> None:
-        """Join what is done every hour."""
-        from winosmith.web._background import hourly
+        """Join the site's duties."""
+        from winosmith.web.jobs import HOUR, LEARN, PUBLISH, add_duty
+        from winosmith.web.problems import association
         from winosmith.web.problems.states import publish_due
 
-        hourly.append(publish_due)
+        add_duty(PUBLISH, HOUR, publish_due)
+        add_duty(LEARN, association.EVERY, association.relearn)

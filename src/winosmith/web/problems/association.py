@@ -2,16 +2,16 @@
 
 What is learnt from are the public problems of the site and the twins that ship: how often a word
 of an option stood in a sentence with another word, when that option was right and when it was not.
-One process learns for all, in the background, ten minutes after the last time at the earliest, into
-a file in the site's folder. So all workers show the same reading, a server that starts again has it
-at once, and no worker holds more of it than two numbers a word pair.
+The worker learns for all processes, every ten minutes, into a file in the site's folder. So all of
+them show the same reading, a server that starts again has it at once, and none holds more of it
+than two numbers a word pair.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import compress
@@ -25,7 +25,6 @@ from winosmith import Problem, practice
 from winosmith.outputs import write_aside
 from winosmith.problem import BLANK
 from winosmith.text import is_content, units
-from winosmith.web._background import Background
 from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import public_problems
 
@@ -35,16 +34,7 @@ TELLING = 0.1
 MOST_WORDS = 3
 
 EVERY = 600.0
-"""Seconds after which the site learns anew."""
-
-TURN = 60.0
-"""Seconds more that a process leaves to the one that learnt last: that one has the room for it."""
-
-RETRY = 10.0
-"""Seconds between two times that a process tries to learn."""
-
-PATIENCE = 0.05
-"""Seconds that a request waits for the first learning; later ones it does not wait for."""
+"""Seconds after which the site learns again."""
 
 MOST_LEARNT = 4_000
 """Problems of the site that are learnt from, the newest: a third of a second's work."""
@@ -226,51 +216,27 @@ def learn() -> Pairs:
     return Pairs.learnt_from(problems())
 
 
+def relearn() -> None:
+    """Write what the site has learnt by now, for all its processes."""
+    learn().save(settings.SITE.folder / FILE)
+
+
 class Learning:
-    """Follows the file, and writes it anew when it is old."""
+    """The pairs of the file, read again when it is another one."""
 
     def __init__(self) -> None:
         self.pairs: Pairs | None = None
         self.seen: tuple[int, int] | None = None
-        """The file that `pairs` are of: its number, and when it was written, in nanoseconds."""
-        self.written = 0
-        """The number of the file that this process wrote last."""
-        self.background = Background("association", RETRY, self._learn)
 
     def latest(self) -> Pairs | None:
-        """Return what was learnt last; None when the first learning is not done in time."""
-        self._look()
-        if self._is_due(0.0 if self.seen and self.seen[0] == self.written else TURN):
-            self.background.start_when_due()
-        if self.pairs is None:
-            self.background.wait(PATIENCE)
-            self._look()
-        return self.pairs
-
-    def _look(self) -> None:
-        """Read the file if it is another than before; one that can't be read is as good as none."""
+        """Return what was learnt last; None before the first time."""
         path = settings.SITE.folder / FILE
         stamp = _stamp(path)
-        if stamp == self.seen:
-            return
-        try:
-            self.pairs = Pairs.read(path)
-        except (OSError, ValueError, EOFError):
-            stamp = None
-        self.seen = stamp
-
-    def _is_due(self, later: float) -> bool:
-        """Tell whether there is no file, or it is old, or from the future."""
-        if self.seen is None:
-            return True
-        return not 0 <= time.time() - self.seen[1] / 1e9 < EVERY + later
-
-    def _learn(self) -> None:
-        self._look()
-        if self._is_due(0.0):  # nobody else has learnt since
-            path = settings.SITE.folder / FILE
-            learn().save(path)
-            self.written = path.stat().st_ino
+        if stamp != self.seen:
+            self.seen = stamp
+            with suppress(OSError, ValueError, EOFError):  # it is written again soon
+                self.pairs = Pairs.read(path)
+        return self.pairs
 
 
 _LEARNING = Learning()

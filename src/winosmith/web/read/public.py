@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith import __version__
 from winosmith.validate import DOMAINS
-from winosmith.web._background import Kept, cached
+from winosmith.web._kept import Kept, cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.people.models import keyed, person_of
 from winosmith.web.people.privacy import current_documents

@@ -7,20 +7,29 @@ from typing import TYPE_CHECKING
 from django.apps import AppConfig
 
 if TYPE_CHECKING:
+    from winosmith.web.jobs import Job, Progress
     from winosmith.web.people.models import Person
 
 
 class Config(AppConfig):
-    """Names the application, and joins what tidies up and what erases."""
+    """Names the application, and joins what tidies up, what erases and what the worker does."""
 
     name = "winosmith.web.rounds"
 
     def ready(self) -> None:
         """Connect what the site does with texts of people who were erased."""
+        from winosmith.web.jobs import ROUND, works
         from winosmith.web.people.privacy import erasing, tidying
 
+        works[ROUND] = _carry_out
         erasing.append(_forget_texts)
         tidying["rounds"] = lambda _now, _before: _forget_what_is_left()
+
+
+def _carry_out(job: Job, _: Progress) -> None:
+    from winosmith.web.rounds.running import carry_out
+
+    carry_out(job)
 
 
 def _forget_texts(person: Person, texts: bool) -> None:

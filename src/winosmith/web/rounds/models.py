@@ -23,6 +23,7 @@ class Round(models.Model):
         base: from where relative paths of the recipe's solvers are seen.
         last: the published round that it is compared with.
         step: the last step that was finished.
+        doing: what is done now, the fields of `running.Doing`.
         error: why it failed, for moderators.
         record: its figures, as `round.json` holds them; None before it is done.
         changes: its figures beside the last round's: [what, before, now, form].
@@ -51,6 +52,7 @@ class Round(models.Model):
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="rounds_published"
     )
     step = models.CharField(max_length=60, blank=True)
+    doing = models.JSONField(default=dict)
     error = models.TextField(blank=True)
     record = models.JSONField(null=True)
     changes = models.JSONField(default=list)

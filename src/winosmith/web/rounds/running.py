@@ -1,8 +1,7 @@
 """A round: it is begun, carried out, cancelled, let go on, published; and others see how far it is.
 
 Its recipe is the site's own settings, or a file of `winosmith round`, such as one in `recipes/`.
-Who carries it out has a lock, and says in its file what is done. In the row of the round stands the
-last step that was finished.
+The site's worker carries it out, as a job, and writes what is done into the row of the round.
 """
 
 from __future__ import annotations
@@ -22,11 +21,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from winosmith import formats, locks
+from winosmith import formats
 from winosmith.build import Advance
 from winosmith.errors import InputError, OutputError
 from winosmith.finished import BuildFiles
-from winosmith.locks import FileLock
 from winosmith.outputs import OutputFolder
 from winosmith.records import read_toml
 from winosmith.rounds import Change, Round as Found, RoundRecipe, changes, round_of, run_round
@@ -34,7 +32,8 @@ from winosmith.study import made_solver, trained_on
 from winosmith.validate import write_votes
 from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import chunked, writing
-from winosmith.web._site import RECIPE_NAME, RECIPES, ROUNDS
+from winosmith.web._site import RECIPE_NAME, RECIPES
+from winosmith.web.jobs import BUSY, ROUND, Job, worker_is_gone
 from winosmith.web.judge.votes import responses, vote_rules
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
@@ -267,7 +266,7 @@ def _locked(round_: Round) -> Round:
 POOL, STORING = "handing over", "storing"
 """The first and the last step; those between are of `winosmith.rounds.run_round`."""
 
-OFTEN = 0.2
+OFTEN = 1.0
 """Seconds between two notes of how much of a step is done."""
 
 
@@ -276,14 +275,12 @@ class Doing:
     """What is done for a round.
 
     Attributes:
-        round: the number of the round.
         step: the title of the step; of all steps it is the `number`-th, from 1 on, of `of`.
         done, total: how much of the step is done; None where that is not known.
         note: more about it, such as the phase.
         since: when the step began, seconds since 1970.
     """
 
-    round: int = 0
     step: str = ""
     number: int = 0
     of: int = 0
@@ -291,27 +288,6 @@ class Doing:
     total: int | None = None
     note: str = ""
     since: float = 0.0
-
-    def say(self, lock: FileLock) -> None:
-        """Write it into the lock file."""
-        text = {"step": self.step[:200], "note": self.note[:200]}
-        lock.write({**asdict(self), **text})
-
-
-def lock_file(folder: Path) -> Path:
-    """Return the file of the lock that whoever carries out a round of a site has."""
-    return folder / ROUNDS / "lock"
-
-
-def look(folder: Path) -> Doing | None:
-    """Return what is done for a site's round; None while nobody is at one."""
-    held, note = locks.look(lock_file(folder))
-    if not held:
-        return None
-    try:
-        return Doing(**note)
-    except TypeError:
-        return Doing()  # nothing was written yet, or by another version
 
 
 class Cancelled(Exception):  # noqa: N818 - it is none: somebody wanted it
@@ -328,11 +304,11 @@ def steps_of(solvers: list[str]) -> list[str]:
 class Teller:
     """Says which step of a round is at work, and notes those that are finished."""
 
-    def __init__(self, round_: Round, lock: FileLock, recipe: RoundRecipe) -> None:
-        self.round, self.lock = round_, lock
+    def __init__(self, round_: Round, recipe: RoundRecipe) -> None:
+        self.round = round_
         self.steps = steps_of([rule.name for rule in recipe.solvers])
         self.at = -1
-        self.doing = Doing(round_.pk, of=len(self.steps))
+        self.doing = Doing(of=len(self.steps))
         self.due = 0.0
         self.timings: list[tuple[str, float]] = []
 
@@ -348,8 +324,7 @@ class Teller:
             self.doing, step=title, number=self.at + 1, done=0, total=total, note="",
             since=time.time(),
         )  # fmt: skip
-        self._noted(step=title)
-        self.doing.say(self.lock)
+        self._noted(step=title, doing=asdict(self.doing))
         yield self._advance
         self.timings.append((title, round(time.time() - self.doing.since, 2)))
 
@@ -362,7 +337,7 @@ class Teller:
         self.doing = replace(self.doing, done=done, note=note)
         if time.monotonic() >= self.due:
             self.due = time.monotonic() + OFTEN
-            self.doing.say(self.lock)
+            self._noted(doing=asdict(self.doing))
 
     def _noted(self, **changes: object) -> None:
         running = Round.objects.filter(pk=self.round.pk, state=Round.State.RUNNING)
@@ -380,9 +355,9 @@ def progress_of(round_: Round) -> dict[str, Any] | None:
     """
     if not round_.busy:
         return None
-    doing = look(settings.SITE.folder)
-    if doing is None or doing.round != round_.pk or not doing.step:
-        return {"at_work": doing is not None and doing.round == round_.pk}
+    if worker_is_gone() or not round_.doing:
+        return {"at_work": not worker_is_gone()}
+    doing = Doing(**round_.doing)
     share = min(1.0, doing.done / doing.total) if doing.total else None
     seconds = _left(round_, doing, share)
     return {
@@ -448,15 +423,11 @@ def _step(title: str) -> str:
     return str(_STEPS.get(title, title))
 
 
-def handed_over(round_: Round, told: Callable[[int], None]) -> Path:
+def handed_over(round_: Round) -> Path:
     """Write the pool of a round, once; return its folder.
 
     Problems, votes and lineages are of one moment, people stand under pseudonyms. When the round
     is taken up again, its pool is the one that it began with.
-
-    Args:
-        round_: any.
-        told: is told how many problems are written.
     """
     folder = round_.folder / "pool"
     output = OutputFolder.open(folder, {"command": "round of a site", "round": round_.name})
@@ -464,11 +435,9 @@ def handed_over(round_: Round, told: Callable[[int], None]) -> Path:
         return folder
     votes = []
     with one_moment(), output.write(PROBLEMS) as file:
-        done = 0
         for rows in chunks(public_problems()):
             file.writelines(formats.lines(as_public(rows), marked=True))
             votes += list(responses(rows))
-            told(done := done + len(rows))
     write_votes(votes, folder / VOTES)
     output.add(VOTES)
     return folder
@@ -566,18 +535,14 @@ def _read(path: Path) -> Iterable[Any]:
 _LOG = logging.getLogger("winosmith.web.rounds")
 
 
-def _carried_out(round_: Round, lock: FileLock) -> None:
+def _carried_out(round_: Round) -> None:
     """Bring a round that waits or runs to its end: done, failed with the reason, or cancelled.
 
     What an earlier try finished is not done again.
-
-    Args:
-        round_: the row.
-        lock: of the site's rounds.
     """
     try:
         _begun(round_)
-        _worked(round_, lock)
+        _worked(round_)
     except Cancelled:
         return
     except (InputError, OutputError) as error:
@@ -601,14 +566,14 @@ def _begun(round_: Round) -> None:
         if not locked.busy:
             raise Cancelled
         locked.state = Round.State.RUNNING
-        locked.began = locked.began or timezone.now()
-        locked.save(update_fields=["state", "began"])
+        locked.began, locked.doing = locked.began or timezone.now(), {}
+        locked.save(update_fields=["state", "began", "doing"])
 
 
-def _worked(round_: Round, lock: FileLock) -> None:
-    show = Teller(round_, lock, checked_recipe(round_.recipe))
-    with show(POOL, None) as advance:
-        pool = handed_over(round_, lambda done: advance(done, ""))
+def _worked(round_: Round) -> None:
+    show = Teller(round_, checked_recipe(round_.recipe))
+    with show(POOL, None):
+        pool = handed_over(round_)
     recipe = recipe_for(round_, pool)
     for rule in recipe.solvers:
         if not rule.learn:
@@ -629,19 +594,28 @@ def _last(round_: Round) -> str | None:
     return str(folder) if (folder / "round.json").exists() else None
 
 
-def carried_out(folder: Path, round_: Round) -> bool:
-    """Carry a round out to its end; return False where another process is at one.
+def hand_over(round_: Round) -> Job:
+    """Let the worker carry a round out; return the job, the same for each round."""
+    mark, columns = f"round-{round_.pk}", {"error": "", "tries": 0}
+    with writing():
+        new = Job(mark=mark, kind=ROUND, asked={"round": round_.pk}, state=Job.State.WAITING)
+        Job.objects.bulk_create([new], ignore_conflicts=True)
+        job = Job.objects.filter(mark=mark)
+        job.update(**columns)
+        job.exclude(state__in=BUSY).update(state=Job.State.WAITING)
+    return job.get()
 
-    Args:
-        folder: the site's.
-        round_: one that waits, or that a process left.
+
+def carry_out(job: Job) -> None:
+    """Carry out the round of a job, in the worker.
+
+    Raises:
+        InputError: it failed; the reason is also in its row.
     """
-    lock = FileLock.take(lock_file(folder))
-    if lock is None:
-        return False
-    try:
-        Doing(round_.pk).say(lock)  # what a process that was killed left there is true no more
-        _carried_out(round_, lock)
-        return True
-    finally:
-        lock.close()
+    round_ = Round.objects.select_related("last").get(pk=job.asked["round"])
+    if round_.state == Round.State.FAILED:  # an admin retries the job
+        again(round_)
+    _carried_out(round_)
+    round_.refresh_from_db()
+    if round_.state == Round.State.FAILED:
+        raise InputError(round_.error)

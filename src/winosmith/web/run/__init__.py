@@ -11,15 +11,14 @@ class Config(AppConfig):
     name = "winosmith.web.run"
 
     def ready(self) -> None:
-        """Say how deeds are carried out; let them go on; go by what was chosen; forget files."""
-        from winosmith.web._background import hourly
+        """Register how jobs are carried out; apply the chosen settings; forget files."""
+        from winosmith.web.jobs import Job, looks, works
         from winosmith.web.pages import renew_rules
         from winosmith.web.people.privacy import tidying
-        from winosmith.web.run import backups, deeds, files, human_tests, studies
-        from winosmith.web.run.models import Deed
+        from winosmith.web.run import backups, files, human_tests, studies, uploads
 
-        kind = Deed.Kind
-        deeds.looks.update(
+        kind = Job.Kind
+        looks.update(
             {
                 kind.IMPORT: files.look,
                 kind.TEST: human_tests.look_test,
@@ -27,7 +26,7 @@ class Config(AppConfig):
                 kind.STUDY_PAID: studies.look_paid,
             }
         )
-        deeds.works.update(
+        works.update(
             {
                 kind.IMPORT: files.let_in,
                 kind.TEST: human_tests.open_test,
@@ -39,6 +38,4 @@ class Config(AppConfig):
             }
         )
         renew_rules()
-        hourly.insert(0, renew_rules)  # a process to which nobody comes goes by them, too
-        hourly.append(deeds.go_on)
-        tidying["run"] = deeds.forget_files
+        tidying["run"] = uploads.forget_files

@@ -18,9 +18,8 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._backup import backup
 from winosmith.web._site import BACKUPS
+from winosmith.web.jobs import BACKUP, Job, Progress, note
 from winosmith.web.people.models import Person
-from winosmith.web.run.deeds import Progress, file_of, note
-from winosmith.web.run.models import BACKUP, Deed
 
 KEPT = 7
 """The newest ones that are kept."""
@@ -49,29 +48,29 @@ def kept() -> list[dict[str, Any]]:
     ]
 
 
-def ask(person: Person) -> Deed:
+def ask(person: Person) -> Job:
     """Note that a backup is to be made, in the caller's transaction.
 
     An empty file says that it is to be made in this folder: a backup holds the row of the very
-    deed that made it, as one that runs, but none of the files that wait beside the database.
+    job that made it, as one that runs, but none of the files that wait beside the database.
     """
-    deed = note(person, BACKUP, {}, state=Deed.State.WAITING)
-    file_of(deed).parent.mkdir(mode=0o700, exist_ok=True)
-    file_of(deed).touch(mode=0o600)
-    return deed
+    job = note(person, BACKUP, {}, state=Job.State.WAITING)
+    job.file.parent.mkdir(mode=0o700, exist_ok=True)
+    job.file.touch(mode=0o600)
+    return job
 
 
-def make(deed: Deed, progress: Progress) -> dict[str, Any]:
-    """Make the backup that a deed asks for, and let go of the oldest beyond `KEPT`.
+def make(job: Job, progress: Progress) -> dict[str, Any]:
+    """Make the backup that a job asks for, and let go of the oldest beyond `KEPT`.
 
     Raises:
         InputError: it was asked for in another folder, of which this one is a backup.
     """
-    if not file_of(deed).exists():
+    if not job.file.exists():
         raise InputError(
             _("It was begun on the site from whose backup this one was restored; make another one.")
         )
-    path = folder() / f"site-{deed.at:%Y%m%d-%H%M%S}.tar.gz"
+    path = folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"
     folder().mkdir(mode=0o700, exist_ok=True)
     for left in folder().glob(".site-*"):  # of one that was interrupted
         shutil.rmtree(left, ignore_errors=True)

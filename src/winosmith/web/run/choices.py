@@ -22,10 +22,9 @@ from winosmith.locks import wait_for_lock
 from winosmith.outputs import write_aside
 from winosmith.web._lock import writing
 from winosmith.web._rules import CHOSEN, GROUPS, choosable, label_and_hint, read_chosen, settings_of
+from winosmith.web.jobs import SETTINGS, Job, note
 from winosmith.web.pages import renew_rules
 from winosmith.web.people.models import Person
-from winosmith.web.run.deeds import note
-from winosmith.web.run.models import SETTINGS, Deed
 
 COMING = "chosen.new"
 """In the site's folder: what was chosen, until the log of it is on the disk."""
@@ -151,7 +150,7 @@ def turn_to_choose() -> Iterator[None]:
         yield
 
 
-def choose(person: Person, changed: dict[str, Any]) -> Deed:
+def choose(person: Person, changed: dict[str, Any]) -> Job:
     """Write chosen settings and log them; they take effect in every process of the site.
 
     A default is not written. If the file can't be written, nothing is logged either.
@@ -176,9 +175,9 @@ def choose(person: Person, changed: dict[str, Any]) -> Deed:
         }
         with write_aside(folder / COMING) as file:
             file.write(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
-        deed = note(person, SETTINGS, {name: _plain(value) for name, value in changed.items()})
+        job = note(person, SETTINGS, {name: _plain(value) for name, value in changed.items()})
         transaction.on_commit(_take)
-    return deed
+    return job
 
 
 def _take() -> None:

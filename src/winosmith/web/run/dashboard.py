@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from winosmith.web._background import Kept, cached
+from winosmith.web._kept import Kept, cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.pages import drawn, fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin

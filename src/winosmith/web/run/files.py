@@ -26,10 +26,10 @@ from winosmith.web._import import (
     refused,
     with_free_ids,
 )
+from winosmith.web.jobs import IMPORT, Job, Progress, Reading
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.run.deeds import PIECE, Progress, Reading, file_of, most, taken
-from winosmith.web.run.models import IMPORT, Deed
+from winosmith.web.run.uploads import PIECE, most, taken
 
 LONGEST = 80
 """Characters of a file's name that are kept: the source of a published sentence has no more."""
@@ -71,8 +71,8 @@ class FileForm(forms.Form):
     Where it did, `sent` is the mark under which the pieces lie, and no file comes with the form.
 
     Attributes:
-        kind: of the deed that comes of it.
-        asks: the fields that the deed keeps, beside the name of the file.
+        kind: of the job that comes of it.
+        asks: the fields that the job keeps, beside the name of the file.
     """
 
     kind = ""
@@ -101,8 +101,8 @@ class FileForm(forms.Form):
             self.add_error("file", forms.Field.default_error_messages["required"])
         return typed
 
-    def proposed(self, person: Person, **beside: str) -> Deed:
-        """Keep the file; return what would come of it, a deed to be saved.
+    def proposed(self, person: Person, **beside: str) -> Job:
+        """Keep the file; return what would come of it, a job to be saved.
 
         It may take seconds: it is called in no transaction, so that others can write meanwhile.
 
@@ -116,7 +116,7 @@ class FileForm(forms.Form):
         typed = self.cleaned_data
         asked = {"file": file_name(typed), **beside}
         asked |= {name.rstrip("_"): typed[name] for name in self.asks}
-        return taken(Deed(actor=person, kind=self.kind, asked=asked), typed)
+        return taken(Job(actor=person, kind=self.kind, asked=asked), typed)
 
 
 class DataForm(FileForm):
@@ -244,21 +244,21 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def look(deed: Deed, reading: Reading) -> None:
+def look(job: Job, reading: Reading) -> None:
     """Read the file of an import, and write into the row what would come of it.
 
     Raises:
         InputError: it can't be read, or nothing of it can come in.
     """
-    asked = deed.asked
-    found = look_at(there(deed), asked, _as(asked), reading)
+    asked = job.asked
+    found = look_at(there(job), asked, _as(asked), reading)
     if not len(found.dataset):
         raise InputError("\n".join([_("No problem can come in."), *told(asked, found)]))
-    deed.total = len(found.dataset)
+    job.total = len(found.dataset)
     known = 0 if asked["as"] == "published" else count_known(found.dataset)
-    deed.came = {
+    job.came = {
         "format": found.format,
-        "new": deed.total - known,
+        "new": job.total - known,
         "known": known,
         "twins": len({problem.twin_id for problem in found.dataset if problem.twin_id}),
         "notes": list(found.notes),
@@ -277,13 +277,13 @@ def file_name(typed: dict[str, Any]) -> str:
     return PurePath(str(name)).name[-LONGEST:] or "file"
 
 
-def there(deed: Deed) -> Path:
-    """Return the file of a deed.
+def there(job: Job) -> Path:
+    """Return the file of a job.
 
     Raises:
         InputError: it is gone.
     """
-    path = file_of(deed)
+    path = job.file
     if not path.exists():
         raise InputError(_("The file is gone; send it again."))
     return path
@@ -299,11 +299,11 @@ def _as(asked: dict[str, Any]) -> As | None:
     return found
 
 
-def let_in(deed: Deed, progress: Progress) -> dict[str, Any]:
+def let_in(job: Job, progress: Progress) -> dict[str, Any]:
     """Carry out an import; called again after an interrupt, it goes on."""
-    asked = deed.asked
+    asked = job.asked
     as_ = _as(asked)
-    found = look_at(there(deed), asked, as_)
+    found = look_at(there(job), asked, as_)
     left = {"refused": len(found.refused), "told": told(asked, found)}
     if as_ is None:
         source = asked["source"] or found.dataset.name

@@ -9,10 +9,9 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.humans import TITLE
+from winosmith.web.jobs import TEST, TEST_CLOSE, TEST_PUBLISH, Job, Progress, Reading, note
 from winosmith.web.people.models import Person
-from winosmith.web.run.deeds import Progress, Reading, begun, note
 from winosmith.web.run.files import TOLD, DataForm, Look, look_at, there, told
-from winosmith.web.run.models import TEST, TEST_CLOSE, TEST_PUBLISH, Deed
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 
@@ -56,16 +55,16 @@ class TestForm(DataForm):
     )
 
 
-def look_test(deed: Deed, reading: Reading) -> None:
+def look_test(job: Job, reading: Reading) -> None:
     """Read the file of a test, and write into the row the sheets that it would have.
 
     Raises:
         InputError: it can't be read as a whole, or no test can be made of it.
     """
-    found = _whole(deed, reading)
-    made = rounds.plan_round(found.dataset, deed.asked["name"], **_options(deed.asked))
-    deed.total = len(found.dataset)
-    deed.came = {
+    found = _whole(job, reading)
+    made = rounds.plan_round(found.dataset, job.asked["name"], **_options(job.asked))
+    job.total = len(found.dataset)
+    job.came = {
         "format": found.format,
         "notes": list(found.notes),
         "sheets": [[sheet.name, len(sheet)] for sheet in made.sheets],
@@ -74,12 +73,12 @@ def look_test(deed: Deed, reading: Reading) -> None:
     }
 
 
-def _whole(deed: Deed, reading: Reading | None = None) -> Look:
-    found = look_at(there(deed), deed.asked, "valid", reading)
+def _whole(job: Job, reading: Reading | None = None) -> Look:
+    found = look_at(there(job), job.asked, "valid", reading)
     if found.refused:
         raise InputError(
             "\n".join([_("A test is opened with all of a file, or not at all."),
-                       *told(deed.asked, found)])
+                       *told(job.asked, found)])
         )  # fmt: skip
     return found
 
@@ -88,20 +87,20 @@ def _options(asked: dict[str, Any]) -> dict[str, Any]:
     return {"title": asked["title"], "orders": asked["orders"], "public": asked["public_too"]}
 
 
-def open_test(deed: Deed, progress: Progress) -> dict[str, Any]:
+def open_test(job: Job, progress: Progress) -> dict[str, Any]:
     """Carry out the opening of a test; called again after an interrupt, it goes on."""
-    asked = deed.asked
+    asked = job.asked
     opened = None
-    if begun(deed):  # its last step may have been done before somebody pulled the plug
-        opened = Round.objects.filter(name=asked["name"], created__gte=deed.at).first()
+    if job.begun:  # its last step may have been done before somebody pulled the plug
+        opened = Round.objects.filter(name=asked["name"], created__gte=job.at).first()
     if opened is None:
         consent = asked["consent"].replace("\r\n", "\n").strip() or None
-        data = _whole(deed).dataset
+        data = _whole(job).dataset
         opened, _left = rounds.open_round(data, asked["name"], consent=consent, **_options(asked))
     return {"sheets": [[sheet.code, len(sheet.record["items"])] for sheet in opened.sheets.all()]}
 
 
-def close_test(person: Person, name: str, *, drop: bool) -> Deed:
+def close_test(person: Person, name: str, *, drop: bool) -> Job:
     """Let nobody take a test any more, and note who closed it; its results are found after that.
 
     Raises:
@@ -116,29 +115,29 @@ def find_results(name: str) -> None:
     rounds.keep_figures(rounds.round_named(name))
 
 
-def propose_publishing(person: Person, name: str) -> Deed:
-    """Return what would become public of a closed test, a deed to be saved.
+def propose_publishing(person: Person, name: str) -> Job:
+    """Return what would become public of a closed test, a job to be saved.
 
     Raises:
         InputError: it is open, or was published; or another open one asks some of this.
         DataError: nobody was given a sheet.
     """
-    return Deed(
+    return Job(
         actor=person,
         kind=TEST_PUBLISH,
         asked={"name": name},
-        state=Deed.State.SHOWN,
+        state=Job.State.SHOWN,
         came=_public(rounds.plan_publishing(name)),
     )
 
 
-def publish_test(deed: Deed, progress: Progress) -> dict[str, Any]:
+def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
     """Carry out the publishing of a test; called again after an interrupt, it is done."""
-    name = deed.asked["name"]
-    published = rounds.round_named(name).published if begun(deed) else None
-    if published is not None and published >= deed.at:
-        return dict(deed.came)
-    return _public(rounds.publish_round(name, by=deed.decided))
+    name = job.asked["name"]
+    published = rounds.round_named(name).published if job.begun else None
+    if published is not None and published >= job.at:
+        return dict(job.came)
+    return _public(rounds.publish_round(name, by=job.decided))
 
 
 def _public(plan: rounds.Released) -> dict[str, int]:

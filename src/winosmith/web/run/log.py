@@ -7,10 +7,7 @@ from typing import Any
 from django import forms, template
 from django.utils.translation import gettext as _, gettext_lazy
 
-from winosmith.web.run.choices import label, word
-from winosmith.web.run.files import ImportForm
-from winosmith.web.run.human_tests import TestForm
-from winosmith.web.run.models import (
+from winosmith.web.jobs import (
     IMPORT,
     SETTINGS,
     STUDY,
@@ -18,8 +15,11 @@ from winosmith.web.run.models import (
     STUDY_PAID,
     STUDY_PLACES,
     TEST,
-    Deed,
+    Job,
 )
+from winosmith.web.run.choices import label, word
+from winosmith.web.run.files import ImportForm
+from winosmith.web.run.human_tests import TestForm
 from winosmith.web.run.studies import ListForm, PaidForm, PlacesForm, StudyForm
 
 register = template.Library()
@@ -40,15 +40,15 @@ OTHERS = {
 
 
 @register.filter
-def told(deed: Deed) -> list[tuple[Any, str]]:
+def told(job: Job) -> list[tuple[Any, str]]:
     """Return what was asked for: what each thing is called, and its value, "" for a mere yes.
 
     Of what is not asked for, a form's empty fields, nothing is told; of settings all is.
     """
-    if deed.kind == SETTINGS:
-        return [(label(name), _chosen(name, value)) for name, value in deed.asked.items()]
-    told = [(name, str(value)) for name, value in deed.asked.items() if value is not None]
-    return [_of_form(deed.kind, *each) for each in told if each[1] not in ("", "False")]
+    if job.kind == SETTINGS:
+        return [(label(name), _chosen(name, value)) for name, value in job.asked.items()]
+    told = [(name, str(value)) for name, value in job.asked.items() if value is not None]
+    return [_of_form(job.kind, *each) for each in told if each[1] not in ("", "False")]
 
 
 def _chosen(name: str, value: Any) -> str:

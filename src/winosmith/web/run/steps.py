@@ -14,6 +14,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
 from winosmith.web._rules import GROUPS, SiteRules, choosable, settings_of
+from winosmith.web.jobs import BACKUP, SETTINGS, Job
 from winosmith.web.judge.trust import askable, enough_gold, judges_of_one_address
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
@@ -21,7 +22,6 @@ from winosmith.web.people.models import Invitation, Person, pseudonym
 from winosmith.web.people.privacy import to_erase_again
 from winosmith.web.predict.asking import current_models, state_of
 from winosmith.web.problems.models import Problem
-from winosmith.web.run.models import BACKUP, SETTINGS, Deed
 from winosmith.web.take.models import Round
 
 FRESH = timedelta(days=7)
@@ -119,7 +119,7 @@ def _rules() -> Step:
         else _("accounts by invitation alone")
     )
     others = choosable().keys() - settings_of(GROUPS[0]).keys()
-    looked = bool(settings.SITE.fixed & others) or _deeds(SETTINGS).exists()
+    looked = bool(settings.SITE.fixed & others) or _jobs(SETTINGS).exists()
     return Step(
         _("Look at the rules"),
         _("Who may take part, how many judge a problem, and when votes wait for a moderator."),
@@ -233,7 +233,7 @@ def _counted(title: str, why: str, counts: dict[str, Any], to: str, act: str) ->
 
 
 def _backup() -> Step:
-    last = _deeds(BACKUP).filter(state=Deed.State.DONE).order_by("-pk").first()
+    last = _jobs(BACKUP).filter(state=Job.State.DONE).order_by("-pk").first()
     return Step(
         _("Make a backup"),
         _("It holds all of the site, its key too, and stays on the server."),
@@ -247,5 +247,5 @@ def _backup() -> Step:
     )
 
 
-def _deeds(kind: str) -> Any:
-    return Deed.objects.filter(kind=kind)
+def _jobs(kind: str) -> Any:
+    return Job.objects.filter(kind=kind)

@@ -14,6 +14,18 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
+from winosmith.web.jobs import (
+    STUDY,
+    STUDY_CLOSE,
+    STUDY_LINK,
+    STUDY_LIST,
+    STUDY_PAID,
+    STUDY_PLACES,
+    Job,
+    Progress,
+    Reading,
+    note,
+)
 from winosmith.web.market.exports import Plan, apply, plan, read_export
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import PROVIDERS
@@ -29,17 +41,7 @@ from winosmith.web.market.studies import (
     study_named,
 )
 from winosmith.web.people.models import Person
-from winosmith.web.run.deeds import Progress, Reading, note
 from winosmith.web.run.files import TOLD, FileForm, there
-from winosmith.web.run.models import (
-    STUDY,
-    STUDY_CLOSE,
-    STUDY_LINK,
-    STUDY_LIST,
-    STUDY_PAID,
-    STUDY_PLACES,
-    Deed,
-)
 
 
 class StudyForm(forms.ModelForm):
@@ -129,7 +131,7 @@ def link_anew(person: Person, name: str) -> tuple[Study, str]:
     return study, new_link(study)
 
 
-def end_study(person: Person, name: str) -> Deed:
+def end_study(person: Person, name: str) -> Job:
     """Let nobody new come; who is at work may finish.
 
     Raises:
@@ -146,13 +148,13 @@ class PlacesForm(forms.Form):
         label=gettext_lazy("People that the market sends"), min_value=1, max_value=MOST_PLACES
     )
 
-    def proposed(self, person: Person, *, name: str) -> Deed:
-        """Return what other places of a study would come to, a deed to be saved."""
+    def proposed(self, person: Person, *, name: str) -> Job:
+        """Return what other places of a study would come to, a job to be saved."""
         places = self.cleaned_data["places"]
-        return Deed(
+        return Job(
             actor=person,
             kind=STUDY_PLACES,
-            state=Deed.State.SHOWN,
+            state=Job.State.SHOWN,
             asked={"name": name, "places": places},
             came={
                 "before": study_named(name).places,
@@ -214,45 +216,45 @@ class PaidForm(FileForm):
         self.fields["file"].help_text = _("The market’s table of submissions (CSV).")
 
 
-def change_places(deed: Deed, progress: Progress) -> dict[str, Any]:
+def change_places(job: Job, progress: Progress) -> dict[str, Any]:
     """Carry out a change of places."""
-    give_places(study_named(deed.asked["name"]), deed.asked["places"])
-    return dict(deed.came)
+    give_places(study_named(job.asked["name"]), job.asked["places"])
+    return dict(job.came)
 
 
-def look_list(deed: Deed, _reading: Reading) -> None:
+def look_list(job: Job, _reading: Reading) -> None:
     """Read a list of people, and write into the row how many they are.
 
     Raises:
         InputError: it can't be read, or nobody is on it.
     """
-    study = study_named(deed.asked["name"])
-    listed = study.screens.filter(allowed=_alone(deed)).count()
-    deed.came = {
-        "people": len(_ids(deed, study)),
+    study = study_named(job.asked["name"])
+    listed = study.screens.filter(allowed=_alone(job)).count()
+    job.came = {
+        "people": len(_ids(job, study)),
         "listed": listed,
         "began": study.participations.count(),
     }
 
 
-def let_come(deed: Deed, progress: Progress) -> dict[str, Any]:
+def let_come(job: Job, progress: Progress) -> dict[str, Any]:
     """Carry out a list: those on it alone may come, or may not; again, it changes nothing."""
-    study = study_named(deed.asked["name"])
-    return {**deed.came, "listed": screen(study, _ids(deed, study), allowed=_alone(deed))}
+    study = study_named(job.asked["name"])
+    return {**job.came, "listed": screen(study, _ids(job, study), allowed=_alone(job))}
 
 
-def look_paid(deed: Deed, _reading: Reading) -> None:
+def look_paid(job: Job, _reading: Reading) -> None:
     """Read what the market says, and write into the row what that would change.
 
     Raises:
         InputError: it is no export of this market; with each fault's line.
     """
-    deed.came = _came(_plan(deed))
+    job.came = _came(_plan(job))
 
 
-def reconcile(deed: Deed, progress: Progress) -> dict[str, Any]:
+def reconcile(job: Job, progress: Progress) -> dict[str, Any]:
     """Carry out what the market says; called again after an interrupt, it goes on."""
-    found, study = _plan(deed), study_named(deed.asked["name"])
+    found, study = _plan(job), study_named(job.asked["name"])
     return {**_came(found), "counted": apply(study, found)}
 
 
@@ -268,31 +270,31 @@ def _came(found: Plan) -> dict[str, Any]:
     }
 
 
-def _plan(deed: Deed) -> Plan:
-    study, path = study_named(deed.asked["name"]), there(deed)
-    with _named(deed, path):
+def _plan(job: Job) -> Plan:
+    study, path = study_named(job.asked["name"]), there(job)
+    with _named(job, path):
         rows = read_export(path, study.provider, study.currency)
-    return plan(study, rows, final=deed.asked["final"], sent=deed.at)
+    return plan(study, rows, final=job.asked["final"], sent=job.at)
 
 
-def _ids(deed: Deed, study: Study) -> list[str]:
-    path = there(deed)
-    with _named(deed, path):
-        return read_ids(path, study.provider, _required(deed.asked["require"]))
+def _ids(job: Job, study: Study) -> list[str]:
+    path = there(job)
+    with _named(job, path):
+        return read_ids(path, study.provider, _required(job.asked["require"]))
 
 
 @contextmanager
-def _named(deed: Deed, path: Path) -> Iterator[None]:
+def _named(job: Job, path: Path) -> Iterator[None]:
     """Let what is wrong with a file be told under the name that its sender gave it."""
     try:
         yield
     except InputError as error:
-        raise InputError(str(error).replace(str(path), deed.asked["file"])) from None
+        raise InputError(str(error).replace(str(path), job.asked["file"])) from None
 
 
 def _required(text: str) -> list[Requirement]:
     return [Requirement.of(line) for line in text.splitlines() if line.strip()]
 
 
-def _alone(deed: Deed) -> bool:
-    return bool(deed.asked["allowed"] == "only")
+def _alone(job: Job) -> bool:
+    return bool(job.asked["allowed"] == "only")

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError, RecipeError, WinosmithError
+from winosmith.web.jobs import BACKUP, BUSY, MAIL, TEST, Job, duties, worker_process
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import study_link
 from winosmith.web.market.studies import progress as how_far
@@ -25,26 +26,24 @@ from winosmith.web.people.models import Person
 from winosmith.web.run import backups as kept, files, human_tests, studies as paid
 from winosmith.web.run.choices import Choices, choose, turn_to_choose
 from winosmith.web.run.dashboard import as_context
-from winosmith.web.run.deeds import PIECE, confirm, drop, file_of, go_on, most, put, stop
-from winosmith.web.run.models import BACKUP, TEST, Deed
 from winosmith.web.run.steps import faults, left, steps
+from winosmith.web.run.uploads import PIECE, most, put
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import standing
 
 SIZE = 50
-"""Deeds on a page."""
+"""Jobs on a page."""
 
 LAST = 5
-"""Deeds of a kind that are shown beside the form for another one."""
+"""Jobs of a kind that are shown beside the form for another one."""
 
 
 @require_safe
 @admins_only
 def start(request: HttpRequest) -> HttpResponse:
     """Show what is to be done next, and what was done last."""
-    go_on()
     found = steps()
-    context = {"steps": found, "left": left(found), "deeds": _deeds()[:LAST], "faults": faults()}
+    context = {"steps": found, "left": left(found), "jobs": _jobs()[:LAST], "faults": faults()}
     return render(request, "run/start.html", context)
 
 
@@ -60,9 +59,24 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 @admins_only
 def log(request: HttpRequest) -> HttpResponse:
     """Show what admins did on these pages, the newest first."""
-    deeds, older = newest(_deeds(), request.GET.get("before", ""), SIZE)
+    jobs, older = newest(_jobs(), request.GET.get("before", ""), SIZE)
     page = {"older": f"before={older}" if older else "", "newer": ""}
-    return render(request, "run/log.html", {"deeds": deeds, "page": page})
+    return render(request, "run/log.html", {"jobs": jobs, "page": page})
+
+
+@require_safe
+@admins_only
+def jobs(request: HttpRequest) -> HttpResponse:
+    """Show the jobs that wait, run or have failed, and the duties of the site."""
+    rows = _shown_jobs()
+    context = {
+        "busy": rows.filter(state__in=BUSY).exclude(mark__in=list(duties)),
+        "failed": rows.filter(state=Job.State.FAILED)[:SIZE],
+        "duties": rows.filter(mark__in=list(duties)).order_by("at"),
+        "worker": worker_process(site_settings.SITE.folder),
+        "key": new_key(),
+    }
+    return render(request, "run/running.html", context)
 
 
 @admins_only
@@ -96,34 +110,33 @@ def tests(request: HttpRequest) -> HttpResponseBase:
 
 def _proposed(request: HttpRequest, form: files.FileForm, page: str) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid() and (mark := _shown(request, form)):
-        return redirect("run:deed", mark)
-    deeds = _deeds().filter(kind=form.kind)[:LAST]
-    return _form(request, page, form, deeds=deeds, **_beside(form.kind))
+        return redirect("run:job", mark)
+    jobs = _jobs().filter(kind=form.kind)[:LAST]
+    return _form(request, page, form, jobs=jobs, **_beside(form.kind))
 
 
 def _shown(request: HttpRequest, form: Any, part: str = "", **beside: str) -> str:
-    """Keep what is to be confirmed; return the mark of its deed, or "" as `_done` does."""
+    """Keep what is to be confirmed; return the mark of its job, or "" as `_done` does."""
     sent = form.cleaned_data.get("sent", "")
-    if sent and _deeds().filter(mark=sent).exists():
+    if sent and _jobs().filter(mark=sent).exists():
         return str(sent)
     try:
-        deed = form.proposed(request.user, **beside)
+        job = form.proposed(request.user, **beside)
     except WinosmithError as error:
         _tell(form, "file" if "file" in form.fields else None, error)
         return ""
 
     def act() -> str:
-        deed.save()
-        return deed.mark
+        job.save()
+        return job.mark
 
     mark = ""
     try:
         mark = _done(request, form, act, part)
     finally:
         # The form was sent before, or this can't be written: then pieces wait for another try.
-        if mark != deed.mark and not sent:
-            file_of(deed).unlink(missing_ok=True)
-    go_on()
+        if mark != job.mark and not sent:
+            job.file.unlink(missing_ok=True)
     return mark
 
 
@@ -176,25 +189,25 @@ def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show what would become public of a closed test, for it to be confirmed."""
     person: Person = request.user
 
-    def proposed() -> Deed:
-        deed = human_tests.propose_publishing(person, name)
-        deed.save()
-        return deed
+    def proposed() -> Job:
+        job = human_tests.propose_publishing(person, name)
+        job.save()
+        return job
 
     done = _with_test(request, name, proposed)
-    return redirect("run:deed", done) if isinstance(done, str) else done
+    return redirect("run:job", done) if isinstance(done, str) else done
 
 
-def _with_test(request: HttpRequest, name: str, act: Callable[[], Deed]) -> HttpResponseBase | str:
-    """Do something with a test, once a form; return the deed's mark, or why not as a page."""
+def _with_test(request: HttpRequest, name: str, act: Callable[[], Job]) -> HttpResponseBase | str:
+    """Do something with a test, once a form; return the job's mark, or why not as a page."""
     get_object_or_404(Round, name=name)
     try:
-        done = form_once(request, request.user, lambda: {"deed": act().mark})
+        done = form_once(request, request.user, lambda: {"job": act().mark})
     except WinosmithError as error:
-        deeds = _deeds().filter(kind=TEST)[:LAST]
-        context = {"deeds": deeds, "error": error, **_beside(TEST)}
+        jobs = _jobs().filter(kind=TEST)[:LAST]
+        context = {"jobs": jobs, "error": error, **_beside(TEST)}
         return _form(request, "run/tests.html", human_tests.TestForm(), status=409, **context)
-    return str(done["deed"])
+    return str(done["job"])
 
 
 @admins_only
@@ -221,7 +234,7 @@ STUDY_FORMS: dict[str, type[Any]] = {
     "list": paid.ListForm,
     "paid": paid.PaidForm,
 }
-"""What a study's page offers; each makes a deed that is to be confirmed."""
+"""What a study's page offers; each makes a job that is to be confirmed."""
 
 
 @admins_only
@@ -243,13 +256,13 @@ def study(request: HttpRequest, name: str) -> HttpResponseBase:
     if asked is not None and asked.is_valid():
         mark = _shown(request, asked, which, name=name)
         if mark:
-            return redirect("run:deed", mark)
-    deeds = _deeds().filter(asked__name=name, kind__startswith="study")[:LAST]
+            return redirect("run:job", mark)
+    jobs = _jobs().filter(asked__name=name, kind__startswith="study")[:LAST]
     context = {
         "row": how_far(found),
         "listed": found.screens.filter(allowed=True).count(),
         "kept_out": found.screens.filter(allowed=False).count(),
-        "deeds": deeds,
+        "jobs": jobs,
         **forms,
     }
     return _form(request, "run/study.html", forms["places"] if asked is None else asked, **context)
@@ -324,22 +337,21 @@ def backups(request: HttpRequest) -> HttpResponseBase:
 
         mark = _done(request, form, act)
         if mark:
-            go_on()
-            return redirect("run:deed", mark)
+            return redirect("run:job", mark)
     context = {
         "kept": kept.kept(),
         "most": kept.KEPT,
         "folder": kept.folder(),
-        "deeds": _deeds().filter(kind=BACKUP)[:LAST],
+        "jobs": _jobs().filter(kind=BACKUP)[:LAST],
     }
     return _form(request, "run/backups.html", form, **context)
 
 
 @require_safe
 @admins_only
-def deed(request: HttpRequest, mark: str) -> HttpResponse:
+def job(request: HttpRequest, mark: str) -> HttpResponse:
     """Show what is to be confirmed, how far something is, or what came of it."""
-    return _deed(request, _found(mark))
+    return _job(request, _found(mark))
 
 
 @require_safe
@@ -349,42 +361,46 @@ def progress(request: HttpRequest, mark: str) -> HttpResponse:
     found = _found(mark)
     if not found.busy:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
-    go_on()
-    return render(request, "run/parts/progress.html", {"deed": found, "key": new_key()})
+    return render(request, "run/parts/progress.html", {"job": found, "key": new_key()})
 
 
 @require_POST
 @admins_only
 def confirmed(request: HttpRequest, mark: str) -> HttpResponseBase:
-    """Let what was shown be carried out, drop it, or stop what goes on, once a form."""
+    """Confirm, discard, stop or retry a job, once a form."""
     found, person = _found(mark), request.user
-    decide = {"confirm": confirm, "drop": drop, "stop": stop}.get(request.POST.get("do", ""))
-    if decide is None:
-        return _deed(request, found, status=422)
+    acts = {"confirm": found.confirm, "drop": found.drop, "stop": found.stop, "retry": found.retry}
+    act = acts.get(request.POST.get("do", ""))
+    if act is None:
+        return _job(request, found, status=422)
     try:
-        form_once(request, person, lambda: decide(found, person))
+        form_once(request, person, lambda: act(person))
     except InputError as error:
-        return _deed(request, _found(mark), error, status=409)
-    go_on()
-    return redirect("run:deed", mark)
+        return _job(request, _found(mark), error, status=409)
+    return redirect("run:job", mark)
 
 
-def _deed(
-    request: HttpRequest, found: Deed, error: InputError | None = None, status: int = 200
+def _job(
+    request: HttpRequest, found: Job, error: InputError | None = None, status: int = 200
 ) -> HttpResponse:
-    if found.busy:
-        go_on()
     address = _address(request).rstrip("/")
-    context = {"deed": found, "error": error, "key": new_key(), "address": address}
-    return render(request, "run/deed.html", context, status=status)
+    context = {"job": found, "error": error, "key": new_key(), "address": address}
+    return render(request, "run/job.html", context, status=status)
 
 
-def _found(mark: str) -> Deed:
-    return get_object_or_404(_deeds(), mark=mark)
+def _found(mark: str) -> Job:
+    return get_object_or_404(_shown_jobs(), mark=mark)
 
 
-def _deeds() -> QuerySet[Deed]:
-    return Deed.objects.select_related("actor", "decided").order_by("-pk")
+def _jobs() -> QuerySet[Job]:
+    """Return what admins did or asked for, the newest first."""
+    return _shown_jobs().filter(actor__isnull=False)
+
+
+def _shown_jobs() -> QuerySet[Job]:
+    """Return the jobs that an admin may see, the newest first: mails name addresses."""
+    rows = Job.objects.exclude(kind=MAIL).order_by("-pk")
+    return rows.select_related("actor", "decided")
 
 
 def _address(request: HttpRequest) -> str:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, changes, differing
 from winosmith.validate import DOMAINS
-from winosmith.web._background import Kept, cached
+from winosmith.web._kept import Kept, cached
 from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems, reason_told
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import decisions

@@ -31,6 +31,18 @@ class Migration(migrations.Migration):
                 ("since", models.DateTimeField(default=django.utils.timezone.now)),
                 ("seen", models.DateTimeField(null=True)),
                 ("fault", models.TextField(blank=True)),
+                (
+                    "process",
+                    models.CharField(
+                        choices=[
+                            ("starting", "starts in a moment"),
+                            ("loading", "loads the model"),
+                            ("ready", "predicts"),
+                        ],
+                        default="starting",
+                        max_length=8,
+                    ),
+                ),
             ],
             options={
                 "constraints": [

@@ -43,6 +43,7 @@ class Migration(migrations.Migration):
                 ("recipe", models.JSONField()),
                 ("base", models.TextField(blank=True)),
                 ("step", models.CharField(blank=True, max_length=60)),
+                ("doing", models.JSONField(default=dict)),
                 ("error", models.TextField(blank=True)),
                 ("record", models.JSONField(null=True)),
                 ("changes", models.JSONField(default=list)),

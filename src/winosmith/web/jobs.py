@@ -1,0 +1,553 @@
+"""Jobs: work that no request waits for, one row each, done by one process, `winosmith work`.
+
+The row is written in the transaction that asks for the work, so that neither exists without the
+other, in backups too. One worker at a time has the site's lock, and it takes up every job that is
+not finished, also one during which the last worker was killed: each job can run twice without
+harm. A job during which the worker ended three times has failed: it may have filled the memory.
+
+Each lane does its jobs one after the other, in a thread: a mail never waits for an import.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.conf import settings
+from django.db import OperationalError, connection, models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
+
+from winosmith.errors import InputError, WinosmithError
+from winosmith.locks import FileLock, look
+from winosmith.web import _lock
+from winosmith.web._lock import writing
+from winosmith.web.pages import renew_rules
+
+if TYPE_CHECKING:
+    from winosmith.web._site import Site
+
+
+def new_mark() -> str:
+    """Return the address of a new job, 32 hexadecimal digits."""
+    return secrets.token_hex(16)
+
+
+class Job(models.Model):
+    """One thing that an admin did or asked for, or that the site does by itself.
+
+    The rows of admins are never deleted: they are the log of these pages.
+
+    Attributes:
+        mark: its address; the kind, if the site does it again and again.
+        actor: the admin who asked for it; None for the site itself.
+        decided: the admin who confirmed, discarded, stopped or retried it.
+        kind: what is done.
+        asked: what was asked for, by the form's names; never a secret.
+        state: how far it is.
+        tries: how often a worker ended during it.
+        done, total: number of problems; 0 if none are counted.
+        came: the result.
+        error: why it failed, for admins; of a duty, why its last run failed.
+        at: when it was asked for; of a duty, when it is due.
+        ended: when it, or its last run, ended.
+    """
+
+    class Kind(models.TextChoices):
+        """What is done."""
+
+        SETTINGS = "settings", gettext_lazy("settings")
+        IMPORT = "import", gettext_lazy("import")
+        TEST = "test", gettext_lazy("opening of a human test")
+        TEST_CLOSE = "test-close", gettext_lazy("human test closed")
+        TEST_PUBLISH = "test-publish", gettext_lazy("publishing of a human test")
+        STUDY = "study", gettext_lazy("study made")
+        STUDY_LINK = "study-link", gettext_lazy("new link of a study")
+        STUDY_CLOSE = "study-close", gettext_lazy("study closed")
+        STUDY_PLACES = "study-places", gettext_lazy("places of a study")
+        STUDY_LIST = "study-list", gettext_lazy("list of people for a study")
+        STUDY_PAID = "study-paid", gettext_lazy("word of the market on a study")
+        BACKUP = "backup", gettext_lazy("backup")
+        MAIL = "mail", gettext_lazy("mail")
+        NEWS = "news", gettext_lazy("mails of news")
+        PUBLISH = "publish", gettext_lazy("publishing of problems that waited long enough")
+        ORIGINS = "origins", gettext_lazy("deletion of judges’ network digests")
+        TIDY = "tidy", gettext_lazy("deletion of what is too old")
+        LEARN = "learn", gettext_lazy("learning of word associations")
+        MEASURE = "measure", gettext_lazy("measurement of families")
+        ROUND = "round", gettext_lazy("round")
+
+    class State(models.TextChoices):
+        """How far it is."""
+
+        READING = "reading", gettext_lazy("is being read")
+        SHOWN = "shown", gettext_lazy("to be confirmed")
+        WAITING = "waiting", gettext_lazy("waits to begin")
+        RUNNING = "running", gettext_lazy("runs")
+        DONE = "done", gettext_lazy("done")
+        FAILED = "failed", gettext_lazy("failed")
+        DROPPED = "dropped", gettext_lazy("dropped")
+        STOPPED = "stopped", gettext_lazy("stopped")
+
+    mark = models.CharField(max_length=32, unique=True, default=new_mark)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="jobs"
+    )
+    decided = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
+    )
+    kind = models.CharField(max_length=12, choices=Kind)
+    asked = models.JSONField(default=dict)
+    state = models.CharField(max_length=8, choices=State, default=State.DONE)
+    tries = models.SmallIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    came = models.JSONField(default=dict)
+    error = models.TextField(blank=True)
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+    ended = models.DateTimeField(null=True)
+
+    class Meta:
+        app_label = "run"
+        indexes: ClassVar = [
+            models.Index(
+                fields=["kind", "id"],
+                condition=models.Q(state__in=["reading", "waiting", "running"]),
+                name="job_unfinished",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}, {self.get_state_display()}, {self.at:%Y-%m-%d %H:%M}"
+
+    @property
+    def busy(self) -> bool:
+        """Whether the worker is at it, or is to come."""
+        return self.state in BUSY
+
+    @property
+    def stoppable(self) -> bool:
+        """Whether it can be stopped now."""
+        can = self.state in BEFORE or (self.state == self.State.RUNNING and self.kind == IMPORT)
+        return can and self.actor_id is not None
+
+    @property
+    def file(self) -> Path:
+        """Where its file is, or was."""
+        return Path(settings.SITE.folder, UPLOADS, self.mark)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a job that is to be carried out may have been carried out in part."""
+        return self.state == State.RUNNING
+
+    def confirm(self, person: Any) -> None:
+        """Let a job that was shown be carried out, as an admin decided.
+
+        Raises:
+            InputError: it was confirmed or discarded already.
+        """
+        self._decide(self._is(State.SHOWN), ALREADY, state=State.WAITING, decided=person)
+
+    def drop(self, person: Any = None) -> None:
+        """Give up a job that waits to be confirmed, as an admin or the time decided.
+
+        Raises:
+            InputError: it was confirmed or discarded already.
+        """
+        self._decide(self._is(State.SHOWN), ALREADY, **self._over(State.DROPPED, person))
+        self.file.unlink(missing_ok=True)
+
+    def stop(self, person: Any) -> None:
+        """Stop what is read, waits to begin, or comes in from a file; what came in stays.
+
+        Raises:
+            InputError: it can't be stopped, or ended already.
+        """
+        now = Q(state__in=BEFORE) | Q(state=State.RUNNING, kind=IMPORT)
+        late = gettext_noop("This can’t be stopped any more.")
+        self._decide(now & Q(actor__isnull=False), late, **self._over(State.STOPPED, person))
+        self.file.unlink(missing_ok=True)
+
+    def retry(self, person: Any) -> None:
+        """Let a job that failed run again; what it had finished is not done twice.
+
+        Raises:
+            InputError: it has not failed.
+        """
+        unread = self.kind in looks and self.decided_id is None
+        columns = {} if unread else {"decided": person}
+        state = State.READING if unread else State.RUNNING  # it may have done a part
+        columns |= {"state": state, "tries": 0, "error": "", "ended": None}
+        self._decide(self._is(State.FAILED), gettext_noop("This has not failed."), **columns)
+
+    @staticmethod
+    def _is(state: Any) -> Q:
+        return Q(state=state)
+
+    @staticmethod
+    def _over(state: Any, person: Any) -> dict[str, Any]:
+        return {"state": state, "decided": person, "ended": timezone.now()}
+
+    def _decide(self, now: Q, otherwise: str, **columns: Any) -> None:
+        """Change the row if it is still as it must be, in one transaction."""
+        with writing():
+            if not Job.objects.filter(now, pk=self.pk).update(**columns):
+                raise InputError(_(otherwise))
+
+
+State = Job.State
+
+(
+    SETTINGS, IMPORT, TEST, TEST_CLOSE, TEST_PUBLISH, STUDY, STUDY_LINK, STUDY_CLOSE, STUDY_PLACES,
+    STUDY_LIST, STUDY_PAID, BACKUP, MAIL, NEWS, PUBLISH, ORIGINS, TIDY, LEARN, MEASURE, ROUND,
+) = Job.Kind.values  # fmt: skip
+
+BEFORE = (State.READING, State.WAITING)
+"""States in which nothing was changed yet, and the worker is to come."""
+
+BUSY = (*BEFORE, State.RUNNING)
+
+BEGUN = (State.READING, State.RUNNING)
+"""States in which the worker may be at it."""
+
+UPLOADS = "uploads"
+"""In the site's folder: files that are to be confirmed, or carried out; no backup has them."""
+
+ALREADY = gettext_noop("This was confirmed or dropped already; open the page again.")
+FAULT = gettext_noop("It failed by a fault of the program; the site’s log says more.")
+ENDED = gettext_noop(
+    "The worker ended during this, three times; perhaps it takes more memory than there is."
+)
+
+Progress = Callable[[int], object]
+"""Called with the number of problems that are done."""
+
+works: dict[str, Callable[[Job, Progress], dict[str, Any] | None]] = {}
+"""By the kind: each carries a job out and returns its result; called again, it continues."""
+
+Reading = Callable[[float], object]
+"""Called with the fraction of a file that is read, 0–1."""
+
+looks: dict[str, Callable[[Job, Reading], None]] = {}
+"""By the kind: each reads the file of a job, and writes into the row what would come of it."""
+
+HOUR, DAY = 3600.0, 24 * 3600.0
+
+duties: dict[str, float] = {}
+"""By the kind: seconds between two runs of what the site does again and again by itself."""
+
+_APART = ((MAIL,), (NEWS, PUBLISH, ORIGINS, TIDY), (ROUND,))
+
+LANES = (*_APART, tuple(sorted(set(Job.Kind.values).difference(*_APART))))
+"""Kinds that wait for each other."""
+
+watchers: list[Callable[[], object]] = []
+"""What the worker does in threads of their own, next to the jobs, as long as it lives."""
+
+
+class Stopped(Exception):  # noqa: N818 - it tells of a wish, not of a fault
+    """An admin stopped a job while the worker was at it."""
+
+
+def note(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
+    """Write down what an admin does, in the transaction that does it."""
+    state = columns.pop("state", State.DONE)
+    ended = timezone.now() if state == State.DONE else None
+    return Job.objects.create(
+        actor=actor, kind=kind, asked=asked, state=state, ended=ended, **columns
+    )
+
+
+def later(kind: str, **asked: Any) -> None:
+    """Ask for something that the site does once by itself; it forgets it afterwards."""
+    with writing():
+        Job.objects.create(kind=kind, asked=asked, state=State.WAITING)
+
+
+def add_duty(kind: str, seconds: float, work: Callable[[], object]) -> None:
+    """Let the worker do something when it starts, and again and again, as an area is set up."""
+
+    def carry_out(_job: Job, _progress: Progress) -> None:
+        work()
+
+    duties[kind], works[kind] = seconds, carry_out
+
+
+def run_next(kinds: Iterable[str]) -> bool:
+    """Read or carry out the oldest job of some kinds that is due; return whether there was one."""
+    due = Job.objects.filter(state__in=BUSY, kind__in=kinds, at__lte=timezone.now())
+    job = due.order_by("pk").first()
+    if job is None:
+        return False
+    with suppress(Stopped):
+        _run(job)
+    return True
+
+
+def _run(job: Job) -> None:
+    try:
+        if job.state == State.READING:
+            looks[job.kind](job, _reading(job))
+            return _write(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
+        _write(job, state=State.RUNNING)
+        came = works[job.kind](job, lambda done: _tell(job, done))
+    except (Stopped, OperationalError):
+        raise  # the database is away, or taken: the worker tries again
+    except WinosmithError as error:
+        _end(job, State.FAILED, error=str(error))
+        _forget_file(job)
+    except Exception:
+        logging.getLogger(__name__).exception("%s of %s failed", job.kind, job.at)
+        _end(job, State.FAILED, error=FAULT)
+    else:
+        _end(job, State.DONE, came=came or {}, error="")
+        _forget_file(job)
+
+
+def _end(job: Job, state: Any, **columns: Any) -> None:
+    """Write how a job ended; a duty is due again, and a mail, which names an address, is gone."""
+    if job.kind == MAIL:
+        with writing():
+            job.delete()
+        return
+    now = timezone.now()
+    if job.mark in duties:
+        state, columns["at"] = State.WAITING, now + timedelta(seconds=duties[job.mark])
+    _write(job, state=state, tries=0, ended=now, **columns)
+
+
+def _forget_file(job: Job) -> None:
+    with suppress(OSError):
+        job.file.unlink(missing_ok=True)
+
+
+NOTED = 1.0
+"""Seconds between two notes of how far a file is read."""
+
+
+def _reading(job: Job) -> Reading:
+    """Return what writes down how much of a file is read; it raises Stopped as `_write` does."""
+    told = time.monotonic()
+
+    def tell(share: float) -> None:
+        nonlocal told
+        if time.monotonic() >= told + NOTED:
+            told = time.monotonic()
+            with suppress(OperationalError):  # a note that can't be written now is omitted
+                _write(job, came={"read": int(100 * share)})
+
+    return tell
+
+
+def _tell(job: Job, done: int) -> None:
+    """Write down how far a job is, also if it is to go no further.
+
+    Raises:
+        Stopped: an admin has stopped it.
+    """
+    row = Job.objects.filter(pk=job.pk)
+    with writing():
+        row.update(done=done)
+        continues = row.filter(state__in=BUSY).exists()
+    if not continues:
+        raise Stopped
+
+
+def _write(job: Job, **columns: Any) -> None:
+    """Change the row of a job that the worker is at.
+
+    Raises:
+        Stopped: an admin has stopped it.
+    """
+    with writing():
+        if not Job.objects.filter(pk=job.pk, state__in=BUSY).update(**columns):
+            raise Stopped
+
+
+LOCK = "worker.lock"
+"""In the site's folder: held by the worker, with its process id."""
+
+ONE_WORKER = 0x776F726B
+"""The PostgreSQL advisory lock of the worker ("work"): servers may have folders of their own."""
+
+EVERY, AWAY = 0.5, 5.0
+"""Seconds between two looks for a job, and after a failed one."""
+
+MOST_TRIES = 3
+
+SERVER = "WINOSMITH_SERVER"
+"""In the environment: the process id of the server with which the worker ends."""
+
+
+def work() -> None:
+    """Do the site's jobs until TERM, or until the server that started this process is gone.
+
+    Raises:
+        django.db.Error: the database, and with it the lock, is gone: start again.
+    """
+    ended = threading.Event()
+    server = int(os.environ.get(SERVER, "0"))
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    if server:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
+
+    def goes_on() -> bool:
+        return not ended.wait(EVERY) and server in (0, os.getppid())
+
+    _lock.bounded()
+    while (lock := _only_worker()) is None:
+        if not goes_on():
+            return
+    lock.write({"process": os.getpid()})
+    take_over()
+    for kinds in LANES:
+        threading.Thread(target=_lane, args=(kinds,), name=kinds[0], daemon=True).start()
+    for watch in watchers:
+        threading.Thread(target=watch, name="watcher", daemon=True).start()
+    while goes_on():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    with suppress(OperationalError), writing():  # it was no job's fault that this worker ended
+        Job.objects.filter(state__in=BEGUN).update(tries=F("tries") - 1)
+    os._exit(0)  # what the lanes are at is done again
+
+
+def _only_worker() -> FileLock | None:
+    """Take the lock of the folder and that of the database; None while another worker has one."""
+    lock = FileLock.take(settings.SITE.folder / LOCK)
+    if lock is None or connection.vendor != "postgresql":
+        return lock
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [ONE_WORKER])
+        if cursor.fetchone()[0]:
+            return lock
+    lock.close()
+    return None
+
+
+def worker_process(folder: Path) -> int | None:
+    """Return the process id of the worker on this machine; None if there is none."""
+    held, note = look(folder / LOCK)
+    return note["process"] if held and isinstance(note, dict) else None
+
+
+def worker_is_gone() -> bool:
+    """Return whether no worker is at work, as far as this machine knows."""
+    folder = settings.SITE.folder
+    elsewhere = connection.vendor == "postgresql" and not (folder / LOCK).exists()
+    return worker_process(folder) is None and not elsewhere
+
+
+def wait_for(job: Job) -> None:
+    """Wait until the worker has ended a job; do it in this process if the site has no worker."""
+    while Job.objects.get(pk=job.pk).busy:
+        lock = _only_worker()
+        if lock is None:
+            time.sleep(1)
+            continue
+        lock.write({"process": os.getpid()})
+        take_over([job.kind])
+        run_next([job.kind])
+        lock.close()
+        if connection.vendor == "postgresql":
+            connection.close()  # and with it its lock
+
+
+def take_over(kinds: Iterable[str] = Job.Kind.values) -> None:
+    """Take up the jobs of some kinds that another worker left, and add the duties that are new."""
+    with writing():
+        unfinished = Job.objects.filter(state__in=BEGUN, kind__in=kinds)
+        unfinished.update(tries=F("tries") + 1)
+        ended = {"state": State.FAILED, "error": ENDED, "ended": timezone.now()}
+        unfinished.filter(tries__gte=MOST_TRIES).exclude(mark__in=list(duties)).update(**ended)
+        new = [Job(mark=kind, kind=kind, state=State.WAITING) for kind in duties]
+        Job.objects.bulk_create(new, ignore_conflicts=True)
+
+
+def _lane(kinds: Iterable[str]) -> None:
+    """Do the jobs of some kinds, one after the other, until the process ends."""
+    if ROUND in kinds:  # which takes hours: this thread gives way to pages and models
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+    while True:
+        wait = EVERY
+        try:
+            renew_rules()
+            if run_next(kinds):
+                continue
+        except Exception:
+            logging.getLogger(__name__).exception("jobs can't be done now")
+            connection.close()
+            wait = AWAY
+        time.sleep(wait)
+
+
+class Child:
+    """A Python process that is started, and again when it ends: seldom if it ends at once.
+
+    Args:
+        arguments: of Python.
+        environment: beside that of this process, which the child finds there by its id.
+    """
+
+    LONGEST, SOUND, GRACE = 60.0, 20.0, 10.0
+    """Seconds: the longest wait before a restart; after which a process counts as sound; that it
+    has to end."""
+
+    def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
+        self.arguments, self.environment = arguments, environment
+        self.process: subprocess.Popen[bytes] | None = None
+        self.started = self.due = 0.0
+        self.failures = 0
+
+    def look_after(self) -> None:
+        """Start the process if there is none; called about once a second, or more often."""
+        now = time.monotonic()
+        if self.process is not None:
+            code = self.process.poll()
+            if code is None:
+                return
+            self.process = None
+            self.failures = 0 if now - self.started > self.SOUND else self.failures + 1
+            self.due = self.started + min(self.LONGEST, 2.0 ** (self.failures - 1))
+            self.ended(code)
+        if now >= self.due:
+            self.started = now
+            self.start()
+
+    def start(self) -> None:
+        """Start the process."""
+        self.process = subprocess.Popen(  # noqa: S603 - our own modules
+            [sys.executable, "-P", *self.arguments],
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **self.environment, SERVER: str(os.getpid())},
+        )
+
+    def ended(self, code: int) -> None:
+        """Do what is to be done after the process has ended; there is nothing."""
+
+    def stop(self) -> None:
+        """End the process; what it was at is done again by the next one."""
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(self.GRACE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+
+
+def worker(site: Site) -> Child:
+    """Return the worker of a site as a process, for the server to look after."""
+    return Child(["-m", "winosmith", "work", str(site.folder)], site.environment())

@@ -1,0 +1,268 @@
+"""Jobs: each runs to its end once, whatever becomes of the worker that is at it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from tests.waiting import until
+from tests.web.working import work_off
+from winosmith.errors import InputError
+from winosmith.web import jobs, pages
+from winosmith.web.jobs import (
+    BACKUP,
+    DAY,
+    ENDED,
+    FAULT,
+    LANES,
+    MAIL,
+    MEASURE,
+    MOST_TRIES,
+    Child,
+    Job,
+    later,
+    run_next,
+    take_over,
+    worker_process,
+)
+from winosmith.web.people.models import Hits, Person
+
+WORKING = ("--work",)
+"""Options of a server with a worker."""
+
+ASKED = """
+from winosmith.web.jobs import Job
+from winosmith.web.people.models import Person
+job = Job(actor=Person.objects.get(name="adam"), kind="import", state="waiting", total={count})
+job.asked = {{"file": "cups.csv", "as": "judging", "format": "", "new_ids": True, "embargo": False}}
+job.file.parent.mkdir(exist_ok=True)
+job.file.write_text({text!r})
+job.save()
+result = job.pk
+"""
+
+FAR = """
+from winosmith.web.jobs import Job
+from winosmith.web.problems.models import Event, Problem
+job = Job.objects.get(pk={job})
+result = [job.state, job.done, Problem.objects.count(), Event.objects.filter(kind="import").count()]
+"""
+
+
+def _file(twins: int) -> str:
+    rows = [
+        f"The {n:x} cup hit the {n:x} jug and the _ broke because it was {word}.,cup,jug,{answer}"
+        for n in range(twins)
+        for word, answer in (("thin", 1), ("old", 2))
+    ]
+    return "\n".join(["sentence,option1,option2,answer", *rows])
+
+
+@pytest.mark.parametrize(
+    "where", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+)
+def test_a_job_whose_worker_is_killed_runs_to_its_end_and_nothing_comes_in_twice(
+    served: Callable[..., Any], where: str
+) -> None:
+    """An import that is killed in the middle, twice, brings each problem in once."""
+    site, count = served(database=where, options=WORKING), 4000
+    site.people(adam="admin")
+    job = site.do(ASKED.format(count=count, text=_file(count // 2)))
+    killed, left = set(), []
+    for _time in range(2):
+        before = site.do(FAR.format(job=job))[1]
+        until(lambda: site.do(FAR.format(job=job))[1] > before)  # noqa: B023
+        process = until(lambda: worker_process(site.folder))
+        os.kill(process, signal.SIGKILL)
+        killed.add(process)
+        left.append(site.do(FAR.format(job=job)))
+        until(lambda: worker_process(site.folder) not in {None, *killed})
+    assert left[0][0] == "running"
+    assert left[0][2] < count
+    until(lambda: site.do(FAR.format(job=job))[0] != "running")
+    assert site.do(FAR.format(job=job)) == ["done", count, count, count]
+
+
+def test_the_worker_ends_with_its_server(served: Callable[..., Any]) -> None:
+    """Stopped or killed, a server leaves no worker; the next one has a worker again."""
+    site = served(options=WORKING)
+    until(lambda: worker_process(site.folder))
+    site.stop()
+    assert worker_process(site.folder) is None
+    site.start()
+    until(lambda: worker_process(site.folder))
+    site.kill()
+    until(lambda: worker_process(site.folder) is None)
+
+
+def test_without_work_a_server_has_no_worker(served: Callable[..., Any]) -> None:
+    """Another machine may have it."""
+    site = served()
+    assert "--no-work" in site.options
+    time.sleep(2)  # about as long as a worker takes to be there
+    assert worker_process(site.folder) is None
+
+
+@pytest.fixture
+def did(db: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what was done: works of three kinds do nothing but to be noted there."""
+    done: list[str] = []
+    for kind in (BACKUP, MEASURE, MAIL):
+        monkeypatch.setitem(jobs.works, kind, lambda job, _: done.append(job.kind))
+    return done
+
+
+def _due(kind: str) -> None:
+    Job.objects.create(mark=kind, kind=kind, state="waiting")
+
+
+def test_a_job_that_ends_the_worker_three_times_has_failed(did: list[str], adam: Any) -> None:
+    """It may fill the memory; another one that was at work is done, and Retry counts afresh."""
+    job = jobs.note(adam, BACKUP, {}, state="running")
+    for _worker in range(MOST_TRIES - 1):
+        take_over()
+    assert Job.objects.get(pk=job.pk).state == "running"
+    take_over()
+    work_off()
+    job.refresh_from_db()
+    assert (job.state, job.error, "backup" in did) == ("failed", ENDED, False)
+    job.retry(adam)
+    with pytest.raises(InputError, match="not failed"):
+        job.retry(adam)
+    take_over()
+    work_off()
+    job.refresh_from_db()
+    assert (job.state, job.error, job.tries) == ("done", "", 0)
+
+
+def test_a_fault_is_no_end_of_the_worker(
+    did: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What fails is logged, and the next job is done."""
+
+    def broken(*_: Any) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setitem(jobs.works, BACKUP, broken)
+    job = jobs.note(adam, BACKUP, {}, state="waiting")
+    _due(MEASURE)
+    work_off()
+    job.refresh_from_db()
+    assert (job.state, job.error, did) == ("failed", FAULT, ["measure"])
+    assert "the disk is gone" in caplog.text
+
+
+def test_a_lane_does_the_oldest_of_its_own_jobs(did: list[str], adam: Any) -> None:
+    """A mail waits for no backup, and a backup for the one before it."""
+    backups = [jobs.note(adam, BACKUP, {}, state="waiting") for _ in range(2)]
+    later(MAIL, email="ann@example.org")
+    assert run_next(LANES[0])
+    assert (did, run_next(LANES[0])) == (["mail"], False)
+    assert run_next(LANES[-1])
+    states = [Job.objects.get(pk=job.pk).state for job in backups]
+    assert states == ["done", "waiting"]
+
+
+def test_a_mail_leaves_no_row(did: list[str]) -> None:
+    """An address is nobody's to read: sent or not, its row is deleted."""
+    later(MAIL, email="ann@example.org")
+    work_off()
+    assert not Job.objects.filter(kind=MAIL).exists()
+
+
+def test_a_duty_is_done_at_the_start_and_when_its_time_has_come(db: Any) -> None:
+    """What is too old is deleted at once and a day later, not in between."""
+
+    def old() -> None:
+        Hits.objects.create(who="x", what="write", hour=timezone.now() - timedelta(days=400))
+
+    old()
+    for _start in range(2):
+        take_over()
+        work_off()
+    assert Hits.objects.count() == 0
+    old()
+    work_off()
+    assert Hits.objects.count() == 1
+    rows = Job.objects.filter(mark="tidy")
+    assert rows.get().at > timezone.now() + timedelta(seconds=DAY - 600)
+    rows.update(at=timezone.now())
+    work_off()
+    assert Hits.objects.count() == 0
+
+
+def test_before_each_job_the_worker_takes_up_the_settings(
+    did: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an admin chose holds for the next job."""
+
+    class EndOfTest(BaseException):
+        pass
+
+    def renewed() -> None:
+        seen.append("renewed")
+        if len(seen) > 1:
+            raise EndOfTest
+
+    seen: list[str] = []
+    monkeypatch.setattr(jobs, "renew_rules", renewed)
+    assert pages.renew_rules is not renewed
+    _due(MEASURE)
+    with pytest.raises(EndOfTest):
+        jobs._lane(LANES[-1])
+    assert (seen, did) == (["renewed"] * 2, ["measure"])
+
+
+def test_a_process_that_ends_at_once_is_started_ever_more_seldom() -> None:
+    """The first restart comes after a second; none while the process lives."""
+
+    class Dead:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            started.append(now[0])
+
+        def poll(self) -> int:
+            return 1
+
+    started: list[float] = []
+    now = [0.0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("winosmith.web.jobs.subprocess.Popen", Dead)
+        patch.setattr("winosmith.web.jobs.time.monotonic", lambda: now[0])
+        child = Child(["-c", ""], {})
+        for second in range(20):
+            now[0] = float(second)
+            child.look_after()
+    assert started == [0, 1, 3, 7, 15]
+
+
+def test_an_admin_sees_stops_and_retries_jobs(
+    did: list[str], adam: Any, visit: Callable[..., Any]
+) -> None:
+    """One page lists what waits, runs and has failed, with a button for what can be done."""
+    waiting = jobs.note(adam, BACKUP, {}, state="waiting")
+    failed = jobs.note(adam, BACKUP, {}, state="failed", error="The disk was full.")
+    later(MAIL, email="ann@example.org")
+    browser = visit(adam)
+    page = browser.get("/admin/jobs/").content.decode()
+    assert ("The disk was full." in page, "ann@example.org" in page) == (True, False)
+    for job, do in ((waiting, "stop"), (failed, "retry")):
+        assert f"/admin/jobs/{job.mark}/confirm/" in page
+        form = {"key": os.urandom(16).hex(), "do": do}
+        assert browser.post(f"/admin/jobs/{job.mark}/confirm/", form).status_code == 302
+    states = [Job.objects.get(pk=job.pk).state for job in (waiting, failed)]
+    assert states == ["stopped", "running"]
+    mail = Job.objects.get(kind=MAIL)
+    assert browser.get(f"/admin/jobs/{mail.mark}/").status_code == 404
+
+
+@pytest.fixture
+def adam(db: Any) -> Any:
+    """Return an admin."""
+    return Person.objects.create_user("adam", "x", is_superuser=True)

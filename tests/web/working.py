@@ -1,0 +1,12 @@
+"""The worker's part in a test: all jobs that wait, done in this thread."""
+
+from __future__ import annotations
+
+from winosmith.web.jobs import LANES, run_next
+
+
+def work_off() -> None:
+    """Do what waits, and what was interrupted, until nothing is left."""
+    for kinds in LANES:
+        while run_next(kinds):
+            pass
