@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given, strategies as st
+from sklearn.feature_extraction import FeatureHasher
 from sklearn.linear_model import LogisticRegression
 
 from winosmith import Dataset, Problem, formats, practice
 from winosmith.embed import LightEmbedder
+from winosmith.embed._embedder import hashed
 from winosmith.embed._light import sides
 from winosmith.errors import DataError, InputError
 from winosmith.testing import made_twins
@@ -233,3 +235,14 @@ def test_the_number_of_threads_changes_no_byte() -> None:
         for threads in ("1", "2")
     }
     assert len(digests) == 1
+
+
+@given(
+    st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=9)),
+    st.integers(2, 40),
+)
+def test_features_are_hashed_as_scikit_learn_does(texts: list[list[str]], columns: int) -> None:
+    """Any features fall into the columns, and with the signs, of scikit-learn's `FeatureHasher`."""
+    hasher = FeatureHasher(columns, input_type="string", dtype=np.float32)
+    theirs = hasher.transform(texts).toarray() if texts else np.empty((0, columns))
+    np.testing.assert_array_equal(hashed(texts, columns), theirs)

@@ -181,7 +181,7 @@ def hashed(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
     `FeatureHasher`.
 
     >>> hashed([["a", "b", "a"], []], 4).tolist()
-    [[0.0, 0.0, -2.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+    [[0.0, -1.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
     """
     import mmh3
 
