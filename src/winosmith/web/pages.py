@@ -415,7 +415,7 @@ class NoAddresses(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let every line pass, without an address."""
-        record.msg = re.sub(r"\bconnected \S+", "connected", str(record.msg))
+        record.msg = re.sub(r"\bconnected (?!at )\S+", "connected", str(record.msg))
         return True
 
 

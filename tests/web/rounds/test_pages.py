@@ -187,7 +187,7 @@ def test_contributors_see_the_flags_of_their_own_problems_alone(
     twin = _plain(_text(visit(wren()).get(f"/write/mine/{place.problem.twin.ref}/")))
     assert "Removed by the filter of one." in twin
     assert told in twin
-    assert f"left out {left_out.count()} problems" in _plain(
+    assert f"removed {left_out.count()} problems" in _plain(
         _text(visit(wren()).get("/write/mine/"))
     )
     for somebody in (None, person("other")):

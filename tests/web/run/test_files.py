@@ -356,7 +356,7 @@ def test_no_file_grows_beyond_the_bound(
     assert send(f"/admin/files/{mark}/?at=999000", body=bytes(1_001)).status_code == 422
     refused = send(f"/admin/files/{mark}/?at=999001", body=bytes(1_000))
     assert refused.status_code == 422
-    assert b"1.0 MB; the browser may send 1" in refused.content
+    assert b"1.0 MB; the limit in the browser is 1" in refused.content
     assert (kept / "uploads" / mark).stat().st_size == 1_000_000
 
 
@@ -373,7 +373,7 @@ def test_all_files_together_have_a_bound(
         assert _pieces(send, bytes(990_000), 495_000, mark) == [204, 204]
     refused = send(f"/admin/files/{new_key()}/?at=0", body=bytes(60_000))
     assert refused.status_code == 422
-    assert b"take all the room" in refused.content
+    assert b"take all the space" in refused.content
     assert len(list((kept / "uploads").iterdir())) == AT_ONCE
     assert send(f"/admin/files/{marks[0]}/?at=990000", body=bytes(10_000)).status_code == 204
     assert send(f"/admin/files/{new_key()}/?at=0", body=bytes(40_000)).status_code == 204
@@ -437,7 +437,7 @@ def test_a_file_that_did_not_come_whole_is_not_read(
     for form in (_sent(mark, data), _sent(new_key(), data)):
         answer = send("/admin/import/", **form)
         assert answer.status_code == 422
-        assert "did not come whole" in answer.content.decode()
+        assert "did not arrive completely" in answer.content.decode()
     assert not Job.objects.exists()
 
 

@@ -251,7 +251,7 @@ def record_bonuses(study: Study, path: Path) -> int:
                         raise InputError(f"{where}: the payment {payment.key} is in the file twice")
                     found[payment.key] = where, payment
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: this is no table of CSV in UTF-8: {error}") from None
+        raise InputError(f"{path}: this is not a CSV table in UTF-8: {error}") from None
     with writing():
         Study.objects.select_for_update().get(pk=study.pk)  # one file at a time
         for known in study.payments.filter(key__in=found):
