@@ -13,7 +13,7 @@ from tests.build.conftest import AFLITE, TABLE
 from winosmith import Dataset, Extra, answers, debias, formats, practice, validate
 from winosmith.build import build, read_recipe, recipe_of
 from winosmith.build._report_filter import key_figures, verdict
-from winosmith.cli.build import tell_build
+from winosmith.cli.build import print_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
 from winosmith.report import percent, shown
@@ -377,7 +377,7 @@ def test_columns_are_out_of_dev_and_test_but_not_lost(make_build, capsys, format
     by_text = {p.sentence: p.extra for p in made}
     built = make_build(Dataset(made), filter={"method": "none"}, files={"format": format_name})
     folder = built.folder
-    tell_build(folder, as_json=False)
+    print_build(folder, as_json=False)
     told = capsys.readouterr().err
     assert "The columns site.key, site.row are not in dev" in told
     for name in ("dev", "test"):
@@ -396,7 +396,7 @@ def test_columns_are_out_of_dev_and_test_but_not_lost(make_build, capsys, format
 
 def test_without_such_columns_nothing_is_said_of_them(small_build, capsys):
     """A pool without extra columns gives no private dev, and no word of it."""
-    tell_build(small_build.folder, as_json=False)
+    print_build(small_build.folder, as_json=False)
     assert "column" not in capsys.readouterr().err
     assert not (small_build.folder / "private/dev.jsonl").exists()
     assert "columns" not in json.loads((small_build.folder / "report.json").read_text("utf-8"))

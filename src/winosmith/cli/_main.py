@@ -1,6 +1,6 @@
-"""The group of commands, and what every command does with an error or an interrupt.
+"""The group of commands, and how every command handles errors and interrupts.
 
-What is misspelt gets a suggestion, and only what is called is loaded.
+A misspelt command gets a suggestion, and only the called command is imported.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from winosmith.cli._printing import echo, say
 from winosmith.errors import Interrupted, WinosmithError
 
 _FAILED: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
-"""The command in which an error was raised, whose options its advice names."""
+"""The command that raised an error; the advice in the message uses its options."""
 
 
 class Group(click.Group):
-    """Lists its commands in the order of their definition, and names the nearest to a misspelt."""
+    """A group that lists its commands in order and suggests names for misspelt ones."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -48,8 +48,8 @@ class Group(click.Group):
         if not (ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name)):
             known = self.list_commands(ctx)
             near = " or ".join(difflib.get_close_matches(name, known))
-            told = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
-            ctx.fail(f"there is no command {name!r}; {told}")
+            hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
+            ctx.fail(f"there is no command {name!r}; {hint}")
         return super().resolve_command(ctx, args)
 
 
@@ -97,7 +97,7 @@ class LazyGroup(Group):
                 formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])
 
 
-AGAIN = "Run the same command again: nothing is half-written, and what was written is kept."
+AGAIN = "Run the same command again to resume: finished files are kept, and none is half-written."
 
 SECTIONS = {
     "Build a benchmark": {
@@ -109,7 +109,7 @@ SECTIONS = {
         "stats": "count problems, and find fields that give the answer away",
         "audit": "find artifacts in any multiple-choice data set, in a minute",
         "debias": "filter a data set: AFLite, mirror, PMI or at random",
-        "embed": "turn problems into vectors",
+        "embed": "compute vectors of problems",
         "evolve": "perturb problems with WordNet or a chat model, and record the lineage",
     },
     "Measure models": {
@@ -132,17 +132,17 @@ SECTIONS = {
     "Publish": {
         "release": "make a folder to publish: cards, Croissant, checksums, credit",
         "verify": "verify a release",
-        "convert": "read one published format and write another",
+        "convert": "convert a data set to another format",
     },
 }
-"""The commands in the order of the help, by what they are for; each with its one line."""
+"""The commands by section, in the order of the help, each with its summary."""
 
 PLACES = {
     "practice": "demo:practice",
     "leaderboard": "curve:leaderboard",
     "verify": "release:verify",
 }
-"""Where those are that have no module of their own name."""
+"""The modules of commands that are not in a module of their own name."""
 
 
 @click.command(
@@ -171,8 +171,8 @@ def main(arguments: list[str] | None = None) -> int:
         error.show(shown)
         say(shown.getvalue().rstrip())
         return 2
-    except Interrupted as told:
-        echo(f"\nStopped. {told}", err=True, fg="yellow")
+    except Interrupted as error:
+        echo(f"\nStopped. {error}", err=True, fg="yellow")
         return 130
     except (KeyboardInterrupt, click.Abort):
         echo(f"\nStopped. {AGAIN}", err=True, fg="yellow")
@@ -185,7 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
     except MemoryError as error:
         why = f" ({error})" if str(error) else ""
-        return _fail(f"the memory is too small for this{why}: give it fewer items, or more memory")
+        return _fail(f"out of memory{why}; use fewer items or a machine with more memory")
     return code if isinstance(code, int) else 0  # what `ctx.exit(1)` asks for arrives as a result
 
 

@@ -83,8 +83,8 @@ def regularisation(options: Mapping[str, Any]) -> dict[str, Any]:
 
 _PAIR_BY = (
     "COLUMN",
-    "A further column of the data that both halves of a twin share; by default twins are found by "
-    "their ids, or else by their texts.",
+    "Column with the same value in both halves of a twin; by default twins are found by their ids, "
+    "otherwise by their texts.",
 )
 _ENCODING = (
     "NAME",
@@ -95,19 +95,19 @@ _ENCODING = (
 _COLUMNS = {
     "question": (
         "COLUMN",
-        "Column of the question, if it has another name than usual; several, with commas, are "
+        "Column of the question, if its name is not recognised; several, separated by commas, are "
         "joined.",
     ),
     "choices": (
         "COLUMN",
-        "Column of the choices; or one per choice, such as A,B,C,D; or that of the answers, if "
-        "its labels are all the choices (yes and no).",
+        "Column of the choices; or one per choice, such as A,B,C,D; or the column of the answer, "
+        "if its labels are the choices (yes and no).",
     ),
-    "answer": ("COLUMN", "Column of the right choice."),
+    "answer": ("COLUMN", "Column of the correct choice."),
     "answer_is": (
         "KIND",
-        "Content of that column: letter, 0 or 1 (numbers from there on), text or label; found from "
-        "the whole file by default.",
+        "Content of the answer column: letter, 0 or 1 (the first number), text or label; by "
+        "default detected from the whole file.",
     ),
 }
 
@@ -153,7 +153,7 @@ def format_option(function: Any) -> Any:
         "--from",
         "format_name",
         metavar="FORMAT",
-        help="Format of the data; found from its content by default.",
+        help="Format of the data; by default detected from its content.",
     )(function)
 
 
@@ -309,8 +309,8 @@ def cluster_option(function: Any) -> Any:
     return click.option(
         "--cluster",
         metavar="ADDRESS",
-        help="Spread the work over the workers of a Dask scheduler, such as tcp://head:8786; only "
-        "in a network that you trust.",
+        help="Distribute the work to the workers of a Dask scheduler, such as tcp://head:8786; "
+        "only in a network that you trust.",
     )(function)
 
 

@@ -34,8 +34,8 @@ def partial_option(function: Any) -> Any:
     return click.option(
         "--partial",
         is_flag=True,
-        help="Measure the problems that a model was asked, if others have no prediction; the least "
-        "and the greatest possible accuracy on all are shown.",
+        help="Score only the problems with a prediction if others have none; the report shows the "
+        "lowest and the highest possible accuracy on all problems.",
     )(function)
 
 
@@ -57,7 +57,7 @@ def labels_option(function: Any) -> Any:
         "--labels",
         type=FILE,
         metavar="FILE",
-        help="The answers, for data without them: one label a line, from 1.",
+        help="The answers, for data without them: one label per line, counted from 1.",
     )(function)
 
 

@@ -175,7 +175,7 @@ BASE_URL = click.option(
 )  # fmt: skip
 MAX_SPENT = click.option(
     "--max-spent", type=click.IntRange(min=1), metavar="TOKENS",
-    help="Of chat: stop before more are spent, in and out together.",
+    help="Of chat: greatest number of tokens to spend, input and output together.",
 )  # fmt: skip
 """Options of every command that asks a chat model."""
 
@@ -187,7 +187,7 @@ def solver_options(function: Any) -> Any:
                      "and encoder: several make an ensemble. Of chat: the server's name for it; "
                      "by default OPENAI_MODEL."),
         click.option("--combine", type=click.Choice(["product", "vote"]), default="product",
-                     show_default=True, help="How an ensemble decides."),
+                     show_default=True, help="How an ensemble combines its models."),
         BASE_URL,
         click.option("--shots", type=click.IntRange(min=0), help="Of causal and chat: number of "
                      "solved problems in the prompt, drawn from --train; by default 30 with "
@@ -204,7 +204,7 @@ def solver_options(function: Any) -> Any:
     own += [
         MAX_SPENT,
         click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False,
-                     help="Of chat: neither read nor keep replies."),
+                     help="Of chat: don't use cached replies, and cache none."),
     ]  # fmt: skip
     for option in reversed(own):
         function = option(function)

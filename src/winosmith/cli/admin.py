@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 
 COMMANDS = {
-    "backup": "the whole site into one archive, while people work",
-    "restore": "a site out of an archive, into a new folder",
-    "erase-again": "people who were erased after a restored backup was made",
-    "export": "the whole set as files: problems, judgements, states, the log",
-    "import": "problems of a file into the site, or only to compare with",
-    "gold": "questions with a known answer, which check attention",
-    "round": "what is public filtered, solved, and compared with the last round",
-    "test": "problems tried on the people of the site, and the results",
-    "study": "paid work for people of crowd markets, and what they were paid",
-    "invite": "a one-time link for a contributor, judge, moderator or admin",
-    "people": "how many people there are, by role",
-    "models": "how the site's models stand, and another try for what failed",
-    "tidy": "delete what is older than the site keeps",
+    "backup": "back up the whole site to one archive, even while it is in use",
+    "restore": "restore a site from an archive to a new folder",
+    "erase-again": "erase people again who were erased after the backup",
+    "export": "export all data as files: problems, judgements, states, the log",
+    "import": "import problems, or published sentences for comparison",
+    "gold": "import gold questions, which check attention",
+    "round": "manage rounds of the benchmark",
+    "test": "manage human tests on the site",
+    "study": "manage paid studies with workers of crowd markets",
+    "invite": "create a one-time link for a contributor, judge, moderator or admin",
+    "people": "count people by role",
+    "models": "show the state of the site's models, and retry failed predictions",
+    "tidy": "delete data older than the retention period",
 }
 """The commands, each with its one line."""
 
@@ -113,7 +113,7 @@ def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="URL",
         callback=_address,
         show_default=f"where the site is served, or was last; else {_FIRST}",
-        help="Under which people come: the link begins with it.",
+        help="Public address of the site, with which the link begins.",
     )(function)
 
 
@@ -145,17 +145,16 @@ MOST_MINUTES = 90 * 24 * 60
 @click.command("invite")
 @site_argument
 @click.option("--role", type=click.Choice(["contributor", "judge", "moderator", "admin"]),
-              help="What the link makes somebody.")  # fmt: skip
-@click.option("--for", "name", metavar="NAME", help="Lets NAME set a new password instead.")
+              help="Role of the new account.")  # fmt: skip
+@click.option("--for", "name", metavar="NAME", help="Account that may set a new password.")
 @click.option("--minutes", default=30, show_default=True, type=click.IntRange(1, MOST_MINUTES),
-              help="For how long it works.")  # fmt: skip
+              help="Number of minutes for which the link works.")  # fmt: skip
 @address_option
 @on_site
 def invite(site: Site, role: str | None, name: str | None, minutes: int, address: str) -> None:
-    """Print a link with which one person makes an account, or sets a new password.
+    """Print a one-time link to create an account, or to set a new password.
 
-    It works once. Only a digest of it is stored: whoever reads the database, or a backup, can't
-    use it.
+    Only a digest of the link is stored, so it can't be read from the database or a backup.
     """
     if (role is None) == (name is None):
         raise click.UsageError("give --role for a new account, or --for NAME for a new password")
@@ -183,7 +182,7 @@ def _person(name: str):  # type: ignore[no-untyped-def]
 @on_site
 @_options.json_option
 def people(site: Site, as_json: bool) -> None:
-    """Count the people of DIR by role; nobody is named. Who has several roles counts in each."""
+    """Count the people of DIR by role, without names; a person counts once for each role."""
     from django.db.models import Count, Q
 
     from winosmith.web.people.models import Person
@@ -207,12 +206,14 @@ def people(site: Site, as_json: bool) -> None:
 
 @click.command("models")
 @site_argument
-@click.option("--retry", metavar="NAME", help="Let a model try the late and failed ones again.")
+@click.option(
+    "--retry", metavar="NAME", help="Model whose late and failed predictions are retried."
+)
 @on_site
 def models(site: Site, retry: str | None) -> None:
-    """Show how the models of the site of DIR stand: state, progress, speed, troubles.
+    """Show the state, progress, speed and errors of the models of the site in DIR.
 
-    What a model can't be loaded for is told here in full, and nowhere on the site.
+    The reason that a model can't be loaded is shown in full only here, not on the site.
     """
     from winosmith.web.predict import asking
 
@@ -228,10 +229,10 @@ def models(site: Site, retry: str | None) -> None:
     if not known:
         echo("The site has no models, or was never served with any.")
     for stand in known:
-        _tell(stand, site.folder)
+        _print_model(stand, site.folder)
 
 
-def _tell(stand: Figures, folder: Path) -> None:
+def _print_model(stand: Figures, folder: Path) -> None:
     from winosmith.web.predict.process import fault_file
 
     model = stand.model
@@ -253,10 +254,10 @@ def _tell(stand: Figures, folder: Path) -> None:
 @site_argument
 @on_site
 def tidy(site: Site) -> None:
-    """Delete from the site of DIR what is older than it keeps (retention_days in site.toml).
+    """Delete data of the site in DIR that are older than retention_days in site.toml.
 
-    A running server does so once a day by itself. Sentences and judgements are never deleted. What
-    has waited long enough for its other half (wait_days) becomes public; a server looks every hour.
+    A running server does this once a day. Sentences and judgements are never deleted. A half that
+    has waited wait_days for its other half is published; a running server checks this hourly.
     """
     from winosmith.web.people.privacy import tidy as delete_old
     from winosmith.web.problems.states import publish_due
@@ -274,7 +275,8 @@ def backup(site: Site, file: str) -> None:
     """Save the site of DIR into FILE (.tar, or .tar.gz to compress it).
 
     FILE holds the database as it is at one moment, the key and the settings: keep it as safe as
-    the site itself. Nobody who writes meanwhile waits or is left out half.
+    the site itself. People can use the site meanwhile; the backup contains all of a write, or
+    none of it.
     """
     from winosmith.web import hosting
 
@@ -340,10 +342,10 @@ def erase_again(site: Site) -> None:
 
 @click.command("export")
 @site_argument
-@click.option("--out", required=True, metavar="FOLDER", type=click.Path(), help="Where to write.")
-@click.option("--format", "format_name", default="winosmith", show_default=True, help="Of the "
-              "public problems; those of `winosmith convert --to`.")  # fmt: skip
-@click.option("--public", is_flag=True, help="The public problems alone, nothing private.")
+@click.option("--out", required=True, metavar="FOLDER", type=click.Path(), help="Output folder.")
+@click.option("--format", "format_name", default="winosmith", show_default=True, help="Format "
+              "of the public problems, as in `winosmith convert --to`.")  # fmt: skip
+@click.option("--public", is_flag=True, help="Export only the public problems.")
 @on_site
 @_options.json_option
 def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) -> None:
@@ -372,9 +374,13 @@ def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) 
 @click.option("--as", "as_", required=True, type=click.Choice(["judging", "valid", "published"]),
               help="To be judged; part of the set; or only compared with what people "
               "write.")  # fmt: skip
-@click.option("--source", metavar="NAME", help="Of published sentences; the file's name else.")
-@click.option("--embargo", is_flag=True, help="Keep them out of everything public.")
-@click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")
+@click.option(
+    "--source", metavar="NAME", help="Source of published sentences; by default the file's name."
+)
+@click.option("--embargo", is_flag=True, help="Put the problems under embargo.")
+@click.option(
+    "--new-ids", is_flag=True, help="Give the problems new ids that reveal nothing and are unique."
+)
 @_options.format_option
 @on_site
 def import_(
@@ -386,10 +392,10 @@ def import_(
     new_ids: bool,
     format_name: str | None,
 ) -> None:
-    """Put the problems of FILE, in any known format, into the site of DIR.
+    """Import the problems of FILE, in any known format, into the site in DIR.
 
-    People may work meanwhile. What is there already stays as it is; after an interrupt, the same
-    command goes on.
+    The site may be in use meanwhile. Existing problems stay unchanged. After an interrupt, the
+    same command resumes the import.
     """
     dataset = _options.read_data(file, format_name)
     if as_ == "published":
@@ -406,7 +412,7 @@ def import_(
             dataset = hosting.with_new_ids(dataset, site.secret)
         with (
             progress("Importing", len(dataset)) as advance,
-            _lines_told(file, format_name, dataset),
+            _lines_in_errors(file, format_name, dataset),
         ):
             made = hosting.import_problems(
                 dataset,
@@ -415,12 +421,12 @@ def import_(
                 on_progress=lambda done: advance(done, ""),
             )
         added = made.added
-        _tell_of_families(made)
+        _print_families(made)
     echo(f"{added:,} new, {len(dataset) - added:,} there already")
 
 
 @contextmanager
-def _lines_told(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
+def _lines_in_errors(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
     """Name the line of FILE at which a problem stands that can't come into a site."""
     from winosmith import formats
     from winosmith.web import hosting
@@ -433,7 +439,7 @@ def _lines_told(file: str, format_name: str | None, dataset: Dataset) -> Iterato
         raise FormatError(str(unfit), file, line) from None
 
 
-def _tell_of_families(made: Imported) -> None:
+def _print_families(made: Imported) -> None:
     if made.versions:
         echo(f"{made.versions:,} perturbed problems have their place in a family")
     if made.apart:
@@ -446,7 +452,9 @@ def _tell_of_families(made: Imported) -> None:
 @click.command("gold")
 @site_argument
 @_options.data_argument("file")
-@click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")
+@click.option(
+    "--new-ids", is_flag=True, help="Give the problems new ids that reveal nothing and are unique."
+)
 @_options.format_option
 @on_site
 def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
@@ -461,7 +469,7 @@ def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
     dataset = _options.read_data(file, format_name)
     if new_ids:
         dataset = hosting.with_new_ids(dataset, site.secret)
-    with _lines_told(file, format_name, dataset):
+    with _lines_in_errors(file, format_name, dataset):
         made = hosting.import_problems(dataset, "gold")
     echo(f"{made.added:,} new, {made.known:,} there already")
 
@@ -470,13 +478,13 @@ def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
 @site_argument
 @click.pass_context
 def rounds(context: click.Context, folder: str) -> None:
-    """Look after the rounds of the benchmark on the site of DIR.
+    """Manage the rounds of the benchmark on the site in DIR.
 
-    A round moves and deletes none of them: what its filter leaves out is told to the contributors,
-    with the score and the reason, once the round is published.
+    A round neither moves nor deletes problems. Once it is published, contributors see which of
+    their problems its filter removed, with the score and the reason.
 
     \b
-    Begin one with:  winosmith round --site DIR
+    Start one with:  winosmith round --site DIR
     """  # noqa: D301
     context.obj = folder
 
@@ -502,7 +510,7 @@ def list_(site: Site, as_json: bool) -> None:
         print_json(rows)
         return
     if not rows:
-        say(f"There is no round yet; begin one with: winosmith round --site {site.folder}")
+        say(f"There is no round yet; start one with: winosmith round --site {site.folder}")
     print_records("Rounds", rows, ("round", "state", "collected", "kept", "published"))
 
 
@@ -523,7 +531,7 @@ def show(site: Site, name: str, as_json: bool) -> None:
         _how_far(site.folder, found)
     elif found.state == found.State.FAILED:
         echo(found.error)
-        say(f"Let it go on with: winosmith round --site {site.folder} --name {name}")
+        say(f"Resume it with: winosmith round --site {site.folder} --name {name}")
     elif found.state == found.State.DONE:
         _figures(found)
 
@@ -551,7 +559,7 @@ def _figures(found: Round) -> None:
         [[cell or "—" for cell in row] for row in changed(found)],
     )
     if found.published is None:
-        say("It is not published: moderators alone see it.")
+        say("It is not published: only moderators see it.")
 
 
 @rounds.command("cancel", short_help="give up the round that waits or runs")
@@ -566,7 +574,7 @@ def cancel(site: Site, name: str) -> None:
 
     running.cancel(running.round_named(name))
     echo(f"{name} is cancelled")
-    say(f"Let it go on with: winosmith round --site {site.folder} --name {name}")
+    say(f"Resume it with: winosmith round --site {site.folder} --name {name}")
 
 
 @rounds.command("publish", short_help="let everyone see what came of a round")

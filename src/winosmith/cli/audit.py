@@ -1,4 +1,4 @@
-"""`winosmith audit`: what gives the answers of any multiple-choice set away."""
+"""`winosmith audit`: find artifacts that give answers away in a multiple-choice data set."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def _files(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse what is no file, with what to give in its place."""
+    """Refuse paths that are not files, and suggest the files to give."""
     for path in paths:
         if path == "-":
             raise click.BadParameter(
-                "a split has the name of its file, so standard input is not read: write it to a "
-                "file, such as quiz.jsonl, and give that"
+                "standard input can't be audited, because a split is named after its file; write "
+                "it to a file, such as quiz.jsonl"
             )
         if path and Path(path).is_dir():
             from winosmith.formats import stem
@@ -60,10 +60,10 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=_files)
 @format_option
 @click.option("--draws", default=1000, show_default=True, type=click.IntRange(19, 1_000_000),
-              help="Number of draws of the cues' null to begin with; p is at least "
-              "1 / (1 + draws). While a p can be below or above 0.05, draws are added, up to "
-              "20,000.")  # fmt: skip
-@click.option("--no-probes", is_flag=True, help="Leave the models of words out.")
+              help="Initial number of random draws for the p-values of cues; p is at least "
+              "1 / (1 + draws). Draws are added, up to 20,000, until it is clear whether p is "
+              "below 0.05.")  # fmt: skip
+@click.option("--no-probes", is_flag=True, help="Skip the models of words.")
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
               help="Also try models of an encoder's vectors, in addition to word models; light: "
               "hashed words, without a download.")  # fmt: skip
@@ -73,7 +73,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "duplicates, contradictions, leak, options, refused, texts, licence, canary; several "
               "with commas.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
-              help="What models chose: a table with ids and a column of letters for each model, a "
+              help="Answers of models: a table with ids and a column of letters for each model, a "
               "JSON object of labels by ids, predictions of `winosmith solve`, samples of "
               "lm-evaluation-harness, logs of inspect_ai, HELM or OpenAI evals, or a folder of "
               "these logs; may be repeated.")  # fmt: skip
@@ -141,10 +141,10 @@ def command(
 
     _check_rules(rules, probes=not options["no_probes"], texts=bool(texts))
     if options["encoder"] and options["no_probes"]:
-        raise click.UsageError("--embed is for probes: leave --no-probes out")
+        raise click.UsageError("--embed needs the probes; omit --no-probes")
     if (site or sheet) and not answers:
         raise click.UsageError(
-            "--to-judge and --to-sheet need models' answers, which tell the suspects: --answers"
+            "--to-judge and --to-sheet need the answers of models; add --answers FILE"
         )
     if options["set_aside"] is not None and not (answers and repaired):
         raise click.UsageError(
@@ -153,7 +153,7 @@ def command(
         )
     read = {Path(path).resolve() for path in (*data, *answers, *texts)}
     if sheet and Path(sheet).resolve() in read:
-        raise click.UsageError(f"--to-sheet would write over {sheet}, which is read: name another")
+        raise click.UsageError(f"--to-sheet would overwrite the input {sheet}; use another name")
     if repaired:
         _check_splits([*map(formats.stem, data)])
     judged = existing_site(site, options["database"]) if site else None
@@ -206,7 +206,7 @@ def command(
 
 
 def _embedder(name: str) -> TextEmbedder:
-    """Return the embedder of that name; of a model, once it is there."""
+    """Return the embedder of a name, and download its model if necessary."""
     from winosmith import embed
 
     if name == "light":
@@ -217,7 +217,7 @@ def _embedder(name: str) -> TextEmbedder:
 
 
 def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
-    """Refuse rules that there are not, and those that nothing could break."""
+    """Refuse unknown rules, and rules that nothing could break."""
     from winosmith import audit
 
     try:
@@ -225,9 +225,9 @@ def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="--fail-on") from None
     if "probe" in names and not probes:
-        raise click.UsageError("--fail-on probe needs the models of words: leave --no-probes out")
+        raise click.UsageError("--fail-on probe needs the models of words; omit --no-probes")
     if "texts" in names and not texts:
-        raise click.UsageError("--fail-on texts needs the texts: --texts FILE")
+        raise click.UsageError("--fail-on texts needs texts; add --texts FILE")
 
 
 def _check_splits(names: Sequence[str]) -> None:
@@ -235,7 +235,7 @@ def _check_splits(names: Sequence[str]) -> None:
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise click.UsageError(
-            f"two files are named {name!r}, and --repair writes a folder for each: rename one"
+            f"two files are named {name!r}, and --repair writes a folder for each; rename one"
         )
     words = [re.split("[^a-z]+", name.casefold()) for name in names]
     test = next((at for at, of in enumerate(words) if "test" in of), len(names))
@@ -243,8 +243,8 @@ def _check_splits(names: Sequence[str]) -> None:
     after = next((name for name, of in later if "train" in of), None)
     if after is not None:
         raise click.UsageError(
-            f"{after!r} stands after {names[test]!r}: what several splits hold stays in the last "
-            "one, so give the training set first and the test set last"
+            f"{after!r} is after {names[test]!r}; an item in several splits stays in the last one, "
+            "so give the training set first and the test set last"
         )
 
 
@@ -260,7 +260,7 @@ def _repaired(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -
 
 
 def _mended(found: Mapping[str, Repair]) -> dict[str, object]:
-    """Return what JSON has of repairs: of one by itself, of several by their splits."""
+    """Return the JSON records of repairs: one record, or several by split."""
     from winosmith import audit
 
     told = {
@@ -274,7 +274,7 @@ def _mended(found: Mapping[str, Repair]) -> dict[str, object]:
 def _answers(
     paths: Sequence[str], splits: Mapping[str, Dataset], filters: Sequence[str]
 ) -> dict[str, Answers]:
-    """Return what models chose of all splits' items.
+    """Return the answers of models to the items of all splits.
 
     Raises:
         DataError: two splits share an id.
@@ -285,14 +285,14 @@ def _answers(
     name, times = ids.most_common(1)[0]
     if times > 1:
         raise DataError(
-            f"answers tell items by their ids, and two of the files have the id {name!r}: audit "
-            "each file by itself, or give the items other ids"
+            f"answers are matched by id, and two of the files have the id {name!r}; audit the "
+            "files one by one, or give the items other ids"
         )
     items = Dataset(problem for split in splits.values() for problem in split)
     found = read(paths, items, named_columns(), filters)
     for model, own in found.items():
         if others := sum(name not in ids for name in own.by_id):
-            say(f"{model}: {others:,} of {len(own.by_id):,} answers are of no item, and not used")
+            say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item and are ignored")
     return found
 
 
@@ -304,7 +304,7 @@ def _overlap(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str
 
 
 def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
-    """Return the suspects of all splits as people are asked them; tell which can't be."""
+    """Return the suspects of all splits as problems for judges; print those that can't be."""
     from winosmith import audit
 
     asked: list[Problem] = []
@@ -314,9 +314,9 @@ def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
         passed = audit.for_people(split, ids, plain=plain)
         asked += passed.kept
         for left in passed.dropped:
-            say(f"Not asked of people: {left.problem.id}: {left.reason}")
+            say(f"Not sent to judges: {left.problem.id}: {left.reason}")
     if not asked:
-        raise DataError("there is no suspect that people could be asked")
+        raise DataError("no doubtful key can be sent to judges")
     return Dataset(asked, "+".join(part.name for part in found.parts))
 
 
@@ -325,7 +325,7 @@ def _to_judge(found: Audit, most: int, secret: str) -> None:
 
     asked = hosting.with_new_ids(_asked(found, most, plain=True), secret)
     made = hosting.import_problems(asked, "judging", embargo=True)
-    say(f"New on the site, for judges: {made.added:,}; there already: {made.known:,}.")
+    say(f"Added to the site for judging: {made.added:,}; already there: {made.known:,}.")
 
 
 def _to_sheet(found: Audit, most: int, path: str) -> None:

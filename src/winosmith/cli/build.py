@@ -1,4 +1,4 @@
-"""`winosmith build`: raw twins in, a debiased benchmark and its report out."""
+"""`winosmith build`: build a debiased benchmark and its report from raw twins."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from winosmith.records import parsed
 
 @click.command()
 @click.argument("recipe", type=FILE)
-@click.option("--out", required=True, metavar="DIR", help="The folder to write; made if need be.")
-@click.option("--force", is_flag=True, help="Replace the files of another recipe in that "
-              "folder, or build this one again.")  # fmt: skip
+@click.option("--out", required=True, metavar="DIR", help="Output folder; created if missing.")
+@click.option("--force", is_flag=True, help="Replace the files of another recipe in DIR, or "
+              "build the same recipe again.")  # fmt: skip
 @click.option("--last", metavar="DIR", type=FOLDER,
-              help="The folder of the build before: what it had in train, dev or test stays "
-              "there, and only what is new is drawn.")  # fmt: skip
+              help="Folder of the previous build. Its problems keep their split (train, dev or "
+              "test); only new problems are split at random.")  # fmt: skip
 @reading_option("skip_bad")
 @json_option
 @click.pass_context
@@ -57,28 +57,28 @@ def command(
         read = read_recipe(recipe)
     skip_bad = bad_records_file()
     if not force and finished_build(read, out, last, skip_bad):
-        say(f"{out} holds the finished build of this recipe; add --force to build it again")
+        say(f"{out} contains the finished build of this recipe; add --force to build it again")
     else:
         build(read, out, force=force, step=progress, last=last, skip_bad=skip_bad)
-    tell_build(Path(out), as_json)
+    print_build(Path(out), as_json)
     if is_blind(Path(out)):
         ctx.exit(1)
 
 
 def is_blind(folder: Path) -> bool:
-    """Return whether the vectors of a finished build or filter did not tell the problems apart."""
+    """Return whether too many vectors were equal for the build or filter to work."""
     return bool(_record(folder)["blind"])
 
 
-def tell_build(folder: Path, as_json: bool) -> None:
-    """Print where the report is, and the figures that matter in it; or the report as JSON."""
+def print_build(folder: Path, as_json: bool) -> None:
+    """Print the key figures of a build and the path of its report; or the report as JSON."""
     if _printed(folder, as_json):
         return
     from winosmith import build
     from winosmith.report import whole_and_single
 
     record = _record(folder)
-    _figure(record["figures"][0])
+    _print_figure(record["figures"][0])
     for line in record.get("rules_used", {}).get("words", ()):
         echo(textwrap.fill(line, 80, subsequent_indent="  "))
     funnel = record["funnel"]
@@ -88,7 +88,7 @@ def tell_build(folder: Path, as_json: bool) -> None:
     echo(f"  {whole_and_single(kept['twins'], kept['singles'])}")
     for line in build.small_sentences(record):
         say(f"{line}.")
-    _figures(folder, record)
+    _print_figures(folder, record)
     for line in (
         *build.copies_sentences(record.get("copies")),
         *build.sides_sentences(record.get("sides")),
@@ -96,20 +96,22 @@ def tell_build(folder: Path, as_json: bool) -> None:
     ):
         say(f"{line}.")
     if record.get("unvalidated"):
-        told = ", ".join(f"{count:,} of {name}" for name, count in record["unvalidated"].items())
-        say(f"Generated, and not found valid by judges: {told}.")
+        unvalidated = ", ".join(
+            f"{count:,} of {name}" for name, count in record["unvalidated"].items()
+        )
+        say(f"Generated, and not yet validated by judges: {unvalidated}.")
     if record["embedding"].get("at_chance"):
         say(f"Fine-tuning: {record['embedding']['finetuned']}")
 
 
-def tell_filter(folder: Path, as_json: bool) -> None:
-    """Print the same of a filter."""
+def print_filter(folder: Path, as_json: bool) -> None:
+    """Print the key figures of a filter and the path of its report; or the report as JSON."""
     if _printed(folder, as_json):
         return
     record = _record(folder)
-    _figure(record["figures"][0])
+    _print_figure(record["figures"][0])
     echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
-    _figures(folder, record)
+    _print_figures(folder, record)
 
 
 def _printed(folder: Path, as_json: bool) -> bool:
@@ -122,15 +124,15 @@ def _record(folder: Path) -> dict[str, Any]:
     return dict(parsed((folder / "report.json").read_text("utf-8")))
 
 
-def _figures(folder: Path, record: Mapping[str, Any]) -> None:
+def _print_figures(folder: Path, record: Mapping[str, Any]) -> None:
     """Print the key figures after the first, where the report is, and their signature."""
     for figure in record["figures"][1:]:
-        _figure(figure)
+        _print_figure(figure)
     echo(f"The report is {(folder / 'report.html').resolve()}", bold=True)
     say(f"signature {record['signature']}")
 
 
-def _figure(figure: Mapping[str, Any]) -> None:
+def _print_figure(figure: Mapping[str, Any]) -> None:
     """Print a key figure, with its note on a line of its own."""
     from winosmith.report import shown
 

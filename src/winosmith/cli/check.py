@@ -41,15 +41,15 @@ SWITCHES = {
 OF_STRUCTURE = ("rules", "length", "overlap", "edit", "complete")
 """The options that are fields of `StructureRules`."""
 
-_NAMED = 3
-"""How many parents that are gone are named."""
+_LISTED_PARENTS = 3
+"""Number of missing parents to list."""
 
 
 @click.command()
 @_options.data_argument()
 @_options.format_option
-@click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="The judges' "
-              "responses, as CSV or JSON Lines.")  # fmt: skip
+@click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="Votes of the "
+              "judges, as CSV or JSON Lines.")  # fmt: skip
 @declared_options(StructureRules, only=OF_STRUCTURE)
 @click.option(
     "--skip",
@@ -60,7 +60,7 @@ _NAMED = 3
 )
 @declared_options(VoteRules)
 @click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True,
-              help="Number of examples to show of each fault.")  # fmt: skip
+              help="Number of examples to show for each broken rule.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "
               "dropped.jsonl and report.html to this folder.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another check wrote to DIR.")
@@ -91,7 +91,7 @@ def command(
     """  # noqa: D301
     structure, votes = _rules(skip, rules)
     dataset = _options.read_data(data, format_name)
-    _say_what_is_gone(dataset, data)
+    _warn_of_missing_parents(dataset, data)
     if advice := _options.unmarked_twins(dataset)[1]:
         say(f"{advice}.")
     responses = validate.read_votes(votes_path) if votes_path else None
@@ -118,8 +118,8 @@ def _rules(skip: tuple[str, ...], rules: dict[str, Any]) -> tuple[StructureRules
     return StructureRules(**of_structure), VoteRules(**rules)
 
 
-def _say_what_is_gone(dataset: Dataset, path: str) -> None:
-    """Name the parents and roots that perturbed problems need and the file does not hold."""
+def _warn_of_missing_parents(dataset: Dataset, path: str) -> None:
+    """Print the parents and roots of perturbed problems that the file lacks."""
     ids = set(dataset.ids)
     needed = {
         ancestor: problem.id
@@ -130,8 +130,8 @@ def _say_what_is_gone(dataset: Dataset, path: str) -> None:
     gone = [f"{ancestor!r} of {of!r}" for ancestor, of in needed.items() if ancestor not in ids]
     if gone:
         say(
-            f"Not in {path}: the parent or root {report.joined(gone, _NAMED)}; lineages are not "
-            "checked there."
+            f"Not in {path}: the parent or root {report.joined(gone, _LISTED_PARENTS)}; "
+            "lineages are not checked there."
         )
 
 
@@ -203,8 +203,8 @@ def _sections(
             f"Questions: {asked:,}, which have no blank, so that their length and whether they "
             "hold the options is not checked; winosmith audit finds what gives answers away"
         )
-    yield report.Section("Rules that were used", [report.Text(lines)])
-    yield report.Section("What was kept", _funnel(checked))
+    yield report.Section("Rules used", [report.Text(lines)])
+    yield report.Section("Problems kept", _funnel(checked))
     broken = list(_examples_of_rules(data, checked, examples))
     if broken:
         yield report.Section("Examples", [report.Text(broken, "warning")])
@@ -212,7 +212,7 @@ def _sections(
         yield report.Section("People", list(_responses(checked, responses)))
     rest = [*_unvalidated(checked), *map(shown, copies(checked.stages[0].dataset).sentences())]
     if rest:
-        yield report.Section("What else is to be known", [report.Text(rest)])
+        yield report.Section("Notes", [report.Text(rest)])
 
 
 def _funnel(checked: Checked) -> list[report.Block]:
@@ -236,12 +236,12 @@ def _funnel(checked: Checked) -> list[report.Block]:
             [[name, count.problems, count.twins, count.singles] for name, count in steps],
         ),
         report.Table(
-            "Dropped, each problem under the first rule that it breaks",
+            "Dropped problems, by the first rule that they break",
             ["stage", "rule", "problems"],
             dropped,
         ),
         report.Table(
-            "Rules, in problems", ["stage", "rule", "checked", "not checked", "broken"], rules
+            "Problems by rule", ["stage", "rule", "checked", "not checked", "broken"], rules
         ),
     ]
     return [table for table in tables if table.rows]
@@ -271,7 +271,7 @@ def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[repo
     aside = _set_aside(checked)
     if aside:
         yield report.Table(
-            f"Responses set aside: {len(checked.set_aside):,} of {len(responses):,}",
+            f"Ignored votes: {len(checked.set_aside):,} of {len(responses):,}",
             ["reason", "responses"],
             [[reason, count] for reason, count in aside.items()],
         )

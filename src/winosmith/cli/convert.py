@@ -38,7 +38,7 @@ _REASONS = 5
               type=click.Choice([*WRITERS, *HARNESSES]),
               metavar="FORMAT", help=f"Format of OUT ({', '.join(WRITERS)}) or a harness "
               f"({', '.join(HARNESSES)}); by default found from the extension of OUT.")  # fmt: skip
-@click.option("--recast", "kind", type=click.Choice(["problems", "claims"]), help="Turn "
+@click.option("--recast", "kind", type=click.Choice(["problems", "claims"]), help="Convert "
               "true-or-false claims into problems, or problems into claims.")  # fmt: skip
 @click.option("--with-embargo", is_flag=True, help="Keep problems under embargo, in a format that "
               "keeps the mark (winosmith, csv).")  # fmt: skip

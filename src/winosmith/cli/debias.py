@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import log_shown, progress, say
-from winosmith.cli.build import is_blind, tell_filter
+from winosmith.cli.build import is_blind, print_filter
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, schema
 
 EMBED = ("encoder", "array", "combine", "reads")
@@ -92,7 +92,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
                 executor=executor,
                 scratch=options["scratch"],
             )
-    tell_filter(Path(out), options["as_json"])
+    print_filter(Path(out), options["as_json"])
     if is_blind(Path(out)):
         ctx.exit(1)
 

@@ -13,7 +13,7 @@ import click
 
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import echo, progress, say
-from winosmith.cli.build import tell_build
+from winosmith.cli.build import print_build
 from winosmith.escape import one_line
 from winosmith.records import parsed
 
@@ -31,16 +31,19 @@ seed = {seed}
 
 
 @click.command()
-@click.option("--out", required=True, metavar="DIR", help="A new folder for the files.")
-@click.option("--twins", default=3000, show_default=True, help="How many twins to make.")
-@click.option("--strength", default=0.5, show_default=True, help="Share of twins with an artifact.")
-@click.option("--artifact", "artifacts", multiple=True, help="A kind to plant; may be repeated. "
-              "Without it, all: association, length, polarity, position.")  # fmt: skip
-@click.option("--symmetric", is_flag=True, help="Turn the answers of sound twins round by a coin, "
-              "so that nothing can be learnt of them.")  # fmt: skip
+@click.option("--out", required=True, metavar="DIR", help="Output folder, which must be new.")
+@click.option("--twins", default=3000, show_default=True, help="Number of twins.")
+@click.option(
+    "--strength", default=0.5, show_default=True, help="Fraction of twins with an artifact."
+)
+@click.option("--artifact", "artifacts", multiple=True,
+              help="Kind of artifact to plant: "
+              "association, length, polarity or position; may be repeated; by default all.")  # fmt: skip
+@click.option("--symmetric", is_flag=True, help="Swap the answers of sound twins at random, so "
+              "that a model can learn nothing from them.")  # fmt: skip
 @click.option("--handwritten", is_flag=True, help="Write the hand-written twins instead.")
 @click.option("--force", is_flag=True, help="Replace older practice twins in that folder.")
-@click.option("--seed", default=0, show_default=True, help="The same seed, the same twins.")
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
 def practice(out: str, handwritten: bool, **options: Any) -> None:
     """Write twins to practise on: problems, simulated votes, and what is planted in them.
 
@@ -134,9 +137,9 @@ def command(out: str, force: bool, as_json: bool) -> None:
     with ProcessPoolExecutor(1, get_context("spawn")) as other:
         mirrored = other.submit(_write_build, mirror, folder / "mirror", force)
         built = build(read, folder / "benchmark", force=force, step=progress)
-        say("The same twins by the mirror filter")
+        say("Filtering the same twins with mirror")
         mirrored.result()
-    tell_build(built.folder, as_json)
+    print_build(built.folder, as_json)
     if not as_json:
         _side_by_side(folder)
         echo(f"Now try your own twins: edit a copy of {recipe}")
@@ -155,7 +158,7 @@ def _side_by_side(folder: Path) -> None:
         parsed((folder / name / "report.json").read_text("utf-8"))
         for name in ("benchmark", "mirror")
     ]
-    echo(f"\n{'the same twins by':<44}{'AFLite':>8}{'mirror':>8}")
+    echo(f"\n{'same twins, filtered by':<44}{'AFLite':>8}{'mirror':>8}")
     for what, figures in _compared(records):
         echo(f"{what:<44}" + "".join(f"{figure:>8}" for figure in figures))
 
@@ -173,7 +176,7 @@ def _compared(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
         ("singles kept", [f"{step['singles']:,}" for step in steps]),
         ("planted problems found", [_share(one["recall"]) for one in found]),
         ("sound problems taken", [_share(one["false_removals"]) for one in found]),
-        ("still guessed, halves filtered apart",
+        ("a model still guesses, cross-filtered",
          [shown(one["after"]["linear"]["accuracy"], ".1%") for one in verified]),
     ]  # fmt: skip
 

@@ -28,7 +28,7 @@ Options = dict[str, Any]
 
 @click.command()
 @_options.data_argument()
-@click.option("--out", required=True, metavar="FILE.npz", help="The file to write.")
+@click.option("--out", required=True, metavar="FILE.npz", help="Output file.")
 @declared_options(EmbedRecipe, only=("encoder", "combine", "pooling", "dimensions"))
 @click.option("--finetune", metavar="TRAIN:DEV", help="First fine-tune the encoder on this number "
               "of problems, in whole twins, and exclude them (the paper: 5000:1000).")  # fmt: skip
@@ -187,7 +187,7 @@ def _print(report: dict[str, Any]) -> None:
     if "finetuning" in report:
         echo(
             f"{len(report['train_ids']):,} problems to train on and {len(report['dev_ids']):,} to "
-            "choose by were left out; their ids are in the file"
+            "choose by have no vectors; their ids are in the file"
         )
     echo(f"Written to {report['file']}", bold=True)
     say(f"signature {report['signature']}")

@@ -1,7 +1,7 @@
-"""`winosmith score`: what predictions are worth, with intervals.
+"""`winosmith score`: the accuracy of predictions, with confidence intervals.
 
-Beside them stand people, marks, switched options and genders, where they are given; all of it is
-told as text, as a page and as JSON.
+The report, as text, page or JSON, also has the results of respondents, labels, switched options
+and gender gaps if their files are given.
 """
 
 from __future__ import annotations
@@ -57,7 +57,12 @@ from winosmith.text import number_of
 @click.option("--switched", type=FILE, multiple=True, metavar="FILE", help="Predictions for the "
               "same problems with the options switched, one file for each of PREDICTIONS; needs "
               "--switched-data.")  # fmt: skip
-@click.option("--switched-data", type=MORE_DATA, metavar="FILE", help="Those problems.")
+@click.option(
+    "--switched-data",
+    type=MORE_DATA,
+    metavar="FILE",
+    help="The problems with switched options, for --switched.",
+)
 @click.option("--occupations", type=FILE, metavar="FILE.tsv", help="Winogender's "
               "occupations-stats.tsv: the gender gap in both readings.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Random seed of bootstraps and nulls.")
@@ -107,7 +112,7 @@ def command(**options: Any) -> None:
             found["log"] = log
     hidden = {name: {"withheld": found.record()} for name, found in withheld.items()}
     Output(
-        f"{dataset.name}: what the predictions are worth",
+        f"{dataset.name}: accuracy of predictions",
         {
             "data": dataset.name,
             "solvers": {name: {**kept, **hidden}[name] for name in solvers},
@@ -127,7 +132,7 @@ def command(**options: Any) -> None:
             *(stability_sections(stable, solvers) if stable else ()),
             *_confidence(scores),
         ],
-        subtitle="Intervals are 95 %, and know which problems are right or wrong together.",
+        subtitle="All intervals are 95 % and account for related problems (twins, families).",
         signatures={
             **{solver: found.signature for solver, found in scores.items()},
             **(stable.signatures if stable else {}),
@@ -139,7 +144,7 @@ def command(**options: Any) -> None:
 def _scores(
     solvers: Mapping[str, Graded], withheld: Mapping[str, Overlap], options: Mapping[str, Any]
 ) -> dict[str, Score]:
-    """Return the score of each solver whose accuracy may be told.
+    """Return the score of each solver whose accuracy is not withheld.
 
     Raises:
         SameInputError: a field that was asked for can be compared for none of them.
@@ -183,10 +188,10 @@ def _stable(
 
 @dataclass(frozen=True)
 class ExtraInputs:
-    """What was given beside data and predictions.
+    """The inputs in addition to data and predictions.
 
     Attributes:
-        people: responses of fresh people.
+        people: responses of respondents.
         marks: the records of each file of marks.
         switched: the paths of predictions for the switched problems.
         switched_data: the path of those problems.
@@ -254,7 +259,7 @@ class ExtraFigures(Result):
 def extra_figures(
     more: ExtraInputs, dataset: Dataset, solvers: Mapping[str, Graded], seed: int
 ) -> ExtraFigures:
-    """Measure what was given more for."""
+    """Measure the extra inputs."""
     majority = person = None
     if more.people is not None:
         person = metrics.person_accuracy(dataset, more.people)
@@ -342,7 +347,7 @@ def women_by_occupation(path: str) -> dict[str, dict[str, float]]:
 
 
 MAJORITY, PERSON = "people, majority", "a single person"
-"""What people are called beside solvers."""
+"""The names of respondents in tables of solvers."""
 
 
 def score_tables(
@@ -426,7 +431,9 @@ def _main(
     if any(found.accuracy.ties for found in scores.values()):
         notes.append(TIES)
     if extra.people_single and extra.people_single.people == 1:
-        notes.append("One person answered: that interval holds for other problems alone")
+        notes.append(
+            "Only one person answered, so that interval covers other problems, not other people"
+        )
     notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
     notes += log_notes
     for solver, overlap in seen.items():
@@ -436,7 +443,7 @@ def _main(
 
 
 def _whole(found: Proportion | None) -> list[report.Value]:
-    """Return the share of whole twins; the ties stand beside the accuracy in the same row."""
+    """Return the fraction of twins with both halves correct, and its interval, as cells."""
     return [None, None] if found is None else [percent(found.value), span(found.interval)]
 
 
@@ -447,10 +454,10 @@ def _comparisons(scores: Mapping[str, Score]) -> report.Table:
         if found.comparisons
     ]
     return report.Table(
-        "Two-way comparisons: the right option with each wrong one",
+        "Pairwise comparisons of the correct option with each incorrect one",
         ["solver", "comparisons", "won", "95 %"],
         rows,
-        "Guessing wins half.",
+        "A guesser wins half of them.",
     )
 
 
@@ -470,7 +477,7 @@ def _groups(scores: Mapping[str, Score]) -> Iterator[report.Table]:
 
 
 def _carried(scores: Mapping[str, Score], by: str) -> str:
-    """Return why a field is told of some solvers alone, and what is to be known of it."""
+    """Return why a field is missing for some solvers, and the notes on it."""
     notes: dict[str, list[str]] = {}
     for solver, found in scores.items():
         for note in filter(None, (found.refused.get(by), found.notes.get(by))):
@@ -492,8 +499,8 @@ def _calibration(scores: Mapping[str, Score]) -> report.Table:
         {solver: found for solver, found in scores.items() if found.calibration},
         [*(f"calibration.{name}" for name in of_calibration), "margins.ranking"],
         head="solver",
-        note="ECE: calibration error; null: what 97.5 % of perfectly calibrated solvers stay "
-        "below. Ranking: how often a right answer leads by more than a wrong one.",
+        note="ECE: expected calibration error; null: 97.5 % of perfectly calibrated solvers are "
+        "below it. Ranking: how often a correct answer leads by more than an incorrect one.",
     )
 
 
@@ -521,7 +528,7 @@ def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
 
 
 def _gap_notes(extra: ExtraFigures, what: str) -> str:
-    """Return of which solvers there is no gap, and what is to be known of the others'."""
+    """Return why some solvers have no gap, and the notes on the others."""
     notes = list(extra.gender_gap_refused.items())
     for name, of in extra.gender_gap.items():
         notes += [(name, note) for note in (of[what].of_pronoun, of[what].note) if note]
@@ -533,7 +540,7 @@ def _points(found: Proportion) -> str:
 
 
 def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Drawing]:
-    """Return the drawing of the accuracies; none where there is none to tell."""
+    """Return the chart of accuracies; empty if all are withheld."""
     rows = [
         report.Measured(solver, found.accuracy.value, *found.accuracy.interval)
         for solver, found in scores.items()
@@ -549,7 +556,7 @@ def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Draw
     chance = next(iter(scores.values())).accuracy.chance
     return [
         report.Drawing(
-            "Accuracies with their 95 % intervals; the dashed line is guessing.",
+            "Accuracies with their 95 % intervals; the dashed line is chance.",
             lambda: [report.accuracies(rows, chance=chance)],
         )
     ]
@@ -559,8 +566,8 @@ def _confidence(scores: Mapping[str, Score]) -> list[report.Section]:
     """Return the section of a page with a reliability diagram of each solver that has scores."""
     stated = {solver: found for solver, found in scores.items() if found.calibration}
     caption = (
-        "How often answers of a stated confidence are right, with 95 % intervals, beside the "
-        "diagonal of a solver that knows; below, how many problems there are."
+        "Accuracy at each level of confidence, with 95 % intervals. A perfectly calibrated solver "
+        "is on the diagonal. Below: the number of problems at each level."
     )
     drawing = report.Drawing(caption, lambda: [_diagram(*each) for each in stated.items()])
     return [report.Section("Confidence", [drawing])] if stated else []

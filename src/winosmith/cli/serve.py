@@ -1,4 +1,4 @@
-"""`winosmith serve`: the platform, from one command."""
+"""`winosmith serve`: run the platform."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from winosmith.web import Site
 
 MINUTES = 30
-"""For how long the link of the first admin works."""
+"""Minutes for which the link of the first admin works."""
 
 
 @click.command()
 @click.argument(
     "folder", metavar="[DIR]", default="winosmith-site", type=click.Path(file_okay=False)
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 "
-              "for a free one.")  # fmt: skip
-@click.option("--public-url", metavar="URL", help="The https address under which people come.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535),
+              help="Port, or 0 for a free one.")  # fmt: skip
+@click.option("--public-url", metavar="URL", help="Public https address of the site.")
 @click.option("--database", envvar="WINOSMITH_DATABASE", metavar="URL", help="postgresql://… "
               "instead of a file in DIR; also read from WINOSMITH_DATABASE.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 512),
@@ -51,7 +51,7 @@ def command(
     """  # noqa: D301
     from winosmith.web import Site, hosting
 
-    os.umask(0o077)  # what the server writes is its owner's alone
+    os.umask(0o077)  # what the server writes is readable only by its owner
     site = Site.open(folder, database=database or None, public_url=public_url)
     site.may_listen_on(host)
     lock = hosting.claim(site.folder)
@@ -59,12 +59,12 @@ def command(
     hosting.prepare(site)
     workers = hosting.workers_for(workers)
     hosting.tell_address(lock, site.public_url or hosting.address_of(door))
-    _tell(site, hosting.address_of(door))
+    _print_start(site, hosting.address_of(door))
     hosting.run(site, door, workers=workers, work=work)
 
 
-def _tell(site: Site, door: str) -> None:
-    """Print where the data are, where the site is, and how its first admin comes in."""
+def _print_start(site: Site, door: str) -> None:
+    """Print the paths, the address, and the link of the first admin."""
     from winosmith.web.hosting import first_admin_path
 
     address = site.public_url or door

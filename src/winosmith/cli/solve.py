@@ -25,14 +25,14 @@ Options = dict[str, Any]
 
 @click.command()
 @_options.data_argument()
-@click.option("--solver", required=True, type=click.Choice(list(KINDS)), help="Who answers.")
-@click.option("--out", required=True, metavar="FILE.jsonl", help="The predictions to write.")
+@click.option("--solver", required=True, type=click.Choice(list(KINDS)), help="Solver.")
+@click.option("--out", required=True, metavar="FILE.jsonl", help="Output file of predictions.")
 @click.option("--train", metavar="DATA", help="Solved problems to learn from, or to draw --shots "
-              "from; read as --from, --pair-by and the options of columns say.",
+              "from, in the same format as DATA.",
               type=_options.MORE_DATA)  # fmt: skip
 @_solvers.solver_options
-@click.option("--local-context", is_flag=True, help="Show the solver only the words from two "
-              "before the blank on; what it learns from is cut likewise.")  # fmt: skip
+@click.option("--local-context", is_flag=True, help="Show the solver only the text from two "
+              "words before the blank to the end, in training too.")  # fmt: skip
 @_options.cluster_option
 @click.option("--force", is_flag=True, help="Replace FILE.jsonl, or unfinished work on it.")
 @_options.format_option
@@ -47,7 +47,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     \b
     Solvers:
-        majority     the place that is right most often      --train
+        majority     the position that is correct most often --train
         random       chance                                  --seed
         association  PMI of words with answers               --train
         hunting      evidence found in texts                 --collection
@@ -174,12 +174,14 @@ def _replies(interview: dict[str, Any], problems: int) -> list[tuple[str, str]]:
     if interview["problems"] < problems:
         rows.append(("of this run", f"replies on {interview['problems']:,} of the problems"))
     if interview["cut_off"]:
-        rows.append(("cut off", f"{interview['cut_off']:,}; a higher --max-tokens may mend them"))
+        rows.append(("cut off", f"{interview['cut_off']:,}; a higher --max-tokens may fix them"))
     if interview["first_place"] is not None:
         rows.append(("first option", f"{percent(interview['first_place'])} of the clear replies"))
     if interview["position_bias"] is not None:
         share = percent(interview["position_bias"])
-        rows.append(("position bias", f"{share} name the same place when the options are swapped"))
+        rows.append(
+            ("position bias", f"{share} choose the same position when the options are swapped")
+        )
     if interview["tokens_in"] is not None:
         rows.append(("tokens", f"{interview['tokens_in']:,} in, {interview['tokens_out']:,} out"))
     return rows

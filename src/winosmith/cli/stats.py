@@ -1,4 +1,4 @@
-"""`winosmith stats`: count a data set, and find what is wrong with it."""
+"""`winosmith stats`: print statistics of a data set, and find leaks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from winosmith.text import number_of
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.DATA)
 @_options.format_option
-@click.option("--seed", default=0, show_default=True, help="Of the search for leaks.")
+@click.option("--seed", default=0, show_default=True, help="Random seed of the search for leaks.")
 @click.option("--out", type=_options.PAGE, metavar="FILE.html", help="Write a report to this file.")
 @_options.json_option
 def command(
@@ -65,7 +65,7 @@ def _read(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Clai
         claims = tuple(item for item in contents.items if isinstance(item, Claim))
         problems = [item for item in contents.items if isinstance(item, Problem)]
         if claims and problems:
-            raise FormatError("the file holds both problems and true-or-false claims", path)
+            raise FormatError("the file contains both problems and true-or-false claims", path)
         parts.append(claims or Dataset(problems, Path(path).stem))
     if len(parts) == 1:
         return parts[0]
@@ -75,7 +75,7 @@ def _read(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Clai
 
 
 def _counts(found: Statistics | ClaimStatistics) -> Rows:
-    """Return what is told of tokens, or that there are none to count."""
+    """Return the rows on tokens, or the reason that they are not counted."""
     if found.average_length is None or found.vocabulary is None:
         none = "not counted: no spaces between words"
         return [["average length", none], ["vocabulary", none]]
@@ -87,11 +87,11 @@ def _counts(found: Statistics | ClaimStatistics) -> Rows:
 
 
 def _of_claims(name: str, found: ClaimStatistics) -> Output:
-    """Return what is told of true-or-false claims."""
+    """Return the statistics of true-or-false claims."""
     words = ("true", "false", "withheld")
     counts = found.true, found.false, found.withheld
     holds = [f"{word}: {n:,}" for word, n in zip(words, counts, strict=True) if n]
-    rows: Rows = [["claims", f"{found.claims:,}"], *_counts(found), ["they hold", ", ".join(holds)]]
+    rows: Rows = [["claims", f"{found.claims:,}"], *_counts(found), ["labels", ", ".join(holds)]]
     return Output(
         f"{name}: counted",
         {"data": name, **found.record()},
@@ -101,7 +101,7 @@ def _of_claims(name: str, found: ClaimStatistics) -> Output:
 
 
 def _of_problems(dataset: Dataset, seed: int) -> Output:
-    """Return what is told of problems: counts, copies, families, fields that give answers away."""
+    """Return the statistics of problems: counts, copies, families and leaks."""
     found, families = metrics.statistics(dataset, seed), metrics.lineage_statistics(dataset)
     pairs, advice = _options.unmarked_twins(dataset)
     return Output(
@@ -151,7 +151,7 @@ def _rows(found: Statistics) -> Rows:
         ["singles", f"{found.singles:,}"],
         ["answers", ", ".join(answers)],
         ["options", ", ".join(by_options)],
-        ["copies", number_of(sum(map(len, found.copies.groups)), "problem")],
+        ["duplicates", number_of(sum(map(len, found.copies.groups)), "problem")],
     ]
     if found.questions:
         rows.insert(1, ["questions", f"{found.questions:,}, which have no blank"])
@@ -184,8 +184,8 @@ def _lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block
     if uncounted:
         yield report.Text(
             [
-                f"Depths count tokens: of the {uncounted:,} problems without spaces between words "
-                "they tell nothing."
+                f"Depths count tokens, so they mean nothing for the {uncounted:,} problems without "
+                "spaces between words."
             ]
         )
 
@@ -195,8 +195,8 @@ def _leaks(found: Statistics) -> report.Text:
         return report.Text([f"LEAK {shown(str(leak))}" for leak in found.leaks], "warning")
     if found.leaks is None:
         few = (
-            "Too few answers are known to tell whether a field gives them away: they are needed of "
-            f"{metrics.LEAST_GROUPS} blocks (twins, families, copies, look-alikes) or more."
+            "Too few answers are known to check whether a field gives them away: at least "
+            f"{metrics.LEAST_GROUPS} blocks (twins, families, copies, look-alikes) are needed."
         )
         return report.Text([few])
     return report.Text(["No field was found that gives the answer away."])

@@ -44,8 +44,8 @@ _DECLARED = ("split_point", "max_length", "patience", "sees")
               "the run: a file, or a number of problems to draw from TRAIN in twins.")  # fmt: skip
 @click.option("--model", required=True, metavar="HUB_ID|FOLDER",
               help="An encoder, or a model that was trained before.")  # fmt: skip
-@click.option("--out", required=True, metavar="DIR", help="The best model goes to DIR/model, the "
-              "record of all runs to DIR/runs.json.")  # fmt: skip
+@click.option("--out", required=True, metavar="DIR", help="Output folder: the best model is in "
+              "DIR/model, the record of all runs in DIR/runs.json.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="Grid of settings: winogrande is 3 learning rates × 4 epochs × 2 batch sizes × "
               "3 seeds, with the released code's weight decay and dropout; evograd 3 × 4 × 4 for "
@@ -76,7 +76,7 @@ _DECLARED = ("split_point", "max_length", "patience", "sees")
     metavar="NAME",
     help="Device in torch's notation; by default the GPU, if there is one.",
 )
-@click.option("--force", is_flag=True, help="Replace what another recipe left in DIR.")
+@click.option("--force", is_flag=True, help="Replace the files of other settings in DIR.")
 @format_option
 @json_option
 def command(**options: Any) -> None:
@@ -102,7 +102,7 @@ def command(**options: Any) -> None:
 
 
 def _is_first() -> bool:
-    """Tell whether this is the one process that speaks, of those of `accelerate launch`."""
+    """Return whether this is the process of `accelerate launch` that prints."""
     return os.environ.get("RANK", "0") == "0"
 
 
@@ -228,7 +228,7 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
 
 
 def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] | None:
-    """Return what of the first dev part the second training cost."""
+    """Return how much of the first dev set the second training made the model forget."""
     from winosmith import metrics, solve
 
     if not isinstance(dev, Dataset):
@@ -266,7 +266,7 @@ def with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, T
     if dev.isdigit() and not Path(dev).exists():
         return study.apart(train, int(dev))
     if not Path(dev).is_file():
-        raise InputError(f"the dev part {dev!r} is neither a file nor a number of problems")
+        raise InputError(f"the dev set {dev!r} is neither a file nor a number of problems")
     held = read_trainable(dev, options, as_claims=isinstance(train, tuple))
     shared = study.overlap(train, held)
     if shared:
