@@ -195,7 +195,7 @@ def looking_like(problems: Sequence[Problem], others: Sequence[Problem]) -> set[
 def _find(
     words: Sequence[frozenset[str]], wanted: Wanted, owners: ArrayLike, share: float = ALIKE
 ) -> None:
-    """Find the pairs that have this share of the words of the longer one in common."""
+    """Find the pairs that have this fraction of the words of the longer one in common."""
     import numpy as np  # in the functions: what imports blocks is to start at once
 
     from winosmith.lookalikes import find, of_longer
@@ -258,7 +258,7 @@ def whole_twins(dataset: Dataset, among: Iterable[Sequence[int]] | None = None) 
 
     Args:
         dataset: the problems.
-        among: their groups of copies, where they are at hand already.
+        among: their groups of copies, where they are available already.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> whole_twins(Dataset([*pair, Problem("c", "b _ C.", ("y", "x"), 0)]))
@@ -301,7 +301,7 @@ def contradictions(
 
     Args:
         dataset: the problems.
-        among: their groups of copies, where they are at hand already.
+        among: their groups of copies, where they are available already.
 
     >>> one = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
     >>> contradictions(Dataset([one, Problem("b", one.sentence, ("jug", "cup"), 0)]))
@@ -434,7 +434,7 @@ Disjoint = Literal["twin", "contributor", "source"]
 """What train, dev and test don't share: only blocks, or also all of one contributor or source."""
 
 HOLDERS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
-"""What sides may be kept apart by, beside blocks, and where a problem's origin says it."""
+"""What sides may be kept apart by, next to blocks, and where a problem's origin says it."""
 
 SLACK = 0.1
 """The share by which dev or test may exceed what is wanted, for the sake of whole contributors."""
@@ -472,7 +472,7 @@ def former_sides(
         dataset: the problems to be split.
         order: their blocks, joined by `keys`.
         former: what was split before.
-        keys: what holds blocks together beside themselves: all of one author, all of one source.
+        keys: what holds blocks together next to themselves: all of one author, all of one source.
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
@@ -538,7 +538,7 @@ def placed(
         dataset: the problems; with `former`, with the ids of their pool.
         order: their shuffled blocks.
         wanted: how many problems dev and test are to have.
-        keys: what is on one side, beside blocks: all of one author, all of one source.
+        keys: what is on one side, next to blocks: all of one author, all of one source.
         former: what was split before.
         counted: the rows that count for `wanted`, and without any of which a new block is for
             training; None counts all.
@@ -609,7 +609,7 @@ def _continued(
 
 
 def _fits(more: int, held: int, wanted: int, most: float) -> bool:
-    """Tell whether a side takes a group: it is short, and not too large with it."""
+    """Return whether a side takes a group: it is short, and not too large with it."""
     return more > 0 and held < wanted and held + more <= most
 
 

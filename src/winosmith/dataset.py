@@ -90,7 +90,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def answers(self) -> tuple[int | None, ...]:
-        """The answers in order; None where they are withheld."""
+        """The answers in order; None if they are withheld."""
         return tuple(problem.answer for problem in self.problems)
 
     @cached_property

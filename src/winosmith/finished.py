@@ -99,11 +99,11 @@ class BuildFiles:
         return json_file(self.folder / DROPPED)
 
     def withheld(self) -> Iterator[dict[str, Any]]:
-        """Yield the same of what is not published; nothing where the private files are not here."""
+        """Yield the same of what is not published; nothing if the private files are not here."""
         return self._private(WITHHELD)
 
     def scores(self) -> Iterator[dict[str, Any]]:
-        """Yield how well AFLite guessed each problem; nothing where it did not, or as above."""
+        """Yield how well AFLite guessed each problem; nothing if it did not, or as above."""
         return self._private(SCORES)
 
     def old_ids(self) -> dict[str, str]:

@@ -161,7 +161,7 @@ def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]
 
 
 MEASURED = {"lineage": "depth.lineage", "edit": "depth.edit"}
-"""The extra keys of depths that whoever has the whole family measured. They count where the data
+"""The extra keys of depths that anyone who has the whole family measured. They count where the data
 lack what it takes to measure them: a parent or a root that is not public."""
 
 DISTANCE = "evograd.distance"
@@ -248,9 +248,9 @@ class _Stop:
         row: of the problem.
         tokens: of its sentence.
         touched: since its root; None when the way from there is not known.
-        edits: from its parent, as they stand in the data or, where there are none, computed;
+        edits: from its parent, as they are in the data or, if there are none, computed;
             empty when the parent is not here.
-        fault: why the edits that stand in the data don't turn the parent into it; None.
+        fault: why the edits that are in the data don't turn the parent into it; None.
     """
 
     row: int
@@ -328,7 +328,7 @@ def _row_of(dataset: Dataset, problem_id: str) -> int | None:
 
 
 def _is_orphan(dataset: Dataset, row: int) -> bool:
-    """Tell whether a problem is no root although nothing is known of its root."""
+    """Return whether a problem is no root although nothing is known of its root."""
     problem = dataset[row]
     return problem.lineage is None and DISTANCE in problem.extra
 
@@ -426,7 +426,7 @@ _SHOWN = 5
 
 
 def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]:
-    """Return what is wrong with lineages, by row; rows with nothing wrong are left out.
+    """Return what is wrong with lineages, by row; rows with nothing wrong are omitted.
 
     Always wrong: a cycle; a root that the parent does not share; edits that don't turn the
     parent's sentence into the child's. A declared depth is nobody's fault while it differs from

@@ -1,6 +1,6 @@
 """Lock files: one process has a lock, and the kernel takes it back however that process ends.
 
-In the file stands a note by whoever has the lock, or had it last: what they do.
+In the file stands a note by anyone who has the lock, or had it last: what they do.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FileLock:
         return None
 
     def write(self, note: Any) -> None:
-        """Write the note anew: what JSON can hold, in up to `NOTE_BYTES`."""
+        """Write the note again: what JSON can hold, in up to `NOTE_BYTES`."""
         os.pwrite(self.number, json.dumps(note).encode().ljust(NOTE_BYTES), 0)
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class FileLock:
 def try_lock(number: int) -> bool:
     """Lock an open file for this process alone; tell whether it is, or nobody could tell.
 
-    On Windows, which has no such locks, every process is told that it has it.
+    On Windows, which has no such locks, every process gets the lock.
     """
     try:
         import fcntl
@@ -67,7 +67,7 @@ def try_lock(number: int) -> bool:
 
 
 def wait_for_lock(number: int) -> None:
-    """Lock an open file; whoever has waited longest comes first."""
+    """Lock an open file; anyone who has waited longest comes first."""
     import fcntl
 
     fcntl.flock(number, fcntl.LOCK_EX)

@@ -43,7 +43,7 @@ _ONES = np.array([number.bit_count() for number in range(1 << 16)], np.uint8)
 
 
 def of_longer(share: float) -> Least:
-    """Return how many words both hold where that is the share of the longer one's.
+    """Return how many words both hold where that is the fraction of the longer one's.
 
     >>> of_longer(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
     [7, 8]
@@ -72,26 +72,26 @@ class Wanted(Protocol):
     """What is asked of rows, and what has been found."""
 
     def settled(self, rows: Ints) -> bool:
-        """Tell whether no pair among the rows is wanted any more."""
+        """Return whether no pair among the rows is wanted any more."""
 
     def wants(self, one: int, other: int) -> bool:
-        """Tell whether a pair is wanted, if it is alike."""
+        """Return whether a pair is wanted, if it is alike."""
 
     def take(self, one: int, other: int) -> None:
         """Take a pair that is alike."""
 
     def take_of(self, rows: Sequence[int], others: Sequence[int]) -> None:
-        """Take what is wanted of the rows beside others, which are all alike."""
+        """Take what is wanted of the rows next to others, which are all alike."""
 
 
 class Partners:
     """Pairs of rows: each row's first few partners, so that a template's rows are not all told.
 
-    A pair is left out only where each of both has so many others.
+    A pair is omitted only where each of both has so many others.
 
     Args:
         wanted: (n,) how many partners each row asks for.
-        owners: (n,) of each; only rows of different ones are paired. All with all when left out.
+        owners: (n,) of each; only rows of different ones are paired. All with all when omitted.
 
     Attributes:
         pairs: what is found, the lesser row first.
@@ -103,11 +103,11 @@ class Partners:
         self.pairs: set[tuple[int, int]] = set()
 
     def settled(self, rows: Ints) -> bool:
-        """Tell whether all rows have what they ask for."""
+        """Return whether all rows have what they ask for."""
         return not (self._left[rows] > 0).any()
 
     def wants(self, one: int, other: int) -> bool:
-        """Tell whether one of both asks for more, and the pair is new."""
+        """Return whether one of both asks for more, and the pair is new."""
         asks = self._left[one] > 0 or self._left[other] > 0
         apart = self._owners is None or self._owners[one] != self._owners[other]
         return bool(asks and apart) and (min(one, other), max(one, other)) not in self.pairs
@@ -158,7 +158,7 @@ def find(
         least: how many words a pair shares: more for larger sets, all for equal ones at most.
         wanted: asks, and takes what is found.
         owners: (n,) of each row; pairs of one owner are never asked about.
-        tell: is told now and then of about how many rows it is done.
+        tell: is called now and then with of about how many rows it is done.
     """
     if len(words) <= _DIRECT:
         for one, other in combinations(range(len(words)), 2):
@@ -342,7 +342,7 @@ class _Search:
         ][::-1]  # fmt: skip
 
     def _elsewhere(self, node: _Node) -> bool:
-        """Tell whether all rows hold a word that the path passes over: they are met with it."""
+        """Return whether all rows hold a word that the path passes over: they are met with it."""
         path, common = {*node.path}, set[int]()
         for at, row in enumerate(node.rows.tolist()):
             own = self.held(row, int(node.at[at])) - path

@@ -1,7 +1,7 @@
 """Write files and folders so that nothing is half-written, overwritten or lost.
 
 A folder that winosmith wrote holds a manifest, `winosmith.json`: the recipe, and the files that
-were finished with their checksums. The files below `private/` stand in a manifest of their own
+were finished with their checksums. The files below `private/` are in a manifest of their own
 there: the checksum of a short answer file is enough to find the answers by trying.
 
 The rules (`OutputFolder.open`):
@@ -56,7 +56,7 @@ ROOM = 1 << 20
 def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     r"""Open a file that takes its name only when the block ends without an error.
 
-    Folders that are missing are made. Text is UTF-8 with `\n` line ends. The file is synced to the
+    Folders that are missing are made. Text is UTF-8 with `\n` newlines. The file is synced to the
     disk before it is renamed. What is no file (/dev/null, a pipe) is written to as it is, and never
     replaced.
 
@@ -94,7 +94,7 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 _ASIDE = ".part"
-"""How the name of a file ends that is not complete. Whoever writes it holds its lock."""
+"""How the name of a file ends that is not complete. Anyone who writes it holds its lock."""
 
 
 def remove_remains(paths: Iterable[Path]) -> None:
@@ -251,7 +251,7 @@ class OutputFolder:
     def scratch(self, name: str) -> Iterator[Path]:
         """Lend the path of a file that holds unfinished work, and remove it when the block ends.
 
-        After an error or an interrupt it stays, for the next run to go on from; the manifest
+        After an error or an interrupt it stays, for the next run to continue from; the manifest
         names it, so that `clear` removes it too.
         """
         self.files[name] = ""
@@ -262,12 +262,12 @@ class OutputFolder:
         self.save()
 
     def finished(self, name: str) -> bool:
-        """Tell whether a file is there as the manifest says it was finished."""
+        """Return whether a file is there as the manifest says it was finished."""
         target = self.path / name
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
 
     def save(self) -> None:
-        """Write the manifest, and that of the private files where there are any."""
+        """Write the manifest, and that of the private files if there are any."""
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
         public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
         _write_json(

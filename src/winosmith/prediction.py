@@ -16,7 +16,7 @@ from winosmith.errors import DataError, OtherDataError, ProblemError
 __all__ = ["TIE", "Prediction", "align", "best_of", "check_fit", "first_ids"]
 
 TIE = 1e-6
-"""Scores that differ from the best by no more than this share of the larger of both are equal.
+"""Scores that differ from the best by no more than this fraction of the larger of both are equal.
 
 Single precision holds seven digits, of which the sum over a text's words takes one: what is left
 between two scores is rounding, and would change with the batch, the machine or the order in which

@@ -43,7 +43,7 @@ MAX_COUNT = 2**31 - 1
 """The largest number of a table's column: Parquet files have 32 bits for it."""
 
 ONLY = -1
-"""For `Problem.blank`, where none is given: the one `_` that the sentence has."""
+"""For `Problem.blank`, if none is given: the one `_` that the sentence has."""
 
 Scalar = str | int | float | bool | None
 
@@ -268,7 +268,7 @@ class Problem:
         blank: the offset of the blank in the sentence, in characters from 0; None for a question,
             which has no blank: its options come after it. Left out, it is the only `_`. One `_`
             alone is the blank whatever offset is given, so that `dataclasses.replace` with another
-            sentence finds it anew.
+            sentence finds it again.
 
     Raises:
         ProblemError: it is not a problem; the message says why.

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 HELD = "published.npz"
-"""The file beside this one: of each set, by its name, `NAME/whole` and `NAME/sides`."""
+"""The file next to this one: of each set, by its name, `NAME/whole` and `NAME/sides`."""
 
 NEARLY_ALL = 0.9
 """The share of known sentences from which on a data set is that set, in an encoding that differs in
@@ -51,12 +51,12 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a data set holds, as digests, where its text is not at hand.
+    """What a data set holds, as digests, where its text is not available.
 
     Attributes:
         name: of the data set, in lower case, as sources name it.
         whole: of its sentences; see `traces`.
-        sides: of what stands on either side of a blank, with the options.
+        sides: of what is on either side of a blank, with the options.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Contents:
 
 
 def name_of(sentence: str) -> str | None:
-    """Return the name of the published set that holds a sentence; None where none does.
+    """Return the name of the published set that holds a sentence; None if none does.
 
     >>> name_of("The trophy doesn't fit into the brown suitcase because _ is too large.")
     'WSC'
@@ -74,11 +74,11 @@ def name_of(sentence: str) -> str | None:
 
 
 def set_of(dataset: Dataset) -> str | None:
-    """Return the name of the published set that nearly all problems are of; None where there is none.
+    """Return the name of the published set that nearly all problems are of; None if there is none.
 
     >>> set_of(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
     True
-    """  # noqa: E501
+    """
     found = Counter(name for problem in dataset for name in _names_of(problem.sentence))
     name, count = next(iter(found.most_common(1)), (None, 0))
     return name if count >= NEARLY_ALL * len(dataset) else None
@@ -116,11 +116,11 @@ def contents_of(name: str, items: Iterable[Problem | Claim]) -> Contents:
 
 
 BESIDE = "trained_on.npz"
-"""The file beside a model's weights that holds digests of what it was trained on."""
+"""The file next to a model's weights that holds digests of what it was trained on."""
 
 
 def keep_contents(folder: Path, items: Iterable[Problem | Claim], *before: Contents) -> Path:
-    """Write down beside a model what it was trained on, as digests, and return the file.
+    """Write down next to a model what it was trained on, as digests, and return the file.
 
     Args:
         folder: of the model.
@@ -138,7 +138,7 @@ def keep_contents(folder: Path, items: Iterable[Problem | Claim], *before: Conte
 
 
 def contents_in(folder: Path) -> tuple[Contents, ...]:
-    """Return what the model in a folder was trained on; nothing where nobody wrote it down.
+    """Return what the model in a folder was trained on; nothing if nobody wrote it down.
 
     The folder of a run of `winosmith train` stands for the `model/` in it.
 
@@ -161,7 +161,7 @@ def contents_in(folder: Path) -> tuple[Contents, ...]:
 
 
 def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
-    """Return digests of 40 bits by which a problem is known where its text is not at hand.
+    """Return digests of 40 bits by which a problem is known where its text is not available.
 
     Letters and digits count, in any case, without articles. Among 50,000 digests, one of 50,000
     others is found by chance once in 400 times.

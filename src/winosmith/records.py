@@ -1,7 +1,7 @@
 """Problems and claims as plain records (dicts that JSON can hold), and back.
 
 These are the lines of winosmith's own JSONL, and what a data set's digest covers: a field that
-is empty or has its default is left out, so that a field added later changes no old digest.
+is empty or has its default is omitted, so that a field added later changes no old digest.
 """
 
 from __future__ import annotations

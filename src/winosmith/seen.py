@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Sees = Literal["blank", "pronoun"]
-"""What stands in the sentence where the answer belongs; see the module."""
+"""What is in the sentence where the answer belongs; see the module."""
 
 Input = tuple[str, frozenset[str]]
 """All of a problem that can bear on its answer: the sentence as it is seen, and the options."""
@@ -102,7 +102,7 @@ def local_only(problem: Problem, before: int, *, whole: bool = True) -> Problem:
 
 
 def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the tokens of a problem's text and which of them is its blank; None for a question.
+    """Return the tokens of a problem's text and which is its blank; None for a question.
 
     >>> tokens_and_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
     (['Run', '_x_', ',', '_', 'said', '.'], 3)
@@ -189,7 +189,7 @@ def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) ->
 
 
 def differ_in_pronoun(problems: Sequence[Problem]) -> bool:
-    """Tell whether the pronoun is what a data set is about, as in Winogender and WinoBias.
+    """Return whether the pronoun is what a data set is about, as in Winogender and WinoBias.
 
     It is where at least half of the problems have a version that differs in nothing but the
     pronoun: to a solver that sees the blank such versions are the same.

@@ -127,11 +127,11 @@ def find_postgres() -> Path | None:
 
 
 class PostgresServer:
-    """A running server that trusts whoever reaches its loopback port.
+    """A running server that trusts anyone who reaches its loopback port.
 
     Attributes:
         settings: the server's own, as `postgres -c` takes them; read at each start.
-        environment: what its processes find in their environment beside the caller's.
+        environment: what its processes find in their environment next to the caller's.
     """
 
     def __init__(self, programs: Path, folder: Path, settings: Mapping[str, str] | None = None):
@@ -213,7 +213,7 @@ class PostgresServer:
             time.sleep(0.005)
 
     def stop(self, patience: float = 30.0) -> None:
-        """Stop: whoever is connected is sent away. The server has ended when this returns.
+        """Stop: anyone who is connected is sent away. The server has ended when this returns.
 
         Args:
             patience: seconds to wait until all is written; then the server ends without that
@@ -370,7 +370,7 @@ ALSO: dict[str, dict[str, Any]] = {
     "qwen2": {"num_key_value_heads": 2},
     "roberta": {"max_position_embeddings": 1026, "type_vocab_size": 1},
 }
-"""What architectures ask for beside the sizes."""
+"""What architectures ask for next to the sizes."""
 
 AROUND = {"llama": "<s> $A", "opt": "<s> $A", "gemma2": "<s> $A", "roberta": "<s> $A </s>"}
 """What the tokenisers of some architectures put around every text."""
@@ -398,7 +398,7 @@ def tiny_language_model(
         folder: where to save it.
         architecture: as transformers names it ("gpt2", "llama", "mamba"; "bert", "roberta").
         texts: what its tokeniser is trained on.
-        masked: whether it fills masks or goes on with a text.
+        masked: whether it fills masks or continues with a text.
         vocabulary: the tokens that it knows, at most.
         changes: settings of the architecture, such as `hidden_size` and `num_hidden_layers`.
 

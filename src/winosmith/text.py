@@ -373,7 +373,7 @@ def content_words(text: str) -> list[str]:
 
 
 def is_content(token: str) -> bool:
-    """Tell whether a lower-cased token is neither a function word, punctuation nor the blank."""
+    """Return whether a lower-cased token is neither a function word, punctuation nor the blank."""
     return token not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
@@ -486,7 +486,7 @@ class Change(NamedTuple):
 def changes(before: str, after: str) -> list[Change]:
     """Return how one sentence became another, by the same tokens that depths count.
 
-    Those that are not taken out make up the new sentence, but for white space.
+    Those that are not taken out make up the new sentence, except for white space.
 
     >>> [(one.kind, one.text) for one in changes("The cup is full.", "The mug is so full.")]
     [('', 'The '), ('del', 'cup'), ('', ' '), ('ins', 'mug'), ('', ' is '), ('ins', 'so'), ('', ' full.')]

@@ -170,7 +170,7 @@ _MOST_FILE_BYTES = 1_000_000
 class FolderTopics:
     """The texts (.txt, .md; UTF-8) of a folder and the folders in it.
 
-    The title is the text's heading, else the name of the file. Files are listed once and read
+    The title is the text's heading, otherwise the name of the file. Files are listed once and read
     when they are drawn; one that can't be read is passed over.
 
     Attributes:

@@ -34,7 +34,7 @@ from winosmith.records import canonical
 
 
 def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, Any]) -> str:
-    """Return the first line of a file of predictions for `dataset`, without its line end."""
+    """Return the first line of a file of predictions for `dataset`, without its newline."""
     header = {
         "predictions": solver,
         "parameters": dict(parameters),
@@ -46,7 +46,7 @@ def prediction_header(dataset: Dataset, solver: str, parameters: Mapping[str, An
 
 
 def prediction_record(prediction: Prediction) -> str:
-    """Return the line of one prediction, without its line end."""
+    """Return the line of one prediction, without its newline."""
     record: dict[str, Any] = {"id": prediction.problem_id, "choice": prediction.choice}
     if prediction.scores:
         record["scores"] = list(prediction.scores)

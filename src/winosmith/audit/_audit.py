@@ -43,9 +43,9 @@ class Part(Result):
             where there are too few items.
         review: the rest of what a reviewer looks for.
         refused: what of the file is no item: where, and why.
-        triage: what models' answers tell; None where there are none to this split.
-        overlap: what of it stands in a collection of texts; None where none was given.
-        declared: its licence and its canary; None where no file is known.
+        triage: what models' answers tell; None if there are none to this split.
+        overlap: what of it is in a collection of texts; None if none was given.
+        declared: its licence and its canary; None if no file is known.
     """
 
     name: str = field(metadata=HIDDEN)
@@ -86,7 +86,7 @@ class Part(Result):
 
     @property
     def best(self) -> Found | None:
-        """The cue that is named first, which earns most beyond chance; None where none is."""
+        """The cue that is named first, which earns most beyond chance; None if none is."""
         return self.battery.named[0] if self.battery.named else None
 
     @property
@@ -112,7 +112,7 @@ class Audit(Result):
         parts: one a split.
         shared: for two splits, the pairs of ids that are copies of each other or nearly so.
         seed: of all draws.
-        embedder: what determines the vectors that were probed; empty where none were.
+        embedder: what determines the vectors that were probed; empty if none were.
         version: of winosmith.
     """
 
@@ -145,7 +145,7 @@ class Audit(Result):
                 split or across. `contradictions`: identical items with different keys. `leak`: a
                 field gives answers away, or splits share items. `options`: items with options that
                 are equal but for case or a mark at the end. `refused`: records that are no items.
-                `texts`: a question stands in the texts. `licence`, `canary`: none is declared.
+                `texts`: a question is in the texts. `licence`, `canary`: none is declared.
 
         Raises:
             InputError: there is no such rule.
@@ -188,13 +188,13 @@ def audit(
         draws: number of draws of the null of the cues to begin with; p is at least
             1 / (1 + draws). Draws are added, up to 20,000, while a p is undecided; see `battery`.
         probe_draws: of the null of the probes; 0 leaves the probes out.
-        embedder: of texts, such as `embed.EncoderEmbedder`; its vectors are probed beside words.
+        embedder: of texts, such as `embed.EncoderEmbedder`; its vectors are probed next to words.
         seed: of all draws.
         refused: by split, what of its file is no item.
         answers: what models chose; the ids of all splits are one name space.
-        texts: by split, what of it stands in a collection of texts; see `overlap`. It adds cues.
+        texts: by split, what of it is in a collection of texts; see `overlap`. It adds cues.
         declared: by split, its licence and its canary; see `declared`.
-        step: is told what is done next.
+        step: is called with what is done next.
 
     Raises:
         DataError: a split without a single key, two cues of one name, a cue whose scores don't

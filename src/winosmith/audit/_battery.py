@@ -263,8 +263,8 @@ class _Round:
         Args:
             draws: number of draws to begin with; each step doubles the number.
             most: number up to which draws are added.
-            among: (cues,) which of them can be flagged.
-            also: (cues,) which of them have to be decided, too.
+            among: (cues,) which can be flagged.
+            also: (cues,) which must be decided, too.
         """
         self._add(draws)
         while self.draws < most and not self._is_settled(among, also):

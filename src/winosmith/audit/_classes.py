@@ -85,7 +85,7 @@ def _signs(texts: Sequence[tuple[Words, Words]]) -> list[_Sign]:
 
 
 def _shared(premise: Words, said: Words) -> float:
-    """Return the share of a text's words, but for function words, that its premise holds."""
+    """Return the fraction of a text's words, except for function words, that its premise holds."""
     own = set(said) - FUNCTION_WORDS
     return len(own & set(premise)) / len(own) if own else 1.0
 

@@ -61,7 +61,7 @@ _NAMED = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
 
 
 def in_order(question: str, options: Sequence[str]) -> bool:
-    """Tell whether the order of options means something: one speaks of others, or of letters.
+    """Return whether the order of options means something: one speaks of others, or of letters.
 
     >>> in_order("Which floats?", ("cork", "lead", "none of the above"))
     True
@@ -84,7 +84,7 @@ class Corpus:
     """How often words and whole options occur among all options of a set, copies once.
 
     Attributes:
-        words: in how many items a word stands in an option.
+        words: in how many items a word is in an option.
         wholes: in how many items an option stands, by its words.
         items: how many there are.
     """
@@ -111,7 +111,7 @@ class View:
     """What a cue may look at: one item without its key.
 
     Attributes:
-        question: the text, empty where there is none.
+        question: the text, empty if there is none.
         options: the texts, in their order.
         corpus: what the whole set's options hold.
     """
@@ -136,7 +136,7 @@ class View:
 
     @cached_property
     def asked_content(self) -> frozenset[str]:
-        """The question's words, but for function words."""
+        """The question's words, except for function words."""
         return frozenset(self.asked) - FUNCTION_WORDS
 
     @cached_property
@@ -161,13 +161,13 @@ class View:
 
     @cached_property
     def numbers(self) -> list[float | None]:
-        """The first number in each option; None where there is none."""
+        """The first number in each option; None if there is none."""
         found = (_NUMBER.search(option) for option in self.options)
         return [float(number[0].replace(",", "")) if number else None for number in found]
 
     @cached_property
     def content(self) -> tuple[frozenset[str], ...]:
-        """Each option's different words, but for function words."""
+        """Each option's different words, except for function words."""
         return tuple(words - FUNCTION_WORDS for words in self.sets)
 
     @cached_property
@@ -183,7 +183,7 @@ class View:
 
     @cached_property
     def common(self) -> list[float]:
-        """The mean share of an option's words that another option holds."""
+        """The mean fraction of an option's words that another option holds."""
         return [
             _mean(
                 len(mine & other) / max(len(mine | other), 1)
@@ -195,7 +195,7 @@ class View:
 
     @cached_property
     def trigrams(self) -> list[float]:
-        """The share of an option's letter trigrams that the question holds."""
+        """The fraction of an option's letter trigrams that the question holds."""
         asked = _trigrams(" ".join(self.asked))
         cut = [_trigrams(" ".join(words)) for words in self.words]
         return [len(mine & asked) / max(len(mine), 1) for mine in cut]
@@ -237,7 +237,7 @@ def _matches(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
 
 
 def _ranks(numbers: Sequence[float | None]) -> list[int] | None:
-    """Return each number's place among the different ones; None where an option has none."""
+    """Return each number's place among the different ones; None if an option has none."""
     there = [number for number in numbers if number is not None]
     if len(there) < len(numbers):
         return None

@@ -1,4 +1,4 @@
-"""Items beside each other as arrays, and the units in which their keys are drawn anew."""
+"""Items next to each other as arrays, and the units in which their keys are drawn again."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Items:
 
     Attributes:
         problems: in this order.
-        rows: (n,) where each stands in the data set.
+        rows: (n,) where each is in the data set.
         keys: (n,) the answers.
         texts: each item's options, as they are compared.
         block: (n,) the number of each item's block.
@@ -110,7 +110,7 @@ class Items:
             np.unique(self.unit[chosen], return_inverse=True)[1],
         )
         of_chosen = np.repeat(chosen, self.counts)
-        # in the place of those that would be made anew
+        # in the place of those that would be made again
         vars(found)["corpus"] = self.corpus
         vars(found)["_seen"] = {
             at: (cue, ties[of_chosen]) for at, (cue, ties) in self._seen.items()
@@ -169,7 +169,7 @@ class Items:
 
     @cached_property
     def turned(self) -> Ints:
-        """The option that is each item's key when its unit's key stands at a place.
+        """The option that is each item's key when its unit's key is at a place.
 
         (n, most options); beyond an item's options it is the number of all options.
         """
@@ -210,7 +210,7 @@ class Items:
         Args:
             shares: (options, columns) what is earned where that option is the key; or as `picked`
                 tells it.
-            units: which; all when left out.
+            units: which; all when omitted.
 
         Returns:
             (units, most options, columns); 0 beyond a unit's options.
@@ -234,7 +234,7 @@ class Items:
 
         Args:
             cues: what picks.
-            tell: is told now and then how many items have been looked at.
+            tell: is called now and then with how many items have been looked at.
 
         Raises:
             DataError: see `picks`.
@@ -275,7 +275,7 @@ class Items:
 
 
 _CLASSES, _SHARE = 20, 0.05
-"""Options that more items have, and a greater share of them, are classes: yes and no, labels.
+"""Options that more items have, and a greater fraction of them, are classes: yes and no, labels.
 Copies count once."""
 
 

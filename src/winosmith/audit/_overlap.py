@@ -1,8 +1,8 @@
-"""Items beside a collection of texts, such as what a model was trained on: what stands there.
+"""Items next to a collection of texts, such as what a model was trained on: what stands there.
 
-A run of words of a question that stands in the texts tells that the item may be known. An option
+A run of words of a question that is in the texts tells that the item may be known. An option
 that stands there tells nothing by itself, as other options of its item do too: so how often each
-stands there becomes cues, which the audit tries beside their null as any other.
+stands there becomes cues, which the audit tries next to their null as any other.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _examples(asked: Mapping[str, str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Overlap(Result):
-    """What of a split stands in the texts.
+    """What of a split is in the texts.
 
     Attributes:
         pieces: how many texts were read; long ones are cut.
@@ -104,10 +104,10 @@ def overlap(
 ) -> dict[str, Overlap]:
     """Look for questions and options in a collection of texts, read piece by piece.
 
-    A question is found where `SPAN` of its words in a row stand in a text, or all of them if it has
-    fewer, `LEAST` at least. Runs of words that stand in the questions of several items are not
+    A question is found where `SPAN` of its words in a row are in a text, or all of them if it has
+    fewer, `LEAST` at least. Runs of words that are in the questions of several items are not
     looked for: they are how the set asks. An option is found where its words, the first `SPAN` of
-    them, stand in a row. Case and punctuation do not matter. Items without spaces between words
+    them, are in a row. Case and punctuation do not matter. Items without spaces between words
     are not looked for.
 
     Args:

@@ -19,7 +19,7 @@ def paced(step: Step, what: str, total: int, of: str) -> Tell:
     """Return what tells, once a minute, how much of a step is done and how long the rest takes.
 
     Args:
-        step: is told it, in words.
+        step: is called with it, in words.
         what: the step.
         total: how much there is to do.
         of: what that counts.

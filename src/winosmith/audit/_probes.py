@@ -58,7 +58,7 @@ _C = 1.0
 """Inverse strength of the penalty on what vectors, of length 1, tell."""
 
 _ALIKE = np.float32(3)
-"""The weight of how alike question and option are, beside a vector of length 1. On OpenBookQA and
+"""The weight of how alike question and option are, next to a vector of length 1. On OpenBookQA and
 ARC it guesses as well as all products of both vectors, which cost as much again."""
 
 _PLACED = 512
@@ -69,7 +69,7 @@ _SCORES = 40_000_000
 """Options times draws that are scored at once: 320 MB for each of three arrays."""
 
 _TOLD, _EXAMPLES = 12, 8
-"""How many words are told, and how many items are shown."""
+"""How many words are reported, and how many items are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,10 @@ class Word(Result):
     """A feature that tells the right option.
 
     Attributes:
-        text: the word or pair of words, and where it stands if that matters ("bees, at the
+        text: the word or pair of words, and where it is if that matters ("bees, at the
             start").
         options: on how many options it is, copies once.
-        right: on which share of them the right one, 0–1.
+        right: on which fraction of them the right one, 0–1.
         expected: the share by chance.
         z: how many standard deviations apart these are.
     """
@@ -104,10 +104,10 @@ class Probe(Result):
     Attributes:
         by: "words", or "vectors" of an embedder.
         sees: "options", "question" or "both".
-        right: the share of items that it gets right, 0–1.
-        expected: the mean where keys are dealt anew.
+        right: the fraction of items that it gets right, 0–1.
+        expected: the mean where keys are dealt again.
         low, high: the interval of these draws (`metrics.null_interval`).
-        p: in which share of the draws it is as good, the set itself among them.
+        p: in which fraction of the draws it is as good, the set itself among them.
         draws: how many there were.
         words: what tells most, for and against; vectors have none.
         solved: rows of the items it is surest of and right about, the surest first.
@@ -152,7 +152,7 @@ def probes(
         embedder: of texts; its vectors are probed in the place of words where it is given.
         draws: of the null.
         seed: of folds and draws.
-        tell: is told now and then how many draws of all three are done.
+        tell: is called now and then with how many draws of all three are done.
     """
 
     def telling(at: int) -> Tell:
@@ -193,18 +193,18 @@ def _probed(
     items: Items, by: str, sees: str, scored: Callable[[Ints], Floats], at_once: int, draws: int,
     seed: int, tell: Tell,
 ) -> Probe:  # fmt: skip
-    """Return what is guessed of the keys, and of keys whose positions are dealt anew.
+    """Return what is guessed of the keys, and of keys whose positions are dealt again.
 
     Args:
         items: of one split.
         by: see `Probe`.
         sees: see `Probe`.
         scored: (n, columns) numbers of right options → (options, columns) scores by models that
-            learnt from these, but for the block that they are asked about.
+            learnt from these, except for the block that they are asked about.
         at_once: so many columns.
         draws: of the null.
         seed: of the draws.
-        tell: is told how many are done.
+        tell: is called with how many are done.
     """
     own = items.keyed(items.unit_key)
     scores = scored(own[:, None])
@@ -305,7 +305,7 @@ def _same_option(items: Items) -> Ints:
 
 
 def _cut(view: View, text: str) -> Sequence[str]:
-    """Return the words in lower case; pairs of letters where there are no spaces between words."""
+    """Return the words in lower case; pairs of letters if there are no spaces between words."""
     return pieces(text.lower()) if view.script == "unspaced" else view.cut(text)
 
 
@@ -314,7 +314,7 @@ _WORD, _NEXT, _PLACED_BY, _BESIDE = range(4)
 one of the option."""
 
 _JOINS = ("", " ", " → option ", " ~ ")
-"""What stands between both parts of a feature, by its kind, where it is told."""
+"""What stands between both parts of a feature, by its kind, where it is printed."""
 
 _HALF = 29
 """Bits of each part of a feature; two more are its kind."""
@@ -461,7 +461,7 @@ def _cross_fitted(
         matrix: (options, features).
         folds: (n,) of the items; `_FOLDS` for those that are asked about and never learnt from.
         keys: (n, columns) the numbers of the right options.
-        counted: (n,) how much each item counts, beside its weight.
+        counted: (n,) how much each item counts, next to its weight.
     """
     item_weights = items.weights * counted
     weights = np.repeat(item_weights, items.counts)
@@ -499,7 +499,7 @@ def _fitted(on: Floats, expected: Floats, right: Floats) -> Floats:
 
 
 def _right(items: Items, scores: Floats, keys: Ints) -> Floats:
-    """Return the share of items that each column gets right, equal options sharing the pick."""
+    """Return the fraction of items that each column gets right, equal options sharing the pick."""
     top = np.maximum.reduceat(scores, items.starts, axis=0)
     best = scores == np.repeat(top, items.counts, axis=0)
     picked = np.add.reduceat(best.astype(float), items.starts, axis=0)
@@ -526,7 +526,7 @@ def _tables(items: Items, matrix: csr_matrix, own: Ints) -> tuple[Floats, Floats
 
 
 def _plainly(feature: str) -> str:
-    """Return a feature as it is told.
+    """Return a feature as it is reported.
 
     >>> _plainly("^ bees"), _plainly("the ground"), _plainly("ground $"), _plainly(" → option 2")
     ('bees, at the start', 'the ground', 'ground, at the end', 'option 2')

@@ -24,7 +24,7 @@ from winosmith.errors import DataError
 from winosmith.parallel import one_thread
 
 LIMIT = 0.03
-"""A rule is shown to tell nothing where its bound is within so much of guessing, either way."""
+"""A rule is shown to tell nothing if its bound is within so much of guessing, either way."""
 
 WORDS = "a model of words that sees the options alone"
 """What a rule is called that is learnt, not fixed."""
@@ -61,7 +61,7 @@ class Bound:
 
     @property
     def by_lot(self) -> bool:
-        """Whether nothing was measured, as the order of all options was dealt by lot."""
+        """Whether nothing was measured, as the order of all options was dealt at random."""
         return self.low == self.high
 
 
@@ -70,7 +70,7 @@ class Proof:
     """What is known of a repair from blocks that it did not see.
 
     Attributes:
-        bounds: one a rule, the one that reaches farthest first; none where too little was left.
+        bounds: one a rule, the one that reaches farthest first; none if too little was left.
         items: how many of them stay on average.
     """
 
@@ -89,9 +89,9 @@ class Proof:
 
     @property
     def needed(self) -> int | None:
-        """How many items would have to be left for it to be shown, if every excess stays as it is.
+        """How many items would must be left for it to be shown, if every excess stays as it is.
 
-        None where an excess is too large for any number.
+        None if an excess is too large for any number.
         """
         left = [LIMIT - abs(bound.excess) for bound in self.bounds]
         if not left or min(left) <= 0:
@@ -125,8 +125,8 @@ def prove(
         items: the whole set.
         thin: the repair.
         cues: the fixed rules.
-        dealt: (n,) whose options' order was drawn by lot, so that rules of position are right as
-            often as guessing there, without being measured; none's when left out.
+        dealt: (n,) whose options' order was drawn at random, so that rules of position are right as
+            often as guessing there, without being measured; none's when omitted.
         seed: of the halves, and of the draws.
 
     Raises:

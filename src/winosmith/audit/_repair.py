@@ -1,7 +1,7 @@
 """The repair of a set: thinned until nothing tells without reading, and proved on unseen blocks.
 
 Copies go first, and identical items with different keys; then the items whose keys models doubt
-most (`_wrong_keys`). The order of options is dealt anew if it is free. Then each unit gets a
+most (`_wrong_keys`). The order of options is dealt again if it is free. Then each unit gets a
 probability to stay, from what a set of blocks teaches (`Thinning.learn`):
 
 - a conditional logit over the cues that are named there, and over a model of words where that
@@ -133,8 +133,8 @@ class Repair:
     """A set, repaired.
 
     Attributes:
-        dataset: what is kept, with the order of options dealt anew; in the order that it came in.
-        filtered: what is kept, as it came, and what is left out and why; together the input.
+        dataset: what is kept, with the order of options dealt again; in the order that it came in.
+        filtered: what is kept, as it came, and what is omitted and why; together the input.
         set_aside: items whose keys models doubt, as they would be kept, in the order of the input.
         orders: by id, for items kept or set aside whose order changed, the old place of each
             option.
@@ -147,7 +147,7 @@ class Repair:
         doubts: how the items set aside were chosen; None without models' answers.
         accuracy: of each model, by name, before and after.
         concentration: the effect of thinning on wrong keys; None if nothing was thinned.
-        parameters: what it depends on beside the items.
+        parameters: what it depends on next to the items.
         tried: how many repairs of these items are known, this one among them.
     """
 
@@ -213,7 +213,7 @@ class Learnt:
         posterior: (units,) of each key.
         stays: (units,) the probability to stay.
         stays_at: (units, most options) the same if the key stood at each place; 0 beyond the
-            options. None where it was learnt before.
+            options. None if it was learnt before.
     """
 
     cues: tuple[str, ...]
@@ -242,10 +242,10 @@ def repair(
     not matter where it is free. Repairing a repaired set voids the proof.
 
     Args:
-        data: the items. Those without a key are left out.
+        data: the items. Those without a key are omitted.
         later: further splits, by name; what they hold of the items, copies or nearly so, is left
             out here. Models are compared on the last split, the test set, so that keeps its items.
-        step: is told what is done next.
+        step: is called with what is done next.
         memo: keeps what was learnt, so that an interrupt does not cost it.
         settings: `answers`, `set_aside`, `least_kept`, `cues`, `draws`, `probe_draws` and `seed`,
             the attributes of `RepairSettings`.
@@ -485,7 +485,7 @@ class Thinning:
     """Items, and how they are thinned.
 
     Attributes:
-        items: copies left out, orders dealt.
+        items: copies omitted, orders dealt.
         fixed: (n,) whose order of options means something.
         settings: of the repair.
     """
@@ -633,7 +633,7 @@ class _Units:
         return cls(items, there, starts, starts + items.unit_key)
 
     def means(self, columns: Floats) -> Floats:
-        """Return what a unit's items earn on average where the key stands at each place."""
+        """Return what a unit's items earn on average where the key is at each place."""
         sizes = np.bincount(self.items.unit)[:, None, None]
         return np.asarray((self.items.gathered(columns) / sizes)[self.there])
 
@@ -650,7 +650,7 @@ class _Units:
         return found
 
     def highest(self, score: Floats) -> Floats:
-        """Return each place's share of the highest score of its unit."""
+        """Return each place's fraction of the highest score of its unit."""
         counts = self.items.unit_counts
         best = score >= np.repeat(np.maximum.reduceat(score, self.starts), counts) - 1e-9
         shares: Floats = best / np.repeat(np.add.reduceat(best.astype(float), self.starts), counts)

@@ -137,7 +137,7 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
 def _bound(bound: Bound | None) -> tuple[str | None, str | None]:
     if bound is None:
         return None, "not shown"
-    if bound.by_lot:  # what it is off is chance, and a fact: it stands beside
+    if bound.by_lot:  # what it is off is chance, and a fact: it stands next to
         return "dealt by lot", None
     return report.points_span((bound.low, bound.high)), "shown" if bound.shown else "not shown"
 
@@ -277,10 +277,10 @@ def repair_to_folder(
     holds after many repairs proves nothing.
 
     Args:
-        data: the items. Those without a key are left out.
+        data: the items. Those without a key are omitted.
         out: the folder; see `winosmith.outputs` for which folders are taken.
         force: replace another repair there; it stays counted.
-        step: is told what is done next.
+        step: is called with what is done next.
         settings: see `repair`.
 
     Raises:
@@ -424,7 +424,7 @@ def _tried(folder: OutputFolder, data: Dataset) -> int:
     """Note this repair, and return how many of the same items the folders around it know.
 
     These are the folder's siblings and the folders in them, where splits lie; for a split's own
-    folder those beside the folder of all splits.
+    folder those next to the folder of all splits.
     """
     lines = sorted(canonical(problem_record(problem)) for problem in data)
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
@@ -443,7 +443,7 @@ def _tried(folder: OutputFolder, data: Dataset) -> int:
 
 
 def _noted(path: Path) -> dict[str, list[str]]:
-    """Return which repairs a file notes; none where it can't be read."""
+    """Return which repairs a file notes; none if it can't be read."""
     try:
         held = parsed(path.read_text("utf-8"))
         return {str(digest): [*map(str, tried)] for digest, tried in held.items()}

@@ -1,4 +1,4 @@
-"""What an audit is told in: the verdict first, then cues, probes, and the rest of the list."""
+"""What an audit is reported in: the verdict first, then cues, probes, and the rest of the list."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
 
 
 def signature(audit: Audit) -> str:
-    """Return what determines the figures."""
+    """Return what determines the numbers."""
     return "; ".join(
         f"{part.name}: "
         f"{report.sign(part.dataset, audit.seed, draws=part.battery.draws, **audit.embedder)}"
@@ -463,7 +463,7 @@ def _differing(part: Part) -> report.Table:
 
 
 def _standing(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
-    """Yield what of a split stands in the texts."""
+    """Yield what of a split is in the texts."""
     first = next(iter(found.asked.items()), None)
     yield [
         f"{part.name}: questions that stand in the texts, of {found.checked:,} looked for",

@@ -43,7 +43,7 @@ _CARDS = (
     "*info*.json",
     "croissant*",
 )
-"""Files beside a set that say what it is, in any case."""
+"""Files next to a set that say what it is, in any case."""
 
 _GUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _CANARY = re.compile(rf"canary\b.{{0,80}}?({_GUID})", re.IGNORECASE | re.DOTALL)
@@ -61,10 +61,10 @@ _ENDS = " .,;:"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a file, or a card beside it, declares.
+    """What a file, or a card next to it, declares.
 
     Attributes:
-        licence: what it says, and where; None where nothing does.
+        licence: what it says, and where; None if nothing does.
         canary: the same of the string by which training data can be searched for the set.
     """
 
@@ -78,7 +78,7 @@ class Declared:
 
 
 def declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
-    """Look for a licence and a canary in a file, its items, and the cards beside it.
+    """Look for a licence and a canary in a file, its items, and the cards next to it.
 
     Cards are files such as README.md, LICENSE or croissant.json in the same folder, and in the
     folder above if that of the file is `data`.
@@ -133,7 +133,7 @@ class Review(Result):
         alike: pairs that share four fifths of their words, twins and copies apart.
         differing: those of `alike` whose answers are different texts, the pairs with the same
             options first. A key may be wrong there, or a word that differs changes the answer.
-        leaks: fields that give the answer away; None where there are too few items to tell.
+        leaks: fields that give the answer away; None if there are too few items to tell.
         unlicensed: how many items state no licence.
         withheld: how many items have no key.
     """
@@ -155,7 +155,7 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
     Args:
         dataset: the split.
         seed: of the folds that fields are tried on.
-        step: is told how far this is, where it takes minutes.
+        step: is called with how far this is, where it takes minutes.
     """
     alike = _near(dataset, step)
     return Review(
@@ -209,7 +209,7 @@ def _differing(pairs: Sequence[tuple[Problem, Problem]]) -> list[tuple[Problem, 
 
 
 def _twins(one: Problem, other: Problem) -> bool:
-    """Tell whether two problems are alike by design: a twin, or a family."""
+    """Return whether two problems are alike by design: a twin, or a family."""
     return one.root == other.root or (one.twin_id is not None and one.twin_id == other.twin_id)
 
 
@@ -220,13 +220,13 @@ def near(
 ) -> list[tuple[int, int]]:
     """Return the pairs of items that share `ALIKE` of the words that either holds.
 
-    A pair is left out only where both its items are told beside `MOST` others, as those of a
+    A pair is omitted only where both its items are reported next to `MOST` others, as those of a
     template are: of ten thousand of them there would be fifty million pairs.
 
     Args:
         problems: the items.
-        owners: of each; only items of different ones are paired. All with all when left out.
-        step: is told how far this is, where it takes minutes.
+        owners: of each; only items of different ones are paired. All with all when omitted.
+        step: is called with how far this is, where it takes minutes.
     """
     if not problems:
         return []

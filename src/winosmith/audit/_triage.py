@@ -52,17 +52,17 @@ class Suspect(Result):
 
 @dataclass(frozen=True, slots=True)
 class Against(Result):
-    """Two models beside each other.
+    """Two models next to each other.
 
     Attributes:
         better, worse: their names.
         difference: of their shares right.
-        psi: the share of items on which one is right and the other is not.
+        psi: the fraction of items on which one is right and the other is not.
         p_value: that the two are as good, by the exact test that keeps blocks together
             (`metrics.compare_pair`).
         adjusted: `p_value` after Holm's correction for all pairs.
         detectable: the least difference that is found in four of five sets as large, at that psi;
-            None where none is.
+            None if none is.
         design: by how much blocks widen it, squared: the design effect, 1 or more.
     """
 
@@ -290,7 +290,7 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
     Args:
         dataset: the split.
         ids: of the items, in the order in which people are to be asked.
-        plain: leave out, too, what holds a further `_`, for which a site has no place.
+        plain: omit, too, what holds a further `_`, for which a site has no place.
 
     Raises:
         DataError: there is no item of such an id.

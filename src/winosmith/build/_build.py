@@ -47,14 +47,14 @@ class Built:
         measures: its figures.
         counts: problems in each published set.
         unvalidated: by set, how many of them were generated and not found valid by judges; sets
-            without any are left out.
+            without any are omitted.
         notes: what the embedding has to say, such as that fine-tuning stayed at chance.
         shown: the rows of the pool that may be shown one by one: those that no dev or test
             problem is tied to.
         sides: what stayed on the side that it had in the last build, what is new, what was
-            joined; None where there is no last build.
+            joined; None if there is no last build.
         applied: to which problems the rules for authors were applied, and why.
-        copies: what was there more than once, and what became of it; empty where nothing was.
+        copies: what was there more than once, and what became of it; empty if nothing was.
         columns: which columns of the input are not in the public sets, and where they are.
         reading: what the reader did beyond what the files say, a sentence each.
     """

@@ -69,7 +69,7 @@ def embedded(
         tuning: the problems that fine-tune the encoder, for training and for development.
         work: a folder for what fine-tuning keeps.
         seed: of fine-tuning.
-        on_progress: is told how much is done, and a note.
+        on_progress: is called with how much is done, and a note.
     """
     if chosen.array is not None:
         array = embed.load_array(chosen.array, ids=collected_ids)
@@ -110,7 +110,7 @@ def embedded(
 
 
 def turning(chosen: EmbedRecipe) -> bool:
-    """Tell whether swapping the options of a problem turns its vector around: by difference."""
+    """Return whether swapping the options of a problem turns its vector around: by difference."""
     return combining(chosen) == "difference"
 
 
@@ -196,7 +196,7 @@ class Filtering:
         embed, filter: tables of a recipe.
         splits: into halves that are filtered apart; 0 for none.
         seed: of every draw.
-        folder: where vectors stay, and checkpoints meanwhile.
+        folder: where vectors stay, and checkpoints in the meantime.
         step: shows progress.
         vectors: the file of the vectors.
         phases: the file of the filter's checkpoint.
@@ -296,7 +296,7 @@ class Filtering:
             run: the filter's.
             digest: of all problems that were collected.
             n: how many these are.
-            shown: the rows of the pool that may stand in a picture, one by one.
+            shown: the rows of the pool that may are in a picture, one by one.
             copies: what became of copies.
             planted: the artifact of each planted problem, by its id in the pool.
         """
@@ -407,7 +407,7 @@ def finished_filter(
     splits: int = 5,
     seed: int = 0,
 ) -> bool:
-    """Tell whether a folder holds the finished run of these parameters, every file as written.
+    """Return whether a folder holds the finished run of these parameters, every file as written.
 
     Raises:
         OutputError: the folder holds the results of another run.

@@ -44,7 +44,7 @@ class FilterRun:
         aflite: what AFLite did; None when it was not run.
         mirror: what the mirror filter did, and the units that it counts; None when not run.
         again: how much of what the chosen method removed other runs of it remove too, by what is
-            other about them (`OTHERS`); empty where none was run.
+            other about them (`OTHERS`); empty if none was run.
         pmi_label: the correct option that y = 1 of PMI filtering stands for.
         sight: how many twins and singles the vectors tell apart; None if that was not counted.
     """
@@ -74,7 +74,7 @@ class FilterRun:
 
     @property
     def options(self) -> Rows | None:
-        """How many options each problem has, where there are vectors of each; else None."""
+        """How many options each problem has, where there are vectors of each; otherwise None."""
         if self.X.ndim == 2:
             return None
         return np.array([len(problem.options) for problem in self.pool], np.intp)
@@ -454,7 +454,7 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Measures(Result):
-    """The figures of a filter and its baselines.
+    """The numbers of a filter and its baselines.
 
     Attributes:
         signature: what they depend on.
@@ -491,12 +491,12 @@ questions, and of problems with more options, it reads the letters of the option
 
 
 def by_letters(run: FilterRun) -> bool:
-    """Tell whether the stranger reads letters of options: there are no words around a blank."""
+    """Return whether the stranger reads letters of options: there are no words around a blank."""
     return run.options is not None or any(problem.blank is None for problem in run.pool)
 
 
 NOT_ASKED = "not measured, as the recipe says: measure.splits is 0"
-"""What is told in place of a figure that nobody asked for."""
+"""What is reported in place of a figure that nobody asked for."""
 
 
 def verified(
@@ -565,10 +565,10 @@ def measure(
 
     Args:
         run: the filter's.
-        signature: of the figures.
+        signature: of the numbers.
         seed: of the nulls and the probes.
         null_draws: of twin-flipped labels.
-        shown: the rows of the pool that may stand in a picture, one by one.
+        shown: the rows of the pool that may are in a picture, one by one.
         turns: whether swapping the options of a problem turns its vector around.
         planted: the artifact of each planted problem, by its id in the pool.
         how: the executor and the scratch folder of `debias.threshold_null`.
@@ -597,7 +597,7 @@ def measure(
 
 
 def _probe(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
-    """Probe what went in, or a draw of its blocks when it is large; None where that can't be."""
+    """Probe what went in, or a draw of its blocks when it is large; None if that can't be."""
     chosen: list[int] = []
     drawn: list[range] = []
     for number in np.random.default_rng([seed, len(run.blocks)]).permutation(len(run.blocks)):

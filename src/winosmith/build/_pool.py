@@ -1,6 +1,6 @@
 """The pool: what a recipe names, and what each stage before the filter takes out of it.
 
-A pool grows by files: what is collected in a later round lies beside what was there before. A copy
+A pool grows by files: what is collected in a later round lies next to what was there before. A copy
 adds no observation. It only counts one twice, and in training it tells a solver that the problem is
 worth more than others; of two that contradict each other, one at least is wrong. So one of each
 stays in a new benchmark, in whole twins, and none that contradict.
@@ -168,7 +168,7 @@ def _check_same(problem: Problem, held: Mapping[str, tuple[Problem, str]], path:
 
 
 def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
-    """Read the votes of a recipe, file after file; none where it names no file.
+    """Read the votes of a recipe, file after file; none if it names no file.
 
     Raises:
         FormatError: a file can't be read.
@@ -187,7 +187,7 @@ class Verdict:
     Attributes:
         stage: what dropped it.
         reason: why.
-        copy_of: the row of the kept problem that it is a copy of; None where it is none.
+        copy_of: the row of the kept problem that it is a copy of; None if it is none.
     """
 
     stage: str
@@ -227,7 +227,7 @@ class Stages:
         self.done[stage] = result
 
     def refuse_empty(self) -> None:
-        """Raise a DataError that says what dropped the problems where none is left."""
+        """Raise a DataError that says what dropped the problems if none is left."""
         if len(self.left):
             return
         dropped = Counter(
@@ -288,7 +288,7 @@ def set_aside(
 ) -> tuple[Dataset, Dataset] | None:
     """Take out the problems that fine-tune the encoder; return them for training and for dev.
 
-    They are drawn in whole blocks and then left out of the benchmark (WinoGrande, section 3). An
+    They are drawn in whole blocks and then omitted from the benchmark (WinoGrande, section 3). An
     array that `winosmith embed --finetune` wrote says which were; there is nothing to train then.
     """
     known = set() if recipe.embed.array is None else tuned_on(recipe.embed.array)
@@ -333,7 +333,7 @@ _HALF_AGAINST = "contradictory: a copy of its other half has another answer"
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """What of a data set is left out so that nothing in it is there twice.
+    """What of a data set is omitted so that nothing in it is there twice.
 
     Attributes:
         reasons: why, by row.
@@ -349,7 +349,7 @@ class Once:
 
 
 def once(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Once:
-    """Find what is to be left out: all but one of each, and all that contradicts itself.
+    """Find what is to be omitted: all but one of each, and all that contradicts itself.
 
     A twin stays or goes whole, so no single is made; the price is that a half may go that is no
     copy. Twins come before singles: where a single is a copy of a half, the single goes. Of twins
@@ -420,7 +420,7 @@ def _digest(seed: int, text: str) -> bytes:
 def copies_record(
     found: Once, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
-    """Return what a build says of its copies, as JSON holds it; nothing where there are none.
+    """Return what a build says of its copies, as JSON holds it; nothing if there are none.
 
     Args:
         found: among the problems that passed the checks.

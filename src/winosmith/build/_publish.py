@@ -281,7 +281,7 @@ def signature_of(
     seed: int,
     copies: Copies = "once",
 ) -> Signature:
-    """Return what the figures of a filter carry."""
+    """Return what the numbers of a filter carry."""
     if embed.array is not None:
         parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
     elif embed.encoder == "light":
@@ -346,7 +346,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
 
 
 def is_finished(folder: OutputFolder, last: str) -> bool:
-    """Tell whether a folder's files are all there as they were written, up to the last."""
+    """Return whether a folder's files are all there as they were written, up to the last."""
     return last in folder.files and all(folder.finished(name) for name in folder.files)
 
 

@@ -80,7 +80,7 @@ Files = Annotated[str | Texts, AfterValidator(_check_files)]
 
 
 def many_options(dataset: Dataset) -> bool:
-    """Tell whether a problem has more than two options: then each option has a vector."""
+    """Return whether a problem has more than two options: then each option has a vector."""
     return any(len(problem.options) > 2 for problem in dataset)
 
 
@@ -227,7 +227,7 @@ def recipe_table(recipe: Recipe) -> dict[str, Any]:
 def recipe_toml(recipe: Recipe) -> str:
     """Return the TOML of a recipe, every default written out, files by their names alone.
 
-    `read_recipe` reads it, once the files that it names lie beside it.
+    `read_recipe` reads it, once the files that it names lie next to it.
 
     >>> text = recipe_toml(Recipe("mine", "pools/twins.jsonl", seed=3))
     >>> [line for line in text.splitlines() if line.startswith(("data", "seed", "votes_file"))]

@@ -167,7 +167,7 @@ def _finds(n: int, none: str = "none", more: str = "") -> str:
 
 
 def small_sentences(record: Mapping[str, Any]) -> list[str]:
-    """Return what a dev and a test set that are too small find; nothing where they are not.
+    """Return what a dev and a test set that are too small find; nothing if they are not.
 
     Args:
         record: as `report.json` has it: the problems in each set, and the recipe's wanted shares.
@@ -205,7 +205,7 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
     """Return the sentences: what stayed, what is new, and where blocks joined two sides.
 
     Args:
-        record: as `report.json` holds it under "sides"; None where there is no last build.
+        record: as `report.json` holds it under "sides"; None if there is no last build.
 
     >>> joined = {"former": ["train", "test"], "side": "train", "problems": ["a", "b"]}
     >>> for line in sides_sentences({"stayed": {"train": 60, "dev": 5, "test": 7},

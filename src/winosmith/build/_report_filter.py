@@ -26,7 +26,7 @@ ENDED = {
 
 
 def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
-    """Return the figures that matter: what can still be guessed, the excess, what was found."""
+    """Return the numbers that matter: what can still be guessed, the excess, what was found."""
     chosen = run.chosen
     figures = [_guessed_figure(run, measures)]
     if run.sight is not None and not run.blind and run.sight.fraction < SEEN:
@@ -128,7 +128,7 @@ to be another filter's: where AFLite ends may hang on its seed."""
 
 
 def _unlike(run: FilterRun, found: debias.Verification) -> str:
-    """Return that the halves' filters ended elsewhere than this one; nothing where they did not."""
+    """Return that the halves' filters ended elsewhere than this one; nothing if they did not."""
     kept = len(run.kept) / len(run.pool)
     if abs(kept - found.kept) < UNLIKE:
         return ""
@@ -390,7 +390,7 @@ KNOWN = {
 
 
 def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> report.Section:
-    """Return what the mirror filter found: the margins beside their mirror image."""
+    """Return what the mirror filter found: the margins next to their mirror image."""
     gone = np.zeros(len(found.margins), np.bool_)
     gone[found.removed] = True
     many = run.options is not None
@@ -447,7 +447,7 @@ def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> r
 
 
 def _chance(result: debias.AfliteResult) -> list[report.Block]:
-    """Return what each phase found beside what chance puts there, and the excess."""
+    """Return what each phase found next to what chance puts there, and the excess."""
     known = [(phase, phase.chance) for phase in result.phases if phase.chance is not None]
     rows: list[list[report.Value]] = [
         [phase.number + 1, phase.candidates, null.mean, f"{_whole(null.low)}–{_whole(null.high)}",
@@ -598,7 +598,7 @@ def _status(run: FilterRun, row: int) -> str:
 
 
 def _whole(count: float) -> str:
-    """Return a mean count as the tables beside it print it."""
+    """Return a mean count as the tables next to it print it."""
     return report.fixed(count, ",.0f")
 
 

@@ -1,6 +1,6 @@
 """Which problems go to train, dev and test.
 
-A block never straddles a split. What a filter removed follows its block: beside a dev or test
+A block never straddles a split. What a filter removed follows its block: next to a dev or test
 problem it may not be trained on, because the removed half of a twin tells the answer of the half
 that is left.
 """
@@ -81,9 +81,9 @@ def split(
         kept: those that the filter kept.
         dev: the share of the kept rows for dev, 0–1; reached in whole blocks, see `blocks.placed`.
         test: the same for test.
-        disjoint: what no two of train, dev and test share beside blocks. Whoever is too large
+        disjoint: what no two of train, dev and test share next to blocks. Anyone who is too large
             for dev and test, by more than a tenth of what is wanted, goes to training.
-        former: what was split before; None where nothing was.
+        former: what was split before; None if nothing was.
 
     Raises:
         DataError: dev or test is wanted, and no contributor or source is small enough for it, or
@@ -160,7 +160,7 @@ def _refuse_empty(
 def nested_sizes(train: Sequence[int]) -> dict[str, tuple[int, ...]]:
     """Return the nested training sets, each the beginning of the next, in whole twins; xl is all.
 
-    Sizes that the training set does not exceed are left out.
+    Sizes that the training set does not exceed are omitted.
 
     >>> {name: len(rows) for name, rows in nested_sizes(range(1000)).items()}
     {'xs': 160, 's': 640, 'xl': 1000}

@@ -33,7 +33,7 @@ _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT N
 class Cache:
     """Replies by the keys of their requests; neither prompts nor API keys are stored.
 
-    Each operation opens the file anew, so threads, forks and processes may share a cache.
+    Each operation opens the file again, so threads, forks and processes may share a cache.
 
     Attributes:
         folder: made when it is missing, for this user alone (mode 0700).
@@ -447,7 +447,7 @@ class Client:
     def from_environment(
         cls, model: str | None = None, base_url: str | None = None, **settings: Any
     ) -> Client:
-        """Return a client for what is named here, else in OPENAI_MODEL and OPENAI_BASE_URL.
+        """Return a client for what is named here, otherwise in OPENAI_MODEL and OPENAI_BASE_URL.
 
         There is no server that would be asked by default: problems may be private.
 
@@ -467,12 +467,12 @@ class Client:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines a reply, beside the messages; for a signature."""
+        """What determines a reply, next to the messages; for a signature."""
         return {"model": self.model, **self.body}
 
     @property
     def body(self) -> dict[str, Any]:
-        """What a request says beside its messages."""
+        """What a request says next to its messages."""
         body = {"temperature": self.temperature, "max_tokens": self.max_tokens, **self.extra}
         return {name: value for name, value in body.items() if value is not None}
 
@@ -491,7 +491,7 @@ class Client:
         """Return what the model says next in each conversation, in their order.
 
         What the cache holds is not asked again; each reply that arrives is kept at once, so after
-        an error or an interrupt the same call goes on from there. Of equal conversations one is
+        an error or an interrupt the same call continues from there. Of equal conversations one is
         asked.
 
         Args:

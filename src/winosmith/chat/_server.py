@@ -99,7 +99,7 @@ _SHOWN = 300
 """Characters of a server's own words in a message."""
 
 _NONSENSE_TRIES = 3
-"""A proxy's page may stand in for a reply once or twice."""
+"""A proxy's page may are in for a reply once or twice."""
 
 
 def read_reply(body: bytes) -> Reply:
@@ -471,7 +471,7 @@ def check_url(url: str, *, insecure: bool) -> None:
 
 
 def find_key(url: str, variable: str | None) -> str | None:
-    """Return the key for a server from the environment; None where none is meant for it.
+    """Return the key for a server from the environment; None if none is meant for it.
 
     A variable that the user names goes to any server. `OPENAI_API_KEY`, when none is named, is
     sent by https only and not to this machine, where a server has no claim on it.

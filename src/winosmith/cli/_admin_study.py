@@ -315,7 +315,7 @@ def _write(path: str, rows: object) -> None:
 @click.argument("name")
 @on_site
 def close(site: Site, name: str) -> None:
-    """Let nobody new come to the study NAME; whoever is at work may finish."""
+    """Let nobody new come to the study NAME; anyone who is at work may finish."""
     from winosmith.web.market.studies import close_study, progress, study_named
 
     study = study_named(name)

@@ -47,7 +47,7 @@ def enter_answers(**options: Any) -> None:
     SHEETS are the JSON files of `winosmith humans sheets`, or the folder that holds them.
 
     With --subject, each answer is one key (A, B, …, X; space for an empty one; backspace takes
-    back), saved as it is typed: stop at any time, and the same command goes on. Typed a second
+    back), saved as it is typed: stop at any time, and the same command continues. Typed a second
     time with --again, both are compared, and every difference is named.
 
     With --answers, typed answers, tables and forms become responses.jsonl and subjects.jsonl in
@@ -220,12 +220,12 @@ _SHORT = 58
 def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     """Take the answers of a sheet from the keyboard, and return them when all are typed.
 
-    Keys that are not typed at a terminal are read from the input, one character each; line ends
+    Keys that are not typed at a terminal are read from the input, one character each; newlines
     mean nothing.
 
     Raises:
         Interrupted: Ctrl-C, Ctrl-D or the end of the input came before the last question; what
-            was typed is in the file, and the same command goes on there.
+            was typed is in the file, and the same command continues there.
         FormatError: the file holds something else.
     """
     entry = Entry.resume(path, sheet, subject)

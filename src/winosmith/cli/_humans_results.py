@@ -34,7 +34,7 @@ from winosmith.text import number_of
 def print_results(**options: Any) -> None:
     """Print how people did on DATA, by their RESPONSES.
 
-    Of each test: the share of intended answers with its interval, beside guessing; scores by
+    Of each test: the fraction of intended answers with its interval, next to guessing; scores by
     subject; how many people got each item right; native speakers and others; all without the
     weakest; agreement (Fleiss' kappa, Krippendorff's alpha); badly built items, with what people
     read instead; answers of X; learning and fatigue over the sheet. Then both halves of the
@@ -263,7 +263,7 @@ def _section(dataset: Dataset, test: TestResult, signature: report.Signature) ->
 
 
 def _levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
-    """Return a drawing for each number of people asked; it stands in the title for the braces."""
+    """Return a drawing for each number of people asked; it is in the title for the braces."""
     return [
         report.items_by_right(
             {right: n for (right, of), n in histogram.items() if of == asked},
@@ -302,7 +302,7 @@ def _course_told(test: TestResult) -> str:
 
 
 def _badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
-    """Yield the badly built items: as a table, and on a page as they stand in the data."""
+    """Yield the badly built items: as a table, and on a page as they are in the data."""
     flagged = [item for item in test.items if item.flagged]
     if flagged:
         yield table(
@@ -355,7 +355,7 @@ def _items(test: TestResult) -> report.Table:
 
 
 def _over_all(found: Results) -> Iterator[report.Table]:
-    """Yield the tables over all tests; those with no rows are left out."""
+    """Yield the tables over all tests; those with no rows are omitted."""
     tables = [
         report.Table(
             "Both halves of a schema",

@@ -260,7 +260,7 @@ def _is_printed(block: report.Block) -> bool:
 
 
 def _ends_empty(blocks: Sequence[report.Block]) -> bool:
-    """Tell whether the last of blocks that are printed ends with an empty line, as tables do."""
+    """Return whether the last of blocks that are printed ends with an empty line, as tables do."""
     from winosmith import report
 
     last = [block for block in blocks if _is_printed(block)][-1]
@@ -308,7 +308,7 @@ class Output:
         sections: of the page; a terminal prints their paragraphs and tables.
         verdict: the first sentence; empty for none.
         subtitle: what a page says under its title; the verdict when empty.
-        signature: what determines all figures; empty where each has its own.
+        signature: what determines all figures; empty if each has its own.
         signatures: by what they are of.
         cut: a terminal cuts long names in tables.
         apart: a terminal leaves a line empty between sections.
@@ -392,7 +392,7 @@ def of_each(values: Mapping[str, str]) -> str:
 def off_scores(counts: Mapping[str, int]) -> list[str]:
     """Return a sentence for each solver whose choices are not all its best scores.
 
-    `counts` are how many are not, by the solver's name; 0 where all are.
+    `counts` are how many are not, by the solver's name; 0 if all are.
     """
     from winosmith.report import shown
 

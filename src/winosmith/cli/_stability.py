@@ -28,9 +28,9 @@ class Stabilities:
 
     Attributes:
         solvers: of each by its name; at least one.
-        kinds: the errors of each by kind of edit; empty where nothing could tag the tokens.
-        missing: what is needed to tag them; empty where nothing is.
-        beside: field → solver → its problems beside their roots, for each value of the field.
+        kinds: the errors of each by kind of edit; empty if nothing could tag the tokens.
+        missing: what is needed to tag them; empty if nothing is.
+        beside: field → solver → its problems next to their roots, for each value of the field.
         people: how the annotators did, if any were given.
     """
 
@@ -42,7 +42,7 @@ class Stabilities:
 
     @property
     def signatures(self) -> dict[str, Signature]:
-        """What the figures of each solver rest on."""
+        """What the numbers of each solver rest on."""
         return {f"{name} by lineage": of.signature for name, of in self.solvers.items()}
 
     @property

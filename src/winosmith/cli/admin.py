@@ -1,7 +1,7 @@
 """`winosmith admin`: look after a site from a terminal, while it is served or not.
 
 Here are the commands that save a site or put something into one, and those on its people and
-models and rounds; its tests and studies are beside them. What all share is `existing_site`.
+models and rounds; its tests and studies are next to them. What all share is `existing_site`.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def on_site(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _FIRST = "http://127.0.0.1:8000"
-"""Where `winosmith serve` serves unless it is told otherwise."""
+"""Where `winosmith serve` serves by default."""
 
 
 def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -275,7 +275,7 @@ def backup(site: Site, file: str) -> None:
     """Save the site of DIR into FILE (.tar, or .tar.gz to compress it).
 
     FILE holds the database as it is at one moment, the key and the settings: keep it as safe as
-    the site itself. People can use the site meanwhile; the backup contains all of a write, or
+    the site itself. People can use the site in the meantime; the backup contains all of a write, or
     none of it.
     """
     from winosmith.web import hosting
@@ -351,7 +351,7 @@ def erase_again(site: Site) -> None:
 def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) -> None:
     """Write the set of DIR as files: the public problems, and below private/ all the rest.
 
-    The rest is what moderators know: every problem and where it stands, the judgements by
+    The rest is what moderators know: every problem and where it is, the judgements by
     pseudonym, the audit log, people by pseudonym with what they agreed to. Equal data give equal
     bytes, and the same digest.
     """
@@ -566,7 +566,7 @@ def _figures(found: Round) -> None:
 @click.argument("name")
 @on_site
 def cancel(site: Site, name: str) -> None:
-    """Give the round NAME up. What it has finished is kept, and it can go on from there.
+    """Give the round NAME up. What it has finished is kept, and it can continue from there.
 
     A process that is at it stops before its next step; Ctrl-C stops it at once.
     """
@@ -583,7 +583,7 @@ def cancel(site: Site, name: str) -> None:
 def publish(site: Site, name: str) -> None:
     """Let everyone see what came of the round NAME.
 
-    Contributors learn what its filter left out of theirs, with the score and the reason; its roots
+    Contributors learn what its filter omitted from theirs, with the score and the reason; its roots
     are offered to be perturbed; the next round is compared with it. It can't be taken back.
     """
     from winosmith.web.rounds import running

@@ -71,7 +71,7 @@ def is_blind(folder: Path) -> bool:
 
 
 def print_build(folder: Path, as_json: bool) -> None:
-    """Print the key figures of a build and the path of its report; or the report as JSON."""
+    """Print the key numbers of a build and the path of its report; or the report as JSON."""
     if _printed(folder, as_json):
         return
     from winosmith import build
@@ -105,7 +105,7 @@ def print_build(folder: Path, as_json: bool) -> None:
 
 
 def print_filter(folder: Path, as_json: bool) -> None:
-    """Print the key figures of a filter and the path of its report; or the report as JSON."""
+    """Print the key numbers of a filter and the path of its report; or the report as JSON."""
     if _printed(folder, as_json):
         return
     record = _record(folder)
@@ -125,7 +125,7 @@ def _record(folder: Path) -> dict[str, Any]:
 
 
 def _print_figures(folder: Path, record: Mapping[str, Any]) -> None:
-    """Print the key figures after the first, where the report is, and their signature."""
+    """Print the key numbers after the first, where the report is, and their signature."""
     for figure in record["figures"][1:]:
         _print_figure(figure)
     echo(f"The report is {(folder / 'report.html').resolve()}", bold=True)

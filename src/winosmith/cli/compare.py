@@ -44,7 +44,7 @@ def command(**options: Any) -> None:
 
     For each two: the difference of their accuracies with its 95 % interval (bootstrap of twins and
     families), an exact test that keeps twins and families together, corrected for the number of
-    tests (Holm), McNemar's exact test beside it, and how often they choose the same. With --by
+    tests (Holm), McNemar's exact test next to it, and how often they choose the same. With --by
     lineage, of perturbed problems: a log-rank test of the depths of families' first errors, and the
     paired test that swaps the solvers in each family.
 

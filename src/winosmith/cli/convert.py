@@ -27,7 +27,7 @@ WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer
 HARNESSES = ("lm-eval", "inspect-ai")
 
 _REASONS = 5
-"""How many of the reasons are told, the most frequent first."""
+"""How many of the reasons are reported, the most frequent first."""
 
 
 @click.command()
@@ -206,7 +206,7 @@ class Made:
         places: where each is in the input.
         aside: what can't be read, grouped or written, each with its place and reason.
         lost: what the recast itself can't carry over.
-        embargoed: how many problems were left out because they are under embargo.
+        embargoed: how many problems were omitted because they are under embargo.
     """
 
     items: Sequence[Item]

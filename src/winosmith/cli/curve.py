@@ -47,7 +47,7 @@ def command(
     """Fit a learning curve, and say where each way to continue it reaches people's level.
 
     FILE.csv has a row for each run with the columns size and accuracy, and seed if you like.
-    Accuracies are shares of 0–1, or percentages when one of them is above 1. The area is that of
+    Accuracies are fractions of 0–1, or percentages when one of them is above 1. The area is that of
     WinoGrande's leaderboard: over log2(size), divided by its range.
 
     \b
@@ -168,7 +168,7 @@ def drawings(curve: LearningCurve) -> list[report.Svg]:
 def _sections(
     file: str, curve: LearningCurve, guesses: Sequence[AtChance], signature: report.Signature
 ) -> list[report.Section]:
-    """Return what was measured, and how far it goes on."""
+    """Return what was measured, and how far it continues."""
     last = curve.points[-1].taken
     forms: Rows = [
         [found.form.name, size_or_never(found.reaches),

@@ -37,8 +37,8 @@ seed = {seed}
     "--strength", default=0.5, show_default=True, help="Fraction of twins with an artifact."
 )
 @click.option("--artifact", "artifacts", multiple=True,
-              help="Kind of artifact to plant: "
-              "association, length, polarity or position; may be repeated; by default all.")  # fmt: skip
+              help="Kind of artifact to plant: association, length, polarity or position; may be "
+              "repeated; by default all.")  # fmt: skip
 @click.option("--symmetric", is_flag=True, help="Swap the answers of sound twins at random, so "
               "that a model can learn nothing from them.")  # fmt: skip
 @click.option("--handwritten", is_flag=True, help="Write the hand-written twins instead.")
@@ -164,7 +164,7 @@ def _side_by_side(folder: Path) -> None:
 
 
 def _compared(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Return the figures of each filter, as they are printed."""
+    """Return the numbers of each filter, as they are printed."""
     from winosmith.report import shown
 
     names = ("AFLite", "mirror")

@@ -100,7 +100,7 @@ def command(**options: Any) -> None:
 
     Each child differs from its parent by a few tokens and names its root, its parent and the
     edits. It is marked as not validated until people have judged it (`winosmith check --votes`).
-    Stop it at any time: the same command goes on.
+    Stop it at any time: the same command continues.
 
     \b
     Perturbers:

@@ -56,19 +56,19 @@ def command(
 
     RECIPE is the TOML file of `winosmith build`, with a `[[solvers]]` for each reference solver.
     The steps: build a release of the pool, solve its dev and test, draw the roots for the next
-    round (what every solver gets right) beside what people found and models failed, and report
-    what changed against the last round. Stop it at any time; the same command goes on where it
+    round (what every solver gets right) next to what people found and models failed, and report
+    what changed against the last round. Stop it at any time; the same command continues where it
     was.
 
     With --site the pool is what a platform has public at this moment, and pages show how far the
-    round is and what came of it; RECIPE may be left out, or name a file of the folder recipes of
+    round is and what came of it; RECIPE may be omitted, or name a file of the folder recipes of
     the site.
 
     It ends with code 1 if the vectors do not tell the problems apart: nothing is filtered then, and
     what a model can still guess is not measured.
 
     \b
-    Example recipe, beside twins.jsonl and votes.csv:
+    Example recipe, next to twins.jsonl and votes.csv:
         name = "mine-2"
         data = "twins.jsonl"
         votes_file = "votes.csv"

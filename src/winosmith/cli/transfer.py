@@ -1,4 +1,4 @@
-"""`winosmith transfer`: a solver on the data sets of the field, beside the published rows."""
+"""`winosmith transfer`: a solver on the data sets of the field, next to the published rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _OCCUPATIONS = "occupations-stats.tsv"
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
-    """Solve DATA, and lay the figures beside those of WinoGrande's tables 3, 6 and 7.
+    """Solve DATA, and lay the numbers next to those of WinoGrande's tables 3, 6 and 7.
 
     WinoGrande's dev set has those of EvoGrad's table 4, too.
 
@@ -122,7 +122,7 @@ def _targets(options: Options) -> list[Target]:
 def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], dict[str, Overlap]]:
     """Return the data sets that training may not have shown, and what of each it may have.
 
-    What `winosmith train` left beside a model's weights tells it, and `--trained-on`.
+    What `winosmith train` left next to a model's weights tells it, and `--trained-on`.
 
     Raises:
         InputError: `--trained-on` names what is not there, or a data set of `--tune` that may have
@@ -270,7 +270,7 @@ def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) 
 
 
 def _women(target: Target) -> dict[str, float] | None:
-    """Return the percentage of women by occupation, from the table beside Winogender."""
+    """Return the percentage of women by occupation, from the table next to Winogender."""
     if target.name != "winogender":
         return None
     table = Path(target.file).with_name(_OCCUPATIONS)
@@ -333,7 +333,7 @@ Found = Mapping[str, Sequence["Solved"]]
 
 
 def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
-    """Return the report as JSON can hold it: the user's figures, and the printed ones beside.
+    """Return the report as JSON can hold it: the user's figures, and the printed ones next to.
 
     `withheld` are data sets that were not solved, with the reason.
     """

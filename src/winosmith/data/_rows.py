@@ -115,7 +115,7 @@ class Rows:
 
     @property
     def start(self) -> str:
-        """The first 4,000 characters of a text, without white space before them; else ""."""
+        """The first 4,000 characters of a text, without white space before them; otherwise ""."""
         return self.sources[0].start if self.sources else ""
 
 

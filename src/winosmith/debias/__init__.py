@@ -1,4 +1,4 @@
-"""What to drop: AFLite, PMI filtering and random reduction, with a null beside them.
+"""What to drop: AFLite, PMI filtering and random reduction, with a null next to them.
 
 The filters return rows, kept and removed; `Dataset.select` and `Dataset.drop` turn them into data.
 """

@@ -55,14 +55,14 @@ class Phase(Result):
             None when there was none.
         histogram: rows by score, in 20 bins from 0 to 1 (see `debias.HISTOGRAM_EDGES`).
         undefined: rows that every classifier was trained on: no score, not removed.
-        tied: candidates with the score at the cutoff, when only some of them could go; else 0.
+        tied: candidates with the score at the cutoff, when only some of them could go; otherwise 0.
         tied_removed: how many of these went.
         close: predictions with a decision value nearer to zero than 0.0001, which another
             machine's rounding may turn; converged solvers agree on all others.
         one_class: classifiers whose training set held one class only; they predict that class.
         polished: classifiers that were finished one by one in float64.
         passes: passes over the training rows that the slowest classifier took.
-        chance: the candidates beside what they are when the labels mean nothing; None without a
+        chance: the candidates next to what they are when the labels mean nothing; None without a
             null.
         by_chance: how many rows have scores such as those removed when the labels mean nothing:
             an estimate of how many of the removed went by chance, on the high side, as it counts
@@ -99,10 +99,10 @@ class AfliteResult(Result):
         phases: a record of each phase.
         scores: (N,) each row's last score: at its removal, or in the last phase; NaN for a row
             that never had one. Where whole groups go, the score of its group.
-        votes: (N,) the predictions that this score is the share of; 0 without one.
+        votes: (N,) the predictions that this score is the fraction of; 0 without one.
         removed_in: (N,) the 0-based phase that removed the row, -1 for the kept.
         stopped: why it ended; see `Stopped`.
-        parameters: everything that the result depends on beside the arrays.
+        parameters: everything that the result depends on next to the arrays.
     """
 
     kept: NDArray[np.intp] = field(metadata={"json": len})
@@ -176,10 +176,10 @@ def aflite(
 
     While more than `train_size` rows are left, a phase trains `ensemble_size` logistic
     regressions, each on its own random `train_size` rows, and lets each predict the rows that it
-    was not trained on. A row's score is the share of its predictions that are right; of the rows
+    was not trained on. A row's score is the fraction of its predictions that are right; of the rows
     with a score of at least `threshold`, the `cutoff` highest go. A phase that removes fewer than
     `cutoff` is the last (WinoGrande, Algorithm 1; the defaults are the paper's, for 47,000 rows;
-    `suggested_sizes` gives the same shares of fewer).
+    `suggested_sizes` gives the same fractions of fewer).
 
     What the paper leaves open, and what is done here:
 
@@ -211,9 +211,9 @@ def aflite(
         y: (N,) labels: 0 or 1, the right one of two options. (`debias.mirror` takes more.)
         ensemble_size: classifiers a phase (n), 1 or more.
         train_size: rows that each is trained on (m), 2 or more.
-        cutoff: rows that a phase removes at most (k): a number, 1 or more, or a share of the
+        cutoff: rows that a phase removes at most (k): a number, 1 or more, or a fraction of the
             rows left in that phase, above 0 and below 1 (at least one row goes).
-        threshold: share of right predictions from which on a row may go (τ), 0 to 1.
+        threshold: fraction of right predictions from which on a row may go (τ), 0 to 1.
         C: inverse strength of the penalty, as in scikit-learn: it minimises
             ``1/(2C) |w|² + sum of log losses``, the intercept free. The paper states none; 1 is
             scikit-learn's default.
@@ -227,14 +227,14 @@ def aflite(
             The last phase removes no more than that takes. When the run ends before it is
             reached, `stopped` is not "target size".
         remove: "rows", or "groups": each of the `groups` goes whole or stays. Its score is the
-            share of right predictions among all those about its rows. A phase takes groups in
+            fraction of right predictions among all those about its rows. A phase takes groups in
             the order of their scores, each that still fits into `cutoff` rows (or one, where the
             largest group is larger than that).
         null: "off"; "report": in every phase the same classifiers are also trained on labels that
             mean nothing, and the phase's record says how many rows reach the threshold so
             (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
         null_draws: draws of such labels a phase, 20 or more.
-        twins: (N,) the rows whose labels the null flips together, None for a single; as a rule
+        twins: (N,) the rows whose labels the null flips together, None for a single; usually
             the twin ids. Without it the `groups`; without these too, labels are permuted among
             all rows, which in data of twins is the wrong null (see `twin_flipped`).
         executor: who trains the classifiers of a phase: any `concurrent.futures.Executor` whose
@@ -325,8 +325,8 @@ PAPER_CUTOFF = 500
 def suggested_sizes(rows: int) -> tuple[int, int]:
     """Return the training size m and the cutoff k for that many rows.
 
-    From 47,000 rows on they are the paper's, 10,000 and 500; below, the same shares of the rows
-    (m = 0.213 N, k = 0.0106 N), at least 2 and 1. The share of rows that a classifier sees, and
+    From 47,000 rows on they are the paper's, 10,000 and 500; below, the same fractions of the rows
+    (m = 0.213 N, k = 0.0106 N), at least 2 and 1. The fraction of rows that a classifier sees, and
     the number of phases that a given part of the data takes, stay what they are in the paper.
 
     >>> suggested_sizes(47_000), suggested_sizes(4_700)
@@ -396,10 +396,10 @@ class Progress:
 
     Attributes:
         scores: (N,) last known scores.
-        votes: (N,) int32, the predictions that each is the share of.
+        votes: (N,) int32, the predictions that each is the fraction of.
         removed_in: (N,) int32, the phase that removed the row, -1 for those left.
         phases: the records so far.
-        stopped: why it ended; None while it goes on.
+        stopped: why it ended; None while it continues.
         start: where the solver starts next; None before the first phase.
     """
 
@@ -523,7 +523,7 @@ def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int
 
 
 BROKEN = (EOFError, zipfile.BadZipFile)
-"""What numpy raises, beside the usual, for a file that is cut off."""
+"""What numpy raises, next to the usual, for a file that is cut off."""
 
 
 def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Assess what a filter did to the embeddings: PCA, the answers along an axis, KL beside a null.
+"""Assess what a filter did to the embeddings: PCA, the answers along an axis, KL next to a null.
 
 The figure that WinoGrande publishes (section 3, figure 1) is KL(p(d1, y=1) || q(d1, y=2)) =
 2.53 for the whole set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after
@@ -18,7 +18,7 @@ direction along which the answers stand furthest apart. Fisher's linear discrimi
 w ∝ Σ⁻¹ (mean of option 2 − mean of option 1), with Σ the covariance of all rows, whatever their
 labels (for two classes it gives the same direction as the covariance within the classes). A
 direction fitted to labels finds something in any labels, so it is fitted on one half of the twins
-and read on the other, and the other way around; and the null fits it anew to every draw.
+and read on the other, and the other way around; and the null fits it again to every draw.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Subset(Result):
         twins: twins with both halves among the rows.
         parted: twins of which only one half is: singles that the filter made.
         singles: rows that were no half of a twin before.
-        explained: the shares of the variance along d1 and d2, 0–1, where the PCA was fitted.
+        explained: the fractions of the variance along d1 and d2, 0–1, where the PCA was fitted.
         points: (d1, d2) of a choice of the rows; the same choice in every subset. Where vectors
             turn with the options, each is shown with its options in an order drawn at random.
         point_answers: 0 or 1 for each point.
@@ -131,7 +131,7 @@ def assess(
 
     Args:
         X: (n, d) embeddings, finite; where d is 1, d2 is 0.
-        y: (n,) 0 where option 1 is right, 1 where option 2 is.
+        y: (n,) 0 if option 1 is right, 1 where option 2 is.
         subsets: name → rows; "all" is `range(n)`.
         groups: the rows of each twin, every row in one group, such as `Dataset.groups`; by
             default every row stands alone. Within a subset, a half whose other half is not in it
@@ -140,7 +140,7 @@ def assess(
             read on, and whose answers the null flips together, such as `blocks.blocks(dataset)`;
             by default the groups.
         turns: whether swapping the options of a problem turns its vector around, as in those of
-            `difference`; not so in `concat` and, as a rule, in vectors from elsewhere.
+            `difference`; not so in `concat` and, usually, in vectors from elsewhere.
         settings: see `AssessmentSettings`.
         shown: the rows that may be drawn one by one as `Subset.points`; by default all.
 
@@ -185,7 +185,7 @@ def assess(
 def checked_embeddings(
     X: NDArray[Any], y: ArrayLike, *, alike: bool = False
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return finite rows and their labels, 0 and 1; a column alone gets one of zeros beside it.
+    """Return finite rows and their labels, 0 and 1; a column alone gets one of zeros next to it.
 
     With `alike` all labels may be the same.
     """
@@ -314,9 +314,9 @@ class Axes:
     """The first principal components of some rows.
 
     Attributes:
-        mean: (d,) of those rows; 0 where they turn with their options.
+        mean: (d,) of those rows; 0 if they turn with their options.
         directions: (d, k) orthonormal columns, by falling variance.
-        explained: (k,) each one's share of the variance, 0–1.
+        explained: (k,) each one's fraction of the variance, 0–1.
     """
 
     mean: NDArray[np.float64]
@@ -400,7 +400,7 @@ def answer_axis(
             turned to option 2.
 
     Returns:
-        (k, n) positions in standard deviations, larger where option 2 is expected; None where a
+        (k, n) positions in standard deviations, larger where option 2 is expected; None if a
         half is empty or, unless rows turn, does not hold both answers in every labelling.
     """
     half_of = np.empty(labels.shape[1], np.intp)
@@ -454,7 +454,7 @@ class Along(Result):
     Attributes:
         edges: of the bins.
         counts: of the bins, for option 1 and for option 2.
-        kl: their divergence in nats, 0 or more; None where it can't be measured, as with one
+        kl: their divergence in nats, 0 or more; None if it can't be measured, as with one
             answer only.
         null: the same with the labels of whole blocks flipped; None with `kl`.
     """

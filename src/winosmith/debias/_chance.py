@@ -42,7 +42,7 @@ from winosmith.results import Result, computed
 
 @dataclass(frozen=True, slots=True)
 class Null(Result):
-    """A figure, and the same figure where there is nothing to find.
+    """A figure, and the same figure if there is nothing to find.
 
     Attributes:
         value: the figure, of the real answers.
@@ -148,7 +148,7 @@ def threshold_null(
     scratch: str | Path | None = None,
     on_draw: OnDraw | None = None,
 ) -> Null:
-    """Return how many rows are at AFLite's threshold in its first phase, beside the null.
+    """Return how many rows are at AFLite's threshold in its first phase, next to the null.
 
     The number that AFLite removes says little alone: noise gets past the threshold too. The first
     phase, in which all rows take part, is asked here, with the same partitions for the real labels
@@ -205,9 +205,9 @@ def chance(
     found: int,
     on_draw: OnDraw | None = None,
 ) -> tuple[Null, list[NDArray[np.float64]]]:
-    """Return the candidates of a phase beside those of labels that mean nothing.
+    """Return the candidates of a phase next to those of labels that mean nothing.
 
-    Each draw flips anew, and is solved from a start of its own: it depends on the rows left and
+    Each draw flips again, and is solved from a start of its own: it depends on the rows left and
     on nothing that was drawn before, so that a run that is taken up draws the same.
 
     Args:
@@ -268,7 +268,7 @@ Z = 1.959963984540054
 """The 97.5 % point of the normal distribution, for a 95 % interval."""
 
 NOISE = 1e-4
-"""How far numbers are shaken, as a share of themselves: about what half precision rounds off, or
+"""How far numbers are shaken, as a fraction of themselves: about what half precision rounds off, or
 another machine in an encoder."""
 
 
@@ -289,7 +289,7 @@ class Again(Result):
     @property
     @computed()
     def share(self) -> float | None:
-        """The share of the removed that the other run removes too, 0–1; None without any."""
+        """The fraction of the removed that the other run removes too, 0–1; None without any."""
         return self.both / self.removed if self.removed else None
 
     @property

@@ -5,7 +5,7 @@ AFLite says that a problem is predictable, not why. This looks for the reason in
 context, w[t-2:]. A *clue* is a cue together with something that tells the options apart:
 
 - "beside": a content word in the same clause as an option. The polarity pattern of WinoGrande's
-  table 2 is one ("loved" stands beside "balls", and the trigger is "exciting");
+  table 2 is one ("loved" stands next to "balls", and the trigger is "exciting");
 - "option": the option's own last word ("heavy", and the option is "stone");
 - "order": which option is mentioned first, alone ("weak" goes with the first, whatever it is).
 
@@ -14,7 +14,7 @@ In a text without spaces between words, letters and pairs of letters are in the 
 
 For each clue, the other twins of the data where the same words meet are counted: in R of them
 they point to the right option, in W to the wrong one. The problem's own twin and copies of either
-half are left out, so no clue explains a problem by itself. (What only looks alike is counted: that
+half are omitted, so no clue explains a problem by itself. (What only looks alike is counted: that
 words come back is what is looked for.) Its strength is that of the sign test,
 z = (R − W) / √(R + W), positive where the words point to the option they stand with; |z| ≥ 3 needs
 nine other problems at the least. A clue may mislead: what points away from the answer is reported
@@ -55,7 +55,7 @@ class Clue:
 
     Attributes:
         kind: "beside", "option" or "order"; see the module.
-        words: the cue last; before it the word beside the option, or the option's last word.
+        words: the cue last; before it the word next to the option, or the option's last word.
         option: the index of the option that it points to.
         toward: whether that is the answer.
         right: other problems where the same words pointed to the right option.
@@ -139,7 +139,7 @@ class Associations:
         """Return the twins among `rows` that their words give away the most.
 
         The kinds of clue take turns, and no two twins rest on the same words, so that a few show
-        what there is. Twins with a half elsewhere, and what is under embargo, are left out.
+        what there is. Twins with a half elsewhere, and what is under embargo, are omitted.
         """
         ranked: dict[str, list[tuple[float, int, tuple[int, ...]]]] = {}
         for group in self._whole(rows):
@@ -165,7 +165,7 @@ class Associations:
     def drawn(
         self, rows: Collection[int], number: int, *, seed: int = 0
     ) -> tuple[tuple[MarkedProblem, ...], ...]:
-        """Return twins among `rows` drawn at random; singles where there are no whole twins."""
+        """Return twins among `rows` drawn at random; singles if there are no whole twins."""
         whole = list(self._whole(rows))
         choice = [group for group in whole if len(group) == 2] or whole
         order = np.random.default_rng([seed, 2]).permutation(len(choice))[:number]
@@ -202,7 +202,7 @@ class Associations:
 def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     """Find which words give the answers of a data set away.
 
-    What counts as a clue, and as a strong one, is told at the top of this module: words that
+    What counts as a clue, and as a strong one, is reported at the top of this module: words that
     stood with the right option in other twins, by the sign test at `z` or more.
 
     Raises:
@@ -223,7 +223,7 @@ def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
 
 
 def _as_word(word: str) -> re.Pattern[str]:
-    """Return a pattern that finds a lower-cased token where it stands as a word."""
+    """Return a pattern that finds a lower-cased token where it is as a word."""
     if text.writing(word) == "unspaced":
         return re.compile(re.escape(word), re.IGNORECASE)
     before = "" if "'" in word else r"(?<!\w)"
@@ -262,7 +262,7 @@ class _Counted:
 
     Attributes:
         rows, options: (m,) the problem, and the option that the words stand with.
-        right, wrong: (m,) problems of other twins where they stand with the right, wrong option.
+        right, wrong: (m,) problems of other twins where they are with the right, wrong option.
         keys: kind and words, by feature number.
         features: (m,) the feature number.
     """
@@ -291,7 +291,7 @@ class _Counted:
         self.wrong = _elsewhere(self.features, own, holds == 0)
 
     def strength(self) -> NDArray[np.float64]:
-        """Return the signed statistic of the sign test, (m,); 0 where nothing was counted."""
+        """Return the signed statistic of the sign test, (m,); 0 if nothing was counted."""
         counted = np.maximum(self.right + self.wrong, 1)
         strength: NDArray[np.float64] = (self.right - self.wrong) / np.sqrt(counted)
         return strength
@@ -316,7 +316,7 @@ def _elsewhere(
 
 
 def _readings(dataset: Dataset, rows: Sequence[int]) -> Iterator[Reading]:
-    """Yield each problem's cues and what stands beside its options; twins show their trigger."""
+    """Yield each problem's cues and what stands next to its options; twins show their trigger."""
     for row in rows:
         other = dataset[sum(rows) - row].sentence if len(rows) == 2 else None
         yield read_problem(dataset[row], other)
@@ -325,7 +325,7 @@ def _readings(dataset: Dataset, rows: Sequence[int]) -> Iterator[Reading]:
 def _features(reading: Reading, first: int) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
     """Yield the option and the words of each possible clue, once.
 
-    Options with the same last word are not told apart by it, nor by what stands beside it.
+    Options with the same last word are not told apart by it, nor by what stands next to it.
     """
     for cue in reading.cues:
         yield first, ("order", (cue,))
@@ -368,9 +368,9 @@ class Reading:
 def read_problem(problem: Problem, other: str | None = None) -> Reading:
     """Return the cues and contexts of a problem; `other` is the sentence of its other half.
 
-    In "The monkey loved the balls but ignored the blocks because …", "loved" stands beside the
-    balls and "ignored" beside the blocks. Where one clause mentions both options, the words after
-    a mention, up to the next, stand beside it. The clause of the blank is left out: its words are
+    In "The monkey loved the balls but ignored the blocks because …", "loved" stands next to the
+    balls and "ignored" next to the blocks. Where one clause mentions both options, the words after
+    a mention, up to the next, stand next to it. The clause of the blank is omitted: its words are
     cues.
     """
     unspaced = text.writing(problem.sentence) == "unspaced"

@@ -3,7 +3,7 @@
 A probe is a logistic regression trained on some problems and tested on others, whole blocks apart.
 Unlike a KL over one principal component it needs no bins, has a known chance level, and looks at
 every direction of the embedding at once. Of what a filter by answers kept it says nothing: it would
-meet the selection twice, and fall below chance where nothing is left to find, which describes the
+meet the selection twice, and fall below chance if nothing is left to find, which describes the
 filter and not the problems.
 
 So what a filter left is verified where the filter has not looked: the blocks of a data set are
@@ -48,7 +48,7 @@ class Probe(Result):
         low: the lower end of the 95 % interval, each group counted as one observation.
         high: its upper end.
         chance: the mean of 1 / K over problems of K options, one half of two; where vectors do not
-            turn with the options, the share of the more frequent answer among the test problems,
+            turn with the options, the fraction of the more frequent answer among the test problems,
             which an intercept can learn.
         n: the number of test problems.
     """
@@ -78,7 +78,7 @@ def probe(
         X: (n, d) embeddings; with `options` (n, K, d), those of every option.
         y: (n,) labels, 0 or 1; with `options` the place of the right one, from 0.
         groups: the rows that must not be parted, such as `blocks.blocks(dataset)`, which has
-            copies and what looks alike beside twins; every row in one.
+            copies and what looks alike next to twins; every row in one.
         options: (n,) how many options each problem has; None for two, of which X has one vector.
         turns: whether swapping the options of a problem turns its vector around, as in those of
             `difference`. If not (`concat`, vectors from elsewhere), the model has an intercept, and
@@ -105,7 +105,7 @@ def probe(
 
 
 def _untied(margins: Floats, rows: NDArray[Any], W: Floats) -> Floats:
-    """Return products of rows with weights, (n, c); 0 where rounding alone may have made them."""
+    """Return products of rows with weights, (n, c); 0 if rounding alone may have made them."""
     return np.where(np.abs(margins) <= blurred(rows, W), 0.0, margins)
 
 
@@ -150,7 +150,7 @@ CUTS = 50
 """Steps in which it seeks where to turn: each is two per cent of a half's problems."""
 
 LEVEL = 0.05
-"""The chance that any guesser is off chance where nothing can be guessed; see `Verification`."""
+"""The chance that any guesser is off chance if nothing can be guessed; see `Verification`."""
 
 CONSTANT = 10.0
 """What the column of an intercept holds: so large that the penalty on it is next to nothing."""
@@ -161,12 +161,12 @@ class Guess(Result):
     """How much one guesser guesses of one half when it has learnt from the other.
 
     Attributes:
-        accuracy: the share of problems, 0–1, a tie counted as one over the options that tie; the
+        accuracy: the fraction of problems, 0–1, a tie counted as one over the options that tie; the
             mean over all splits, both ways.
         low: the lower end of the 95 % interval; see `Verification`.
         high: its upper end.
         chance: the mean of 1 / K over problems of K options: one half of two; where vectors do not
-            turn with the options, the share of the more frequent answer, which an intercept can
+            turn with the options, the fraction of the more frequent answer, which an intercept can
             learn.
     """
 
@@ -181,14 +181,14 @@ class Verification(Result):
     """What can be guessed across halves that were filtered apart.
 
     The 95 % intervals are simultaneous: those of all G guessers hold their true values together in
-    95 % of data sets or more (Bonferroni, G guessers and two sides). So where nothing can be
+    95 % of data sets or more (Bonferroni, G guessers and two sides). So if nothing can be
     guessed, at most one report in twenty has an interval without chance in it.
 
     Attributes:
         before: by guesser, across the halves with nothing removed.
         after: by guesser, across what the filter kept of them. "linear" and "two-piece" are on the
             filter's own vectors; the rest have the names of the other ones.
-        kept: the share of the problems that was kept of a half, 0–1, the mean over all.
+        kept: the fraction of the problems that was kept of a half, 0–1, the mean over all.
         problems: how many were dealt to halves.
         blocks: in how many blocks.
         splits: how often they were dealt.
@@ -254,7 +254,7 @@ def verify(
     Args:
         X: (n, d) the filter's own vectors; with `options` (n, K, d), those of every option.
         y: (n,) labels, 0 or 1; with `options` the place of the right one, from 0.
-        filter: takes rows of X, those of one half, and returns which of them it keeps when it
+        filter: takes rows of X, those of one half, and returns which it keeps when it
             sees no others.
         blocks: the rows that are never parted, such as `blocks.blocks(dataset)`; every row in one.
         ids: (n,) distinct texts or whole numbers, whose order the draws follow; without them, that
@@ -373,7 +373,7 @@ class _Twos:
 
     @property
     def chance(self) -> float:
-        """One half, or the share of the more frequent answer."""
+        """One half, or the fraction of the more frequent answer."""
         ones = float(np.mean(self.y == 1))
         return 0.5 if self.turning else max(ones, 1 - ones)
 

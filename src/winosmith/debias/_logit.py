@@ -56,7 +56,7 @@ GRAM = 4 * CHUNK
 
 ROUNDING = 1e-6
 """Cosines of a row and a model's weights that mean nothing: sixteen times what single precision
-rounds off (2^-24). What a model has learnt nothing of is orthogonal to its weights but for that,
+rounds off (2^-24). What a model has learnt nothing of is orthogonal to its weights except for that,
 and the sign of what is left is a coin's that falls the same way on one machine."""
 
 USUAL = 0.9
@@ -83,7 +83,7 @@ def blurred(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
     Args:
         V: (n, d) rows, not none.
         W: (d, c) weights.
-        starts: (U,) the first row of each unit; None where a row is a unit.
+        starts: (U,) the first row of each unit; None if a row is a unit.
     """
     return ROUNDING * np.outer(reaches(V, starts), np.linalg.norm(W, axis=0))
 
@@ -156,14 +156,14 @@ class Logit:
 class CrossLogit:
     """Rows dealt to folds, and by models of which each was fitted to all folds but one.
 
-    Rows of one fold stand together, so that what a model leaves out is never multiplied. No sum of
+    Rows of one fold stand together, so that what a model omits is never multiplied. No sum of
     which it is made holds anything of the keys of that fold, not even to be taken away again.
 
     Args:
         V: (n, d) float32, as for `Logit`.
         fold: (U,) the fold of each unit, from 0; none is empty.
         C: as for `Logit`.
-        starts: (U,) the first row of each unit; None where a row is a unit.
+        starts: (U,) the first row of each unit; None if a row is a unit.
 
     Attributes:
         rounded: (U,) times how long weights are the products of a unit may be moved by rounding.
@@ -298,7 +298,7 @@ class _Chunk:
     Attributes:
         rows: which they are.
         units: which units they are of.
-        starts: the first row of each unit, from 0; None where a row is a unit.
+        starts: the first row of each unit, from 0; None if a row is a unit.
     """
 
     rows: slice
@@ -341,7 +341,7 @@ def _chunks(ends: Iterable[int], starts: Rows | None, size: int = CHUNK) -> Iter
 
     Args:
         ends: ascending rows before which a chunk must end; the last one is how many there are.
-        starts: the first row of each unit; None where a row is a unit.
+        starts: the first row of each unit; None if a row is a unit.
         size: how many rows a chunk has, and what its last unit needs.
     """
     begin = 0

@@ -38,7 +38,7 @@ from winosmith.parallel import one_thread, ordered_map
 from winosmith.results import HIDDEN, Result, computed
 
 RUNS = 19
-"""The fewest runs with turned keys: with the real one 20, so that shares of a twentieth can be
+"""The fewest runs with turned keys: with the real one 20, so that fractions of a twentieth can be
 told. An error below that takes more."""
 
 TOGETHER = 10
@@ -61,19 +61,19 @@ class MirrorResult(Result):
         removed: ascending units that were removed; with `kept` they are all units.
         margins: (U,) the lead of the highest-scoring option over the runner-up, by models that
             never saw the unit's block; positive where it is the key, negative where it is not,
-            0 where options tie but for rounding.
+            0 if options tie except for rounding.
         options: (U,) the options of each unit.
         leaving: (U,) the probability with which a unit was to go; 0 for all that did not agree.
             With the aim "error" 1 from the threshold on.
-        threshold: the margin from which on units go; None where no margin is large enough, and
+        threshold: the margin from which on units go; None if no margin is large enough, and
             with the aim "chance".
         false_share: the estimate of the share of sound ones among what reaches the threshold (or,
-            with the aim "chance", among what was to go); None where nothing was removed.
+            with the aim "chance", among what was to go); None if nothing was removed.
         found: what reaches the threshold before the test by turned keys, in blocks; with the aim
             "chance" what agrees minus what is expected of sound units.
-        turned: the same figure in each run with turned keys; empty where none was needed.
+        turned: the same figure in each run with turned keys; empty if none was needed.
         p: (1 + runs with turned keys that found as much) / (1 + such runs); 1 without any find.
-        parameters: everything that the result depends on beside the arrays.
+        parameters: everything that the result depends on next to the arrays.
     """
 
     kept: Numbers = field(metadata={"json": len})
@@ -150,13 +150,13 @@ def mirror(
     20 runs find: the real one, and 19 in which the keys of whole blocks were turned at random,
     whatever they were (more runs where `error` is below a twentieth). So where all keys that these
     turns can make are as likely, something is removed in at most that share of data sets, exactly;
-    where something gives answers away, the mean share of sound blocks among those removed is at
+    where something gives answers away, the mean fraction of sound blocks among those removed is at
     most `error`, up to what a unit's key adds to the weights by which others are scored (measured:
     within a point; where numbers of options are mixed there is the measurement and no proof). What
     is kept is *not* at chance: beyond the threshold only those that disagree are left.
 
     aim "chance" leaves no trace along the margin, and names no culprit. A unit that agrees at
-    margin m goes with probability 1 − D(m)/((K − 1) A(m)), where D and A are the shares of those
+    margin m goes with probability 1 − D(m)/((K − 1) A(m)), where D and A are the fractions of those
     that disagree and agree at that margin (isotonic regression; kinds, and numbers of options,
     apart). Then as many agree as sound ones would, at every margin. A unit's lot depends on its id,
     so that another seed, other vectors or more units change little of what goes; without `ids` it
@@ -254,8 +254,8 @@ class _Units:
 
     Attributes:
         V: (n, d) float32; a row a unit (turned to a sign of its own), or a row an option.
-        starts: (U,) the first row of each unit; None where a row is a unit.
-        key: (U,) ±1 where a row is a unit; else the place of the right option.
+        starts: (U,) the first row of each unit; None if a row is a unit.
+        key: (U,) ±1 where a row is a unit; otherwise the place of the right option.
         options: (U,) how many there are.
         blocks: (U,) numbers from 0, by the first of their units.
         kinds: (U,) numbers from 0.
@@ -340,7 +340,7 @@ def _matrix(V: ArrayLike) -> NDArray[np.float32]:
 
 
 def _keys(key: ArrayLike | None, options: Numbers, rows: bool) -> Numbers:
-    """Return ±1 for units that are rows, else places."""
+    """Return ±1 for units that are rows, otherwise places."""
     if key is None:
         if not rows:
             raise DataError("key is needed with items: the place of the right option of each unit")
@@ -472,7 +472,7 @@ class _Outcome:
 
 
 def _p(found: int, turned: Sequence[int]) -> float:
-    """Return the share of runs, the real one among them, that found as much."""
+    """Return the fraction of runs, the real one among them, that found as much."""
     return (1 + sum(count >= found for count in turned)) / (1 + len(turned)) if turned else 1.0
 
 
@@ -549,7 +549,7 @@ def _steps(options: Numbers, blocks: Numbers, rng: np.random.Generator) -> Numbe
     """Return how many places each unit's key is turned by: one draw for each block.
 
     The draws of a block are the steps of a cycle whose length each of its numbers of options
-    divides. They are a group, without which the share of runs that find as much is not exact
+    divides. They are a group, without which the fraction of runs that find as much is not exact
     (Hemerik & Goeman 2018, "Exact testing with random permutations").
     """
     cycle = np.ones(int(blocks.max()) + 1, np.intp)

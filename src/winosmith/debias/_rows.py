@@ -1,7 +1,7 @@
 """What goes into AFLite: rows and labels, checked, in a canonical order, grouped and partitioned.
 
 Which rows belong together is a number for each row. Two ways to say it come in: a label a row,
-beside other columns (`group_numbers`), and the rows of each group, as `Dataset.groups` has them
+next to other columns (`group_numbers`), and the rows of each group, as `Dataset.groups` has them
 (`numbered`). Which rows a classifier is trained on (Algorithm 1, line 6, of WinoGrande) is
 `training_rows`.
 
@@ -303,7 +303,7 @@ def numbered(groups: Sequence[Sequence[int]], rows: int) -> NDArray[np.intp]:
 
 
 TIES, FLIPS = (2**32 - number for number in (1, 2))
-"""They stand in for a classifier's number where a phase, a draw of a null, of a subset or of a
+"""They are in for a classifier's number where a phase, a draw of a null, of a subset or of a
 bootstrap needs a generator of its own. (A key of two numbers would not do:
 numpy fills it up with zeros.)"""
 
@@ -326,7 +326,7 @@ def training_rows(
 
     It is uniform over all sets of that size. With `groups`, whole groups are taken in random
     order, each that still fits: at most `train_size` rows, and fewer only by less than the
-    smallest group left out.
+    smallest group omitted.
 
     Args:
         size: how many rows are left in this phase.

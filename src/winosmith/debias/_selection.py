@@ -19,7 +19,7 @@ from winosmith.debias._rows import TIES, fitting, generator, numbered
 from winosmith.errors import InputError
 
 BINS = 20
-"""Bins of a score histogram, each 0.05 wide and open at the right, but for the last."""
+"""Bins of a score histogram, each 0.05 wide and open at the right, except for the last."""
 
 HISTOGRAM_EDGES = tuple(number / BINS for number in range(BINS + 1))
 """The edges of the bins of `Phase.histogram`: 0, 0.05, …, 1."""
@@ -35,7 +35,7 @@ class Selection:
         removed: ascending positions among the rows of the phase.
         candidates: rows at or above the threshold.
         tied: of those, the ones with the lowest score that was removed, when not all of them
-            could be; else 0.
+            could be; otherwise 0.
         tied_removed: how many of the tied were removed.
         lowest: the lowest score that was removed; NaN when nothing was.
     """

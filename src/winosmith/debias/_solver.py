@@ -163,7 +163,7 @@ def _centred(
 def _gram(
     rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
-    """Return one part's share of the centred Gram matrix."""
+    """Return one part's fraction of the centred Gram matrix."""
     chunk = _centred(rows, mean, scale, kind, part)
     product: NDArray[Any] = chunk.T @ chunk
     return product
@@ -207,7 +207,7 @@ Part = TypeVar("Part")
 ACCURACY, SPREAD = 3e-4, 1000
 """The Newton decrement δ to reach: this, or its part D/1000 with fewer columns than 1,000 (m/1000
 with fewer training rows). δ times the root of a row's leverage x · H⁻¹ x bounds how far that row's
-decision value is from the optimum's; where there are many directions, what is left points towards
+decision value is from the optimum's; if there are many directions, what is left points towards
 no row and its part is far smaller. The last step, which is taken on top, shrinks it again. Tests
 hold that decision values end within 1e-4 so."""
 
@@ -329,7 +329,7 @@ class Fit:
     Attributes:
         weights: (c, D), as the start.
         passes: (c,) the gradients that each column took.
-        converged: (c,) False where a column was given up.
+        converged: (c,) False if a column was given up.
     """
 
     weights: Floats

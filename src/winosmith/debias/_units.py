@@ -29,7 +29,7 @@ class Judged:
     """What models make of problems; (n, models) each.
 
     Attributes:
-        leads: how far the highest option is above the runner-up; 0 where it ties.
+        leads: how far the highest option is above the runner-up; 0 if it ties.
         credit: what following the highest one earns: 1, 0, and 1 / (options tied) where the key is
             one of these.
         opposite: what naming any other one earns in the mean, (1 − credit) / (K − 1).
@@ -174,8 +174,8 @@ class TwinUnits:
         blocks: (U,) equal for units of one family and for those with identical sentences.
         kinds: (U,) "twin" or "single".
         ids: (U,) the id of each unit's first problem by id.
-        items: (n,) the unit of each row of V; None where a row is a unit.
-        key: (U,) the place of the right one among each unit's rows; None where a row is a unit.
+        items: (n,) the unit of each row of V; None if a row is a unit.
+        key: (U,) the place of the right one among each unit's rows; None if a row is a unit.
     """
 
     V: NDArray[np.float32]

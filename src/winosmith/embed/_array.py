@@ -137,7 +137,7 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     """Read vectors from a .npy file, or from a .npz file that holds `X` and, if need be, `ids`.
 
     Nothing in the file is ever run: pickled objects are refused. What is larger than 64 MiB is
-    mapped, not read, but for arrays that a .npz file holds compressed.
+    mapped, not read, except for arrays that a .npz file holds compressed.
 
     Args:
         path: the file; `winosmith embed` writes such .npz files.
@@ -185,7 +185,7 @@ lengths are its last four (APPNOTE.TXT 6.3.10, section 4.3.7)."""
 
 
 def is_large(X: npt.NDArray[Any]) -> bool:
-    """Tell whether rows lie in a file that had better not be read into memory."""
+    """Return whether rows lie in a file that had better not be read into memory."""
     return isinstance(X, np.memmap) and X.nbytes > LARGE
 
 

@@ -59,11 +59,11 @@ class EncoderEmbedder:
         tokens_per_batch: padding counted; what suits the device when None.
         cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
             What is cached is found again by the texts, the digest of the weights, and the
-            parameters that matter; the work goes on where it was stopped.
+            parameters that matter; the work resumes stopped.
         executor: who encodes chunks of 2,048 problems; they are encoded here when None. A model's
             folder must be where the executor's workers are, each of which loads it once; vectors
             are the same where the machines are alike.
-        on_progress: is told the problems done and those in all.
+        on_progress: is called with the problems done and those in all.
 
     >>> EncoderEmbedder("sentence-transformers/all-MiniLM-L6-v2").pooling
     'mean'
@@ -92,7 +92,7 @@ class EncoderEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors, beside the problems; for signatures and recipes."""
+        """What determines the vectors, next to the problems; for signatures and recipes."""
         told = {
             "embedder": "encoder",
             "model": self._digest[:12],
@@ -268,7 +268,7 @@ class EncoderEmbedder:
     def _key(self, texts: list[Text]) -> str:
         """Return what the vectors of these texts are filed under.
 
-        `combine` is left out, as both ways use the same vectors; so are answers and ids.
+        `combine` is omitted, as both ways use the same vectors; so are answers and ids.
         """
         determined = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
         return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()
@@ -303,7 +303,7 @@ def cache_folder() -> Path:
 
 
 def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
-    """Return the array of that file if it is whole, finite and of that shape; else None.
+    """Return the array of that file if it is whole, finite and of that shape; otherwise None.
 
     The file is a zip with checksums, so a damaged one is noticed, and computed again. -1 in
     `shape` fits any length.
@@ -392,7 +392,7 @@ def finetuned_embedder(
         combine: "difference" or "concat".
         device: as torch names it; the GPU when there is one when None.
         cache: as for `EncoderEmbedder`.
-        on_step: is told the steps done, the steps in all, and a note.
+        on_step: is called with the steps done, the steps in all, and a note.
     """
     tuned = models.train_multiple_choice(
         train, dev, model=model, out=out, settings=settings, device=device, on_step=on_step

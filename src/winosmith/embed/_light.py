@@ -5,7 +5,7 @@ leading right singular vectors of a sparse matrix. What is placed must not depen
 on the library that finds them, so three things are settled here: they are found to the rounding
 error, none is kept of a tie that would be cut, and each points a way of its own.
 
-Beside it the stranger, which has learnt nothing from the problems: words after the blank, hashed.
+Next to it the stranger, which has learnt nothing from the problems: words after the blank, hashed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ higher one. Rounding, about 1e-16, moves a subspace by so much over this gap: wh
 far within 1e-4 between machines. Of 32 values of real twins one or two lie so near to the next."""
 
 NOTHING = 1e-5
-"""Singular values below this share of the largest are zero: their vectors would be rounding."""
+"""Singular values below this fraction of the largest are zero: their vectors would be rounding."""
 
 SMALL = 800
 """Up to so many words, or contrasts, all singular vectors are found at once (LAPACK); for more,
@@ -148,7 +148,7 @@ def _iterated(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
     """Return the largest eigenvalues of matrixᵀ·matrix, ascending, and their vectors.
 
     A Lanczos method (ARPACK) builds on one vector and may miss copies of an equal value. So what
-    is left beside the vectors found is asked for its largest value, until that is among the
+    is left next to the vectors found is asked for its largest value, until that is among the
     smaller ones. The start is random; where it converges to does not depend on it.
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
@@ -195,7 +195,7 @@ def _turned(axes: Floats) -> Floats:
 
 
 def _counted(bags: Sequence[Bag], columns: Mapping[str, int], weights: Floats) -> Matrix:
-    """Return the weighted words of each bag, (bags, words); unknown words are left out."""
+    """Return the weighted words of each bag, (bags, words); unknown words are omitted."""
     from scipy.sparse import csr_array
 
     known = [[columns[word] for word in bag if word in columns] for bag in bags]
@@ -222,7 +222,7 @@ FIRST, LONGER = "<first>", "<longer>"
 
 
 PRIOR = 0.2
-"""The weight of a cue that no twin holds: about the share of all cues that are in a trigger."""
+"""The weight of a cue that no twin holds: about the fraction of all cues that are in a trigger."""
 
 FAINT = 1e-2
 """Cues of which the space holds much less than this share are placed near 0, not at length 1: of
@@ -279,7 +279,7 @@ class LightEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors, beside the problems; for signatures and recipes."""
+        """What determines the vectors, next to the problems; for signatures and recipes."""
         told = {
             "embedder": "light",
             "dimensions": self.dimensions,
@@ -482,7 +482,7 @@ class HashedEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors, beside the problems; for signatures and recipes."""
+        """What determines the vectors, next to the problems; for signatures and recipes."""
         return {"embedder": "hashed", "dimensions": self.dimensions, "combine": self.combine}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:

@@ -45,7 +45,7 @@ class ChatPerturber:
         taken: problems whose sentences must not come again, such as all the roots: else a child of
             one half of a twin may be the other half.
         folder: where dialogues are kept, a folder each (`transcript.jsonl`, `transcript.md`,
-            `accepted.jsonl`); the same call goes on from there. None keeps nothing.
+            `accepted.jsonl`); the same call continues from there. None keeps nothing.
         on_progress: called with the children accepted, how many are wanted, and a note.
         rules: as of `DialogueRules`.
 
@@ -176,7 +176,7 @@ class Transcript:
         self.folder = folder / f"{name}-{digest[:8]}".lstrip("-")
 
     def resume(self, dialogue: Dialogue) -> None:
-        """Give a new dialogue the turns that there were, and write anew what follows from them.
+        """Give a new dialogue the turns that there were, and write again what follows from them.
 
         Raises:
             OutputError: the folder can't be used, or is damaged.
@@ -199,7 +199,7 @@ class Transcript:
         self._append(_ACCEPTED, map(problem_record, problems))
 
     def write_readable(self, dialogue: Dialogue) -> None:
-        """Write the dialogue anew, to read."""
+        """Write the dialogue again, to read."""
         with self._explained(), write_aside(self.folder / _READABLE) as file:
             file.writelines(_readable(dialogue))
 

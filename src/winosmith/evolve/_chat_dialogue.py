@@ -150,7 +150,7 @@ class Dialogue:
 
         Args:
             reply: to the last of the messages.
-            said: what that message was, where it was another: in a dialogue that goes on with
+            said: what that message was, where it was another: in a dialogue that continues with
                 other settings.
         """
         if said is not None:

@@ -58,7 +58,7 @@ class Row:
 def read_rows(reply: Reply) -> list[Row]:
     r"""Return the rows of a reply, in their order.
 
-    Rows may be separated by commas, tabs, semicolons or bars, and stand in code fences or in a
+    Rows may be separated by commas, tabs, semicolons or bars, and are in code fences or in a
     Markdown table. Headings, rules, prose and what a model thinks aloud are passed over. The last
     line of a reply that was cut off is "truncated", even if it looks whole: "1" may have been
     going to be "12".
@@ -165,13 +165,13 @@ class Checker:
     option is not in the sentence), "renamed" (an option has a new name, and the sentence still
     has the old one), "answer" (neither 1 nor 2), "far" (too many tokens are changed), "original"
     and "duplicate" (nothing new but capitals, spaces or punctuation). A wrong "distance" is put
-    right, or refused; "quotes" and "glued" are put right: commas without quotes, and a blank
+    right, or refused; "quotes" and "glued" are fixed: commas without quotes, and a blank
     that touches a word, as in the rows that EvoGrad prints ("because _had").
 
     Attributes:
         parent: the problem, with two options and an answer.
-        changed: the most tokens that may change, as a share of the parent's.
-        distances: whether a wrong distance is put right ("correct") or refused ("refuse").
+        changed: the most tokens that may change, as a fraction of the parent's.
+        distances: whether a wrong distance is fixed ("correct") or refused ("refuse").
     """
 
     parent: Problem
@@ -230,7 +230,7 @@ class Checker:
         )
 
     def _with_blank(self, sentence: str) -> tuple[str, bool]:
-        """Return a sentence whose blank stands alone, and whether it had to be put right.
+        """Return a sentence whose blank stands alone, and whether it had to be fixed.
 
         Where the parent's own blank touches a word, the children's may, too: else each would be
         further from it by the space.

@@ -290,7 +290,7 @@ def draw_roots(
     Args:
         datasets: with distinct names.
         wanted: how many roots from each.
-        wrong: for each data set, the ids of what is no root (`not_solved`); none when left out.
+        wrong: for each data set, the ids of what is no root (`not_solved`); none when omitted.
         seed: of the draw.
         fewer: where a data set has too few problems to draw from, draw those.
         options: draw only problems with so many options; with any number when None.
@@ -415,7 +415,7 @@ def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -
         The part of each root, by its id.
 
     Raises:
-        InputError: not three shares of 1 or more.
+        InputError: not three fractions of 1 or more.
         DataError: fewer than three roots.
 
     >>> from winosmith.testing import made_twins

@@ -3,7 +3,7 @@
 With care (the default), the synonym has the sense that is likely to be meant, and most words stay
 as they are. As EvoGrad did it (`as_published`), any word but stop words and names gets any synonym
 of any of its senses: the set nearly triples, as in the paper, and many children mean something
-else. Only people can judge which of them are valid.
+else. Only people can judge which are valid.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Care:
 
     Attributes:
         certainty: the least probability of the sense that is taken to be meant, 0–1.
-        own: the least share of a synonym's own uses in a sense of the word, 0–1: else readers
+        own: the least fraction of a synonym's own uses in a sense of the word, 0–1: else readers
             think of another.
         rarer: how much less usual than the word it may be, as a natural logarithm; 2.8 is a
             sixteenth. "A potpourri of foods" is no variety of foods to most.
@@ -304,7 +304,7 @@ def _meant(senses: Sequence[Sense], context: frozenset[str], certainty: float) -
 
 
 def _shares(senses: Sequence[Sense]) -> Mapping[str, float]:
-    """Return what share of each synonym's uses has one of the senses."""
+    """Return what fraction of each synonym's uses has one of the senses."""
     shares: defaultdict[str, float] = defaultdict(float)
     for sense in senses:
         for synonym in sense.synonyms:

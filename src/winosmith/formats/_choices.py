@@ -31,8 +31,8 @@ class Choices:
 
     Attributes:
         options: their texts.
-        labels: one each; empty where there are none.
-        right: those that a flag of their own calls right; empty where they have none.
+        labels: one each; empty if there are none.
+        right: those that a flag of their own calls right; empty if they have none.
     """
 
     options: tuple[str, ...]
@@ -98,7 +98,7 @@ _HEADED = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNO
 
 
 def inside(text: str) -> tuple[str, Choices] | None:
-    r"""Return a question and its choices where one text has both; else None.
+    r"""Return a question and its choices where one text has both; otherwise None.
 
     The last choice ends with its line where all others do: what follows is said to who answers.
 
@@ -221,7 +221,7 @@ def _of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
 
 
 def _scored(values: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return which scores are the highest, none where all are 0; None where they are no numbers.
+    """Return which scores are the highest, none if all are 0; None if they are no numbers.
 
     >>> _scored([0, 1, 0]), _scored([0.25, 0.75]), _scored([0, 0]), _scored(["0", "1"])
     ((1,), (1,), (), None)
@@ -287,7 +287,7 @@ def _with_commas(cell: str) -> str:
     >>> _with_commas("array(['a cup' 'a jug'], dtype=object)")
     "['a cup','a jug']"
     """
-    parts = _PYTHON.split(cell)  # texts stand at odd places
+    parts = _PYTHON.split(cell)  # texts are at odd places
     between = [re.sub(r"array\(|,\s*dtype=\w+\)", "", part) for part in parts[::2]]
     inner = [part if part.strip() else "," for part in between[1:-1]]
     between[1:-1] = inner
@@ -296,7 +296,7 @@ def _with_commas(cell: str) -> str:
 
 
 def _cut(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
-    """Return the choices of a text, cut at their signs; None where these don't tell them apart.
+    """Return the choices of a text, cut at their signs; None if these don't tell them apart.
 
     Signs that continue no series are part of a choice. So are those inside a line, if all choices
     begin one.

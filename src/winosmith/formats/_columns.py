@@ -268,7 +268,7 @@ class _Table:
         return sum(map(test, values)) > len(values) / 2
 
     def filled(self, wanted: Iterable[str]) -> str | None:
-        """Return the first of the wanted names with a value in some row; else the first."""
+        """Return the first of the wanted names with a value in some row; otherwise the first."""
         known = there(wanted, self.names)
         return next(filter(self.values, known), known[0] if known else None)
 

@@ -147,7 +147,7 @@ def _unclear(what: str, names: Sequence[str], rows: Rows) -> FormatError:
 def _fitting(rows: Rows, formats: Sequence[Format]) -> list[Found]:
     """Return the formats that recognise rows, the first way to read them that one recognises.
 
-    None if several lists of one object are in a format: which of them is meant is not known.
+    None if several lists of one object are in a format: which is meant is not known.
     """
     fitting = [
         [Found(known, way.rows, [way.note] if way.note else []) for known in formats

@@ -1,6 +1,6 @@
 """Winosmith's own format: JSON Lines, one problem or claim a line, every field kept.
 
-A field that is empty or has its default is left out; `winosmith.records` has the keys. Problems
+A field that is empty or has its default is omitted; `winosmith.records` has the keys. Problems
 that would be taken for twins, though none of the file is a twin's half, have `"twin_id": null`.
 """
 

@@ -83,7 +83,7 @@ def unfolded(found: Sequence[Told], given: Columns) -> tuple[list[Told], list[st
 
 
 def unfolds(row: Row) -> bool:
-    """Return whether a row has several questions, and a part of each beside them, or of all.
+    """Return whether a row has several questions, and a part of each next to them, or of all.
 
     >>> why = {"question": "Why?", "options": ["a", "b"]}
     >>> unfolds({"questions": [why], "answers": ["A"]}), unfolds({"name": "x", "questions": [why]})

@@ -327,7 +327,7 @@ def _without_signs(drafts: Sequence[_Draft]) -> list[str]:
 
 
 def _signs(draft: _Draft) -> tuple[str, ...]:
-    """Return the signs before all choices, which are the first ones of a series; else none."""
+    """Return the signs before all choices, which are the first ones of a series; otherwise none."""
     if draft.labels or not draft.options:
         return ()
     signs = list[str]()

@@ -222,7 +222,7 @@ def scan(
         columns: which columns hold question, choices and answer; the file is then read as rows
             of questions.
         encoding: of a text; found if None (UTF-8; UTF-16 and UTF-32 with a byte-order mark).
-        on_progress: called now and then with the share of a file's lines that is read, 0–1.
+        on_progress: called now and then with the fraction of a file's lines that is read, 0–1.
 
     Raises:
         FormatError: the file can't be opened or decoded, no format fits, nothing can be paired
@@ -322,7 +322,7 @@ def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
 def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
     """Set each blank apart from a word that it touches (`text.with_blank_apart`).
 
-    Edits that were counted in the words as they stood are counted anew.
+    Edits that were counted in the words as they stood are counted again.
 
     Returns:
         The entries, and a sentence that says how many were mended; none when none was.
@@ -355,7 +355,7 @@ def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]
 
 
 def _with_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
-    """State edits anew where a sentence or its parent's was mended and they fitted before."""
+    """State edits again where a sentence or its parent's was mended and they fitted before."""
     known = {one.item.id: one.item for one in entries if isinstance(one.item, Problem)}
     for row, one in enumerate(entries):
         problem = one.item
@@ -374,7 +374,7 @@ def _with_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
 
 
 def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> bool:
-    """Tell whether the stated edits turn the parent as it stood into the problem as it stood."""
+    """Return whether the stated edits turn the parent as it stood into the problem as it stood."""
     then, now = (before.get(one.id, one.sentence) for one in (parent, problem))
     edits = problem.lineage.edits if problem.lineage else ()
     try:

@@ -28,11 +28,11 @@ from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import overlap, pieces, tokens, words, writing
 
 _ALIKE, _ALIKE_WITHOUT_OPTIONS = 0.3, 0.7
-"""The share of words that makes neighbours a twin: with equal options (in DPR, which has nothing
+"""The fraction of words that makes neighbours a twin: with equal options (in DPR, which has nothing
 but twins, the least is 0.32), and with one option changed (WinoGrande's rule, section 2)."""
 
 _APART = 0.7
-"""The share of words that makes a twin where order says nothing. With the lines of WinoGrande's
+"""The fraction of words that makes a twin where order says nothing. With the lines of WinoGrande's
 dev, train_debiased and train_xl shuffled and their ids taken away, this finds 284 of 284, 1,999 of
 2,011 and 19,993 of 20,199 twins, and no pair that is none."""
 
@@ -65,7 +65,7 @@ def paired(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
-    """Give the halves of a twin a common `twin_id`, wherever they stand in the file.
+    """Give the halves of a twin a common `twin_id`, wherever they are in the file.
 
     Two problems are a twin when they have the same options, different answers and 70 % of their
     words in common, and neither has that with a third. An option that was changed makes none here:

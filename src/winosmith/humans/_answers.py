@@ -178,12 +178,12 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
         ended       when the file was saved; ISO 8601 in UTC
         seconds     in which a question was on the screen, all together
         answers     an object from the number of a question, as text, to
-                    {"letter": "A", "seconds": 12.3}; letter is null where nothing was chosen;
+                    {"letter": "A", "seconds": 12.3}; letter is null if nothing was chosen;
                     seconds are those in which the question was on the screen
-        recognised  a list of {"number": 12, "source": "free text"}; number is null where none is
+        recognised  a list of {"number": 12, "source": "free text"}; number is null if none is
                     given
         words       a list of {"number": 12, "word": "free text"}; the same
-        attributes  what the subject declared, an object of texts, empty where nothing was:
+        attributes  what the subject declared, an object of texts, empty if nothing was:
                     "native" is "yes" or "no"; others as the form asked
 
     Problem ids are not in it: the form does not know them; the sheet's JSON file does.
@@ -477,7 +477,7 @@ class Entry:
 
     @classmethod
     def resume(cls, path: Path, sheet: Sheet, subject: str) -> Entry:
-        """Return what was saved there, or a new entry where there is no file.
+        """Return what was saved there, or a new entry if there is no file.
 
         Raises:
             FormatError: the file is another subject's or sheet's, or can't be read.

@@ -46,7 +46,7 @@ TITLE = "Who or what is meant?"
 """The default title of a sheet."""
 
 ALIKE = 0.5
-"""The share of words from which two texts in succession are easily taken for one. Halves of one
+"""The fraction of words from which two texts in succession are easily taken for one. Halves of one
 schema share 70 % (WinoGrande, section 2) but never meet; half of that text again is alike enough
 that a reader who skips the beginning mistakes it."""
 
@@ -85,8 +85,8 @@ def make_sheets(
         versions: names of the tests that the halves are dealt to.
         orders: number of orders of each test, at most as many as problems.
         seed: deals the halves and draws the orders.
-        title: what stands at the top.
-        alike: the share of words, 0–1, from which a text after another is labelled different.
+        title: what is at the top.
+        alike: the fraction of words, 0–1, from which a text after another is labelled different.
 
     Raises:
         RecipeError: `orders`, `seed` or `alike` is out of range.
@@ -227,7 +227,7 @@ class Dealt:
 
     Attributes:
         tests: the rows of each test by its name, in the order of the data; no test is empty.
-        schema: for each row a key that it shares with what may not be seen beside it.
+        schema: for each row a key that it shares with what may not be seen next to it.
         left_out: copies, and texts for which there is no test, with the reason.
     """
 
@@ -290,7 +290,7 @@ def _asked(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int)
     """Return the texts of a group that are asked, as many as there are tests at most.
 
     Whole schemas come first, then what is alone, each drawn by the seed; a half whose other half
-    finds no test is left out, unless nothing else is there.
+    finds no test is omitted, unless nothing else is there.
     """
     if len(texts) <= tests:
         return set(texts)

@@ -64,7 +64,7 @@ def words(
 ) -> dict[str, Any]:
     """Return the instructions and what is asked afterwards.
 
-    `blank` is for texts with one in place of a pronoun; `alone` where nobody is there to be asked.
+    `blank` is for texts with one in place of a pronoun; `alone` if nobody is there to be asked.
     """
     what, stands_for = (
         ("the blank", "belongs in the blank")
@@ -316,7 +316,7 @@ def _inside(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
 
 
 def _texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
-    """Yield every text that is printed, after the words for where it stands."""
+    """Yield every text that is printed, after the words for where it is."""
     for item in sheet.items:
         shown = "".join((*item.text, *item.snippet, *item.options))
         yield f"question {item.number} ({item.problem_id!r})", shown

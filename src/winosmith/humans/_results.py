@@ -103,7 +103,7 @@ def results(
         dataset: the problems with their answers.
         responses: those with the purpose "test" count.
         subjects: what is known of them; may be empty.
-        weakest: how many of the lowest scores are left out in the second reading.
+        weakest: how many of the lowest scores are omitted in the second reading.
         seed: of bootstraps and permutations.
 
     Raises:
@@ -235,7 +235,7 @@ class TestResult(Result):
         deviation: of the subjects' scores (n − 1 in the denominator); None for one subject.
         histogram: (subjects who were right, subjects asked) → items, the best first.
         chance: what guessing gives.
-        groups: native speakers and others; None where it is not declared.
+        groups: native speakers and others; None if it is not declared.
         without: the same without the weakest; None for too few subjects.
         kappa: Fleiss' kappa of the answers, X as one of them.
         alpha: Krippendorff's alpha, the same; answers may be missing.
@@ -266,7 +266,7 @@ class TestResult(Result):
     @property
     @computed()
     def same(self) -> float:
-        """The share of answers that were the most frequent one of their item, 0–1."""
+        """The fraction of answers that were the most frequent one of their item, 0–1."""
         return sum(item.same for item in self.items) / sum(item.asked for item in self.items)
 
     @property
@@ -293,7 +293,7 @@ def result_of_test(
         sheets: who took it, and the problems of each in order.
         given: subject → problem → response.
         people: what is known of them.
-        weakest: how many to leave out.
+        weakest: how many to omit.
         seed: of bootstraps and permutations.
     """
     names = sorted(sheets, key=_natural)
@@ -461,7 +461,7 @@ class ItemRow(Result):
     @property
     @computed(**shown("people read", lambda reading: reading or None))
     def reading(self) -> str:
-        """What people read instead of the intended answer, in words; empty where nothing is."""
+        """What people read instead of the intended answer, in words; empty if nothing is."""
         if self.majority == self.answer:
             return ""
         if self.majority is not None:

@@ -1,4 +1,4 @@
-"""The reliable subset: chosen exactly, with the reason for every problem that is left out.
+"""The reliable subset: chosen exactly, with the reason for every problem that is omitted.
 
 A schema is judged by the agreement on both of its halves, and which half is taken is drawn by lot
 (Davis et al. 2016, section 4.4: "the choice of half used should be made at random"). To take the
@@ -189,7 +189,7 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
         )
     rules = rules or Rules()
     reasons = unsound(dataset, counts, rules)
-    # In the order of their lots: two choices may have drawn the same sum, and which of them the
+    # In the order of their lots: two choices may have drawn the same sum, and which the
     # solver comes upon hangs on the order of its columns.
     sound = _by_lot(dataset, (row for row in range(len(dataset)) if row not in reasons), seed)
     lots = np.arange(1, len(sound) + 1) / max(1, len(sound))
@@ -296,7 +296,7 @@ class Limit:
 
 
 def limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Limit]:
-    """Return every constraint on the choice among the sound rows, but for its size."""
+    """Return every constraint on the choice among the sound rows, except for its size."""
     problems, most = [dataset[row] for row in sound], rules.per_text
     return [
         *(
@@ -435,11 +435,11 @@ class CrossFit(Result):
     """The agreement of people who had no part in the choice.
 
     Attributes:
-        agreement: the share of intended answers, with an interval for other people and other
+        agreement: the fraction of intended answers, with an interval for other people and other
             problems of the kind.
-        folds: how many times the set was chosen anew.
+        folds: how many times the set was chosen again.
         sizes: how many problems each of these sets has.
-        kept: the mean share of the final set that a fold's set holds, too, 0–1: how much the
+        kept: the mean fraction of the final set that a fold's set holds, too, 0–1: how much the
             choice hangs on who was asked.
     """
 

@@ -31,14 +31,14 @@ Label = Literal["SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIO
 Pieces = tuple[str, str, str]
 """What stands before the pronoun, the pronoun itself, and what stands after it.
 
-White space between them is kept where there is some; the pronoun is the blank "_" when nothing
+White space between them is kept if there is some; the pronoun is the blank "_" when nothing
 is known of what the blank replaced.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A problem as it stands on a sheet.
+    """A problem as it is on a sheet.
 
     Attributes:
         number: its number on the sheet, from 1.
@@ -106,7 +106,7 @@ class Item:
 
 
 COMMON = "common"
-"""The name of the test that everybody may take beside one version of the schemas."""
+"""The name of the test that everybody may take next to one version of the schemas."""
 
 _SIGNS = "23456789BCDFGHJKLMNPQRSTVWXZ"
 _CHECK = 4
@@ -119,7 +119,7 @@ class Sheet:
     """One test in one order of its items.
 
     Attributes:
-        title: what stands at the top ("Winograd schemas").
+        title: what is at the top ("Winograd schemas").
         test: which test it is: "a" or "b" (a half of each schema), or "common".
         order: which of the orders of that test, from 1.
         seed: what dealt the halves and drew the order.
@@ -209,7 +209,7 @@ def pieces(problem: Problem) -> Pieces:
 
 
 def snippet(problem: Problem) -> Pieces:
-    """Return the phrase that the pronoun stands in.
+    """Return the phrase that the pronoun is in.
 
     It is the one that the file gives (`wsc.quote1`, `wsc.quote2`), else the rest of the clause,
     six words of it at most, and of what stands before it in the clause, three; where that is
@@ -406,7 +406,7 @@ def read_sheet(path: str | Path) -> Sheet:
             label       "SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
                         or null
 
-    No answer is in it. Ids are (and those of WinoGrande give answers away), so it is for whoever
+    No answer is in it. Ids are (and those of WinoGrande give answers away), so it is for anyone who
     runs the test, not for those who take it; the printed sheets and the forms hold no ids.
 
     Raises:
@@ -423,7 +423,7 @@ def read_sheet(path: str | Path) -> Sheet:
 
 
 def answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
-    """Return the key as CSV: sheet, number, letter, answer, problem; empty where it is withheld.
+    """Return the key as CSV: sheet, number, letter, answer, problem; empty if it is withheld.
 
     Raises:
         DataError: a sheet has a problem that the data set does not have.

@@ -164,7 +164,7 @@ def subject_record(subject: Subject) -> dict[str, Any]:
 
 
 def between(started: str | None, ended: str | None) -> float | None:
-    """Return the seconds between two times; None where one is not known."""
+    """Return the seconds between two times; None if one is not known."""
     if started is None or ended is None:
         return None
     try:
@@ -299,7 +299,7 @@ class Groups(Result):
 def compare_groups(
     native: Sequence[float], others: Sequence[float], seed: int = 0
 ) -> Groups | None:
-    """Return how native speakers score beside others; None where one group is empty.
+    """Return how native speakers score next to others; None if one group is empty.
 
     >>> found = compare_groups([1.0, 0.9], [0.8, 0.7])
     >>> round(found.difference, 2), round(found.permutation, 2)
@@ -365,7 +365,7 @@ class Without(Result):
         left_out: their codes, the weakest first.
         subjects: how many are left.
         mean: of the others' scores, 0–1.
-        groups: native speakers and others among them; None where that is not known.
+        groups: native speakers and others among them; None if that is not known.
         histogram: (subjects right, subjects asked) of those left → items, the best first; items
             that only the weakest were asked are not counted.
     """
@@ -384,15 +384,15 @@ def without_weakest(
     weakest: int,
     seed: int = 0,
 ) -> Without | None:
-    """Return the figures without the `weakest` lowest scores; None where fewer than two are left.
+    """Return the numbers without the `weakest` lowest scores; None if fewer than two are left.
 
-    Scores that are equal are left out in the order of the codes.
+    Scores that are equal are omitted in the order of the codes.
 
     Args:
         right: 1 and 0, NaN for a question that was not asked, (subjects, items).
         names: of the subjects.
-        natives: of the subjects; None where it is not declared.
-        weakest: how many to leave out.
+        natives: of the subjects; None if it is not declared.
+        weakest: how many to omit.
         seed: of the permutation test.
     """
     if not 0 < weakest <= len(names) - 2:

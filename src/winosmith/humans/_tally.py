@@ -33,7 +33,7 @@ class Tally:
     Attributes:
         subjects: how many people answered each, (n,); "X" is an answer.
         intended: how many of them gave the answer that the data set holds, (n,).
-        choices: how many chose each option, (n, 5); None where only `intended` is known.
+        choices: how many chose each option, (n, 5); None if only `intended` is known.
 
     >>> counts = Tally(np.array([19]), np.array([18]))
     >>> counts.shares()
@@ -45,7 +45,7 @@ class Tally:
     choices: Ints | None = None
 
     def shares(self) -> npt.NDArray[np.float64]:
-        """Return the share that gave the intended answer, (n,), 0–1; 0 where nobody answered."""
+        """Return the share that gave the intended answer, (n,), 0–1; 0 if nobody answered."""
         return np.asarray(self.intended / np.maximum(self.subjects, 1))
 
     def majority(self, row: int) -> int | None:
@@ -141,7 +141,7 @@ class Chance(Result):
     Attributes:
         options: number of options → how many problems.
         right: how many problems guessing gets right on average.
-        share: the share of the answers that it gets right, 0–1.
+        share: the fraction of the answers that it gets right, 0–1.
     """
 
     options: dict[int, int]
@@ -170,7 +170,7 @@ class Counts:
 
     @property
     def share(self) -> float:
-        """The share of answers that were the intended one, 0–1."""
+        """The fraction of answers that were the intended one, 0–1."""
         return self.right / self.answers
 
 
@@ -226,7 +226,7 @@ def counts(dataset: Dataset, tally: Tally) -> Counts:
 
 
 def crossed_share(right: Floats, problems: Ints | None = None) -> Proportion:
-    """Return the share of answers that are right, for other people and other items.
+    """Return the fraction of answers that are right, for other people and other items.
 
     Args:
         right: 1 and 0, NaN for what was not asked, (subjects, items).
@@ -258,7 +258,7 @@ class Slope(Result):
     Attributes:
         change: from the first question to the last: the mean over subjects of each one's own
             least-squares line; with items set aside, the one least-squares slope of all answers
-            beside a level of each subject and of each item.
+            next to a level of each subject and of each item.
         interval: its 95 % interval, by Student's t over subjects; None for fewer than two, and for
             fewer than `FEWEST` with items set aside.
         subjects: how many have a part in it.
@@ -311,8 +311,8 @@ def course(
 
     Args:
         right: 1 and 0, NaN for no answer, (subjects, items).
-        places: the number of each item on the subject's sheet, from 1; 0 where it was not asked.
-        seconds: for each answer, NaN where it was not timed.
+        places: the number of each item on the subject's sheet, from 1; 0 if it was not asked.
+        seconds: for each answer, NaN if it was not timed.
         length: of the sheet, in questions.
         problems: as in `crossed_share`.
     """
@@ -346,13 +346,13 @@ _PASSES, _SETTLED = 1_000, 1e-10
 
 
 def _set_aside(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> Slope | None:
-    """Return the slope of all answers beside a level of each subject and item; None without one.
+    """Return the slope of all answers next to a level of each subject and item; None without one.
 
     To take the others' mean off each answer is not enough: they had the item at places of their
     own, and with few orders these go with one's own. Of a true fall 58 to 78 hundredths are left
     with two to five orders. The variance is clustered by subjects, with the corrections for few of
     them and for the levels (Cameron & Miller 2015, equation 12), and never below that of answers
-    that are independent beside their levels: few subjects can seem to agree.
+    that are independent next to their levels: few subjects can seem to agree.
     """
     from scipy.stats import t
 
@@ -380,7 +380,7 @@ def _set_aside(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> S
 
 
 def _beside_levels(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
-    """Return values without the level of each row and of each column, 0 where they are not known.
+    """Return values without the level of each row and of each column, 0 if they are not known.
 
     Means are taken off in turn until nothing is left of them, which is the least-squares fit (as in
     Guimarães & Portugal 2010); in a full table two passes do.
@@ -399,7 +399,7 @@ def _beside_levels(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
 
 
 def _slope(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> Slope | None:
-    """Return the mean of the subjects' least-squares slopes; None where there is no line."""
+    """Return the mean of the subjects' least-squares slopes; None if there is no line."""
     from scipy.stats import t
 
     lines = []
@@ -504,7 +504,7 @@ class Grim:
     """What the printed scores of one test allow.
 
     Attributes:
-        possible: subject → the counts that are printed so; none where the score is impossible.
+        possible: subject → the counts that are printed so; none if the score is impossible.
         otherwise: for the impossible ones, the counts that cutting or raising the last place
             would print so.
         by_subject: the least and the largest sum of right answers that the possible scores allow;
@@ -519,7 +519,7 @@ class Grim:
 
     @property
     def impossible(self) -> tuple[str, ...]:
-        """Subjects whose printed score is no share of the items."""
+        """Subjects whose printed score is no fraction of the items."""
         return tuple(who for who, counts in self.possible.items() if not counts)
 
     @property
@@ -531,7 +531,7 @@ class Grim:
     def needed(self, subject: str) -> int | None:
         """Return the count of a subject that makes both sums equal, all others as printed.
 
-        None where the others allow several sums.
+        None if the others allow several sums.
         """
         others = [counts for who, counts in self.possible.items() if who != subject]
         if any(len(counts) != 1 for counts in others):

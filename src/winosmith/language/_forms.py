@@ -283,7 +283,7 @@ def _tagged(tokens: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _word_for_blank(tokens: Sequence[str], at: int) -> str:
-    """Return a word for the blank: a thing after an article, else a person."""
+    """Return a word for the blank: a thing after an article, otherwise a person."""
     return "box" if at and tokens[at - 1].lower() in _BEFORE_NOUNS else "Robin"
 
 
@@ -346,7 +346,7 @@ def _is_predicate(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
 
 
 def _is_gerund(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    """Tell whether a noun in -ing is a verb's form: right after a verb, and before no noun."""
+    """Return whether a noun in -ing is a verb's form: right after a verb, and before no noun."""
     if not re.fullmatch(r"(?!(any|every|no|some)thing)\w+ing", words[at], re.IGNORECASE):
         return False
     if not at or not tags[at - 1].startswith("VB"):
@@ -376,7 +376,7 @@ _KINDS_OF_C5 = {"NN": "n", "VV": "v", "VB": "v", "VH": "v", "VD": "v", "AJ": "a"
 """The first letters of the corpus' tags (C5): the kinds of words that WordNet has."""
 
 _MAIN = 0.22
-"""The least share of a word's uses that are the part of speech asked for."""
+"""The least fraction of a word's uses that are the part of speech asked for."""
 
 
 @lru_cache(maxsize=100_000)
@@ -390,7 +390,7 @@ def usage(word: str, pos: str) -> float | None:
         pos: "n", "v", "a" or "r" for an adverb.
 
     Returns:
-        None where a word is unknown, or seldom that part of speech.
+        None if a word is unknown, or seldom that part of speech.
 
     Raises:
         MissingExtraError: HanTa is not installed.
@@ -408,7 +408,7 @@ def usage(word: str, pos: str) -> float | None:
 
 
 def _shares(word: str) -> dict[str, float]:
-    """Return the share of a word as each part of speech."""
+    """Return the fraction of a word as each part of speech."""
     kinds: defaultdict[str, float] = defaultdict(float)
     for name, share in lexicon(word):
         kinds[_KINDS_OF_C5.get(name[:2], name)] += math.exp(share)

@@ -47,7 +47,7 @@ def replace_word(
     """Put another word in place of one, inflected as it was, and mend what depends on it.
 
     Number, tense and degree are those of the original word; capitals are kept; "a" and "an", "more"
-    and "most", the possessive's ending and a verb beside a noun whose number changes are mended.
+    and "most", the possessive's ending and a verb next to a noun whose number changes are mended.
     Where an option holds the word, the option changes along, and so does every place of the
     sentence where the word stands.
 
@@ -58,7 +58,7 @@ def replace_word(
         lemma: the other word in its dictionary form; it may be several words.
 
     Returns:
-        The sentence and the options; None where the word must not be replaced: a name, a function
+        The sentence and the options; None if the word must not be replaced: a name, a function
         word, the blank, punctuation, or a change that gives the same sentence, equal options or bad
         grammar that can't be mended.
 
@@ -98,7 +98,7 @@ def replace_word(
 
 
 def is_name(cut: Sequence[str], at: int) -> bool:
-    """Tell whether a token is part of a name: a capital inside a sentence, or tagged as one."""
+    """Return whether a token is part of a name: a capital inside a sentence, or tagged as one."""
     word = cut[at]
     if not word[:1].isupper() or _is_loud(word):
         return False
@@ -150,7 +150,7 @@ def _form(cut: Sequence[str], at: int, new: str, name: str) -> str | None:
 
 
 def _degree_before(cut: Sequence[str], at: int) -> str:
-    """Return R after "more", S after "most", else nothing."""
+    """Return R after "more", S after "most", otherwise nothing."""
     before = cut[at - 1].lower() if at else ""
     return {"more": "R", "most": "S"}.get(before, "")
 
@@ -196,7 +196,7 @@ def _takes(cut: Sequence[str], at: int, name: str, new: str) -> bool:
 
 
 def _is_linked(option: str, word: str, cut: Sequence[str]) -> bool:
-    """Tell whether an option holds the word, and not a name that is spelt alike."""
+    """Return whether an option holds the word, and not a name that is spelt alike."""
     return any(
         one == word or (one.lower() == word.lower() and one not in cut) for one in tokens(option)
     )

@@ -63,7 +63,7 @@ class Sense:
         key: WordNet's name for it ("give.v.03").
         count: how often the word had this sense in the tagged texts of WordNet.
         frames: the numbers of the sentence frames in which the word is used as a verb.
-        synonyms: the other words of its synset, but for slang, insults and archaic ones.
+        synonyms: the other words of its synset, except for slang, insults and archaic ones.
         antonyms: of the word and of its near synonyms.
         near: the content words of its gloss and of the lemmas one step up, in small letters.
     """
@@ -110,7 +110,7 @@ class WordNet:
     """The senses of words.
 
     Args:
-        folder: of the dictionary files; found by `wordnet_folder` when left out. They are read
+        folder: of the dictionary files; found by `wordnet_folder` when omitted. They are read
             when a sense is first asked for, which takes some seconds.
     """
 
@@ -131,7 +131,7 @@ class WordNet:
         return _senses(str(self._found), lemma.lower().replace(" ", "_"), pos)
 
     def knows(self, lemma: str, pos: str) -> bool:
-        """Tell whether a lemma has a sense with that part of speech."""
+        """Return whether a lemma has a sense with that part of speech."""
         return pos in _opened(str(self._found)).index.get(lemma.lower().replace(" ", "_"), {})
 
     @property
@@ -182,7 +182,7 @@ def _plain(lemma: Any) -> str:
 
 
 def _marked(lemma: Any) -> bool:
-    """Tell whether WordNet marks a word as slang, obscene, archaic and the like."""
+    """Return whether WordNet marks a word as slang, obscene, archaic and the like."""
     of_synset = (name for mark in lemma.synset().usage_domains() for name in mark.lemma_names())
     marks = {*of_synset, *(mark.name() for mark in lemma.usage_domains())}
     return not _UNWANTED.isdisjoint(marks)

@@ -49,7 +49,7 @@ class Pair(Result):
     Attributes:
         first, second: their names.
         both, only_first, only_second, neither: how many problems they got right; whole numbers
-            but for ties, which count as if a fair draw of its own settled each.
+            except for ties, which count as if a fair draw of its own settled each.
         difference: the accuracy of the first minus that of the second, −1 to 1.
         interval: its 95 % interval, by the cluster bootstrap.
         mcnemar: the p-value of McNemar's exact test, which takes problems for independent: the
@@ -80,7 +80,7 @@ class Comparison(Result):
 
     Attributes:
         accuracies: of each solver by its name.
-        pairs: each two of them, or each beside the baseline.
+        pairs: each two of them, or each next to the baseline.
         against_scores: of each solver with any, how many answers don't choose their best score.
         invalid: of each solver with any, the number of answers that are none of the options.
         missing: of each solver with any, the number of problems that it was not asked.
@@ -163,7 +163,7 @@ def compare_pair(
 
 
 def flipped_signs(sums: npt.ArrayLike) -> float:
-    """Return how often sums whose signs are drawn anew are together as far from nothing.
+    """Return how often sums whose signs are drawn again are together as far from nothing.
 
     Two-sided. Of sums that are 1 or -1 it is the binomial test: McNemar's, of the items that only
     one of two models gets right. It is exact, to the last digits of a tiny p as well: a Fourier
@@ -325,7 +325,7 @@ class Agreement(Result):
         n: of how many.
         kappa: Brennan and Prediger's (1981) of the choices: 1 for the same everywhere, 0 for what
             two have that choose at random. It takes each of a problem's options for as probable by
-            chance; Cohen's (1960) takes how often each place is chosen, which means nothing where
+            chance; Cohen's (1960) takes how often each place is chosen, which means nothing if
             the order of the options does not.
         kappa_interval: its 95 % interval, by the cluster bootstrap; two more clusters join the urn,
             one that is the same throughout and one that never is.
@@ -343,7 +343,7 @@ class Agreement(Result):
     @property
     @computed(**shown("same", percent, json=False))
     def share(self) -> float:
-        """The share of problems with the same choice, 0–1."""
+        """The fraction of problems with the same choice, 0–1."""
         return self.equal / self.n
 
 
@@ -394,7 +394,7 @@ class Forgetting(Result):
         change: after minus before, −1 to 1; negative when something was forgotten.
         interval: its 95 % interval, paired, by the cluster bootstrap.
         p_value: that nothing changed, paired and by clusters; see `compare_pair`.
-        forgotten: how many problems were right before and are wrong now; whole but for ties.
+        forgotten: how many problems were right before and are wrong now; whole except for ties.
         learned: how many were wrong before and are right now.
         signature: of the data and both predictions.
     """
@@ -468,9 +468,9 @@ class AgainstRoot(Result):
         mcnemar: the p-value of McNemar's exact test, which takes pairs for independent.
         p_value: of the exact test that keeps families and twins together (`compare_pair`).
         adjusted: `p_value` after Holm's correction for all the values.
-        consistent: the share of pairs that are both right or both wrong; ties count as if a fair
+        consistent: the fraction of pairs that are both right or both wrong; ties count as if a fair
             draw of its own settled each.
-        kept: of those whose root is right, the share that is right too; None where no root is.
+        kept: of those whose root is right, the share that is right too; None if no root is.
         unchanged: how many are the same input as their roots to this solver, since what was
             changed is a pronoun and it saw the blank, or lies before the local context that it
             saw. Where its file does not tell, those that are the same with their pronouns.
@@ -496,7 +496,7 @@ def against_root(graded: Graded, field: str, seed: int = 0) -> tuple[AgainstRoot
 
     The eight kinds of perturbation of Abdou et al. (2020) are the values of `perturbed_wsc.kind`;
     those of `origin.source` tell what was written by people from what was generated. Problems
-    whose root is not in the data are left out.
+    whose root is not in the data are omitted.
 
     Args:
         graded: from `grade`.
@@ -572,7 +572,7 @@ def _kept(
 
 
 PSI = (0.1, 0.2, 0.3, 0.5)
-"""The shares of problems on which two models differ, where no answers are at hand."""
+"""The fractions of problems on which two models differ, where no answers are available."""
 
 
 def detectable(
@@ -616,7 +616,7 @@ def detectable(
 
 
 _UNLIKELY = 1e-9
-"""Numbers of items that differ beyond these quantiles are left out of a power."""
+"""Numbers of items that differ beyond these quantiles are omitted from a power."""
 
 
 def detectable_by_share(

@@ -167,7 +167,7 @@ class Extrapolation(Result):
 
 
 def extrapolated(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation | None:
-    """Return the form fitted to accuracies y at log2 sizes x; None where nothing fixes it."""
+    """Return the form fitted to accuracies y at log2 sizes x; None if nothing fixes it."""
     from scipy.stats import t
 
     free = len(x) - form.parameters

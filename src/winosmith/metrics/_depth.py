@@ -37,14 +37,14 @@ Floats = npt.NDArray[np.float64]
 def error_depth(
     depths: npt.ArrayLike, wrong: npt.ArrayLike, kind: Literal["mean", "first"] = "mean"
 ) -> float | None:
-    """Return the error depth of perturbed problems; None where no error was made.
+    """Return the error depth of perturbed problems; None if no error was made.
 
     EvoGrad's equation 2 is lost in print. Its prose says "before the model produces its first
     incorrect prediction", which is `first`; its example is a mean, (5 + 6 + 5) / 3, and so are the
-    figures of its table 4: `mean` is the default.
+    numbers of its table 4: `mean` is the default.
 
     It is conditional on being wrong: whoever guesses has about the mean depth of the problems, so
-    the figure says something only beside that null; see `stability`.
+    the figure says something only next to that null; see `stability`.
 
     Args:
         depths: of each perturbed problem, (n,); roots are no perturbed problems.
@@ -178,7 +178,7 @@ class Families(NamedTuple):
     Attributes:
         kind: the depth that is used.
         families: those with a perturbed problem whose depth is known.
-        unknown: how many perturbed problems are left out because their depth is not known.
+        unknown: how many perturbed problems are omitted because their depth is not known.
     """
 
     kind: DepthKind
@@ -227,7 +227,7 @@ def families_of(graded: Graded, wanted: DepthKind | None = None) -> Families:
 
 
 def _right(credit: float) -> bool | float:
-    """Return a credit as JSON has it: true, false, or the share of a tie."""
+    """Return a credit as JSON has it: true, false, or the fraction of a tie."""
     return credit if 0 < credit < 1 else credit == 1
 
 
@@ -308,7 +308,7 @@ class ErrorDepth(Result):
         interval: 95 %, by the bootstrap over families, expanded as these are few; None without
             errors, and with fewer than 5 clusters of families, which tell next to nothing.
         errors: of how many it is the mean: problems answered wrongly, or families with one; whole
-            but for ties.
+            except for ties.
         null: what it would be if depth did not matter.
     """
 
@@ -384,7 +384,7 @@ def _figure(
 
 
 def _ratios(sums: Sums, place: tuple[int, int]) -> Floats:
-    """Return the figure of each draw; draws without an error have none, and are left out."""
+    """Return the figure of each draw; draws without an error have none, and are omitted."""
     kept = sums[sums[:, place[1]] > 0]
     ratios: Floats = kept[:, place[0]] / kept[:, place[1]]
     return ratios
@@ -463,11 +463,11 @@ class EditKind(Result):
         edits: how many token edits of the kind the perturbed problems have.
         wrong_edits: how many of these are in problems with a wrong prediction: what EvoGrad's
             table 5 prints as if it counted predictions. A tie is wrong for what it is not worth.
-        errors: the share of the problems with such an edit that are wrong; its interval knows of
+        errors: the fraction of the problems with such an edit that are wrong; its interval knows of
             families, and `right` of it counts the wrong.
-        excess: that share minus the share of all perturbed problems that are wrong, −1 to 1.
+        excess: that share minus the fraction of all perturbed problems that are wrong, −1 to 1.
         interval: 95 % of the excess, by drawing families again, expanded for those that have the
-            kind; None where fewer than five do.
+            kind; None if fewer than five do.
     """
 
     kind: str
@@ -483,7 +483,7 @@ class EditKinds(Result):
     """How a solver's errors fall on the kinds of edits.
 
     Attributes:
-        errors: the share of all perturbed problems that are wrong, the base rate; None when no
+        errors: the fraction of all perturbed problems that are wrong, the base rate; None when no
             problem differs from its root.
         left_out: how many perturbed problems have no root in the data set, and are not counted.
         kinds: those with the most edits in wrong predictions first.
@@ -507,10 +507,10 @@ def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     put in counts as "+" and its tag in the problem; one taken out as "-" and its tag in the root;
     one that replaces another as both (EvoGrad names no third sign).
 
-    Counts are given per token edit, as in EvoGrad's figure 3 and table 5 ("+NN (150)" beside 80
+    Counts are given per token edit, as in EvoGrad's figure 3 and table 5 ("+NN (150)" next to 80
     errors can't count predictions; and three of the cells there, 92, 62 and 61, are copies of one
     another), and per prediction: a sentence with three new nouns is one error. An edit that is
-    frequent is frequent in errors too, so each kind's share of errors stands beside that of all
+    frequent is frequent in errors too, so each kind's fraction of errors stands next to that of all
     perturbed problems.
 
     Args:

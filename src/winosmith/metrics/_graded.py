@@ -1,4 +1,4 @@
-"""Predictions beside the answers, clusters and groups of problems, and what can be compared."""
+"""Predictions next to the answers, clusters and groups of problems, and what can be compared."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def clusters(dataset: Dataset) -> Labels:
 
 @dataclass(frozen=True)
 class Graded:
-    """What a solver answered, beside what is right.
+    """What a solver answered, next to what is right.
 
     A tie is worth 1 / (options tied) where the right option is among them, and 0 otherwise. So
     every count and share is what one would get on average if a fair draw settled each tie.
@@ -108,7 +108,7 @@ class Graded:
 
         Args:
             rows: indices, or a mask.
-            chance: what guessing gives, kept beside it.
+            chance: what guessing gives, kept next to it.
         """
         some = slice(None) if rows is None else np.asarray(rows)
         ties = int(self.tied[some].sum())
@@ -141,7 +141,7 @@ def grade(
     parameters: Mapping[str, Any] | None = None,
     missing: int = 0,
 ) -> Graded:
-    """Lay predictions beside the answers of the problems, by their ids.
+    """Lay predictions next to the answers of the problems, by their ids.
 
     Args:
         dataset: the problems with their answers.
@@ -173,10 +173,10 @@ def grade(
 
 
 def columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
-    """Yield the name and the values of each field, None where a problem lacks it.
+    """Yield the name and the values of each field, None if a problem lacks it.
 
     Yielded are the row number, the ids, the pronoun, what is known of origin and lineage, and
-    every key of `extra`; left out are fields that are the same everywhere.
+    every key of `extra`; omitted are fields that are the same everywhere.
     """
     yield "row number", list(range(1, len(dataset) + 1))
     for name, get in _FIELDS.items():
@@ -223,7 +223,7 @@ CLOSE = 1e-4
 """Scores that differ by less are the same: so far apart may batches put those of one input."""
 
 MENTIONED = 0.5
-"""The share of two groups from which it is said how many of their inputs are the same."""
+"""The fraction of two groups from which it is said how many of their inputs are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ class Carried:
 
     Attributes:
         refused: why there is none to be told: two groups are the same input, so that what differs
-            between them is no property of the solver; None where there is.
+            between them is no property of the solver; None if there is.
         note: what a reader must know of it; None for nothing.
     """
 
@@ -241,7 +241,7 @@ class Carried:
 
 
 def carried(graded: Graded, field: str, column: Sequence[Scalar]) -> Carried:
-    """Tell whether the values of a field can be compared for a solver.
+    """Return whether the values of a field can be compared for a solver.
 
     Two groups are the same input when the solver was given the same sentences and options in both:
     so it is with the female and male sentences of Winogender for a solver that sees the blank in
@@ -282,7 +282,7 @@ def carried(graded: Graded, field: str, column: Sequence[Scalar]) -> Carried:
 
 
 def seen_by(graded: Graded) -> tuple[Sees | None, int | None]:
-    """Return what a solver saw, None where that is not told, and the words ahead of the blank."""
+    """Return what a solver saw, None if that is not told, and the words ahead of the blank."""
     run = graded.parameters
     sees, local = run.get("sees"), run.get("local_context", run.get("local"))
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None

@@ -1,6 +1,6 @@
 """What leaks: the answer, by fields that give it away, and the test, into a solver's training.
 
-A *tell* gives each row a small value, or None where the field says nothing: its last character, its
+A *tell* gives each row a small value, or None if the field says nothing: its last character, its
 parity, its order in a twin. Simple things come first.
 """
 
@@ -26,7 +26,7 @@ from winosmith.results import HIDDEN, Result, computed
 
 Ints = NDArray[np.intp]
 Tell = tuple[str, Sequence[Hashable]]
-"""What is looked at, in words, and its value for each row; None where there is none."""
+"""What is looked at, in words, and its value for each row; None if there is none."""
 
 
 ALPHA = 0.001
@@ -46,7 +46,7 @@ class Leak(Result):
     Attributes:
         field: its name ("id", "row number", "options", "wsc.source").
         tell: what of it does ("last character").
-        accuracy: the share of problems whose answer it predicts from other problems, 0–1.
+        accuracy: the fraction of problems whose answer it predicts from other problems, 0–1.
         problems: the number of problems that have it and an answer.
         chance: the share that always saying the most frequent answer gets right, 0–1.
         p_value: of that being chance, before the correction for all that was tried.
@@ -79,12 +79,12 @@ def leaks(
 
     A field is reported when what it predicts is not chance, at 0.001 after the correction for all
     tells of all fields, and it is right at least 5 points more often than the most frequent
-    answer. Problems whose answer is withheld are left out.
+    answer. Problems whose answer is withheld are omitted.
 
     Args:
         dataset: problems with answers.
         seed: of the random folds.
-        tell: is told how many fields have been tried; options are the first.
+        tell: is called with how many fields have been tried; options are the first.
 
     Returns:
         The leaks, or None when it can't be told: fewer than 30 blocks (twins, families, copies,
@@ -163,7 +163,7 @@ def _leak(
     Args:
         field: the name of the field.
         tell: what is looked at in it.
-        of: the tell's value for each row; rows with None are left out.
+        of: the tell's value for each row; rows with None are omitted.
         answers: (n,) the 0-based answer of each row.
         groups: (n,) the number of each row's group.
         folds: (n,) the fold of each row, the same for a whole group, 0 to 3.
@@ -409,7 +409,7 @@ class Overlap(Result):
 
 
 def overlap_sentences(solver: str, record: Mapping[str, Any]) -> list[str]:
-    """Return sentences, without points, on what a solver may have seen; none where nothing.
+    """Return sentences, without points, on what a solver may have seen; none if nothing.
 
     Args:
         solver: its name.

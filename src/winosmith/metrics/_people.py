@@ -36,7 +36,7 @@ class HumanAccuracy(Result):
     """The accuracy of the majority of subjects (WinoGrande, section 4.1: 94.1 dev, 94.0 test).
 
     Attributes:
-        accuracy: the share of the problems counted on which the majority is right, 0–1.
+        accuracy: the fraction of the problems counted on which the majority is right, 0–1.
         interval: its 95 % interval, which knows which problems go together; see `proportion`.
         right: how many problems the majority got right.
         problems: how many were counted: those with an answer and enough subjects.
@@ -134,7 +134,7 @@ class PersonAccuracy(Result):
     """The accuracy of single people.
 
     Attributes:
-        accuracy: the share of test responses that are right; its interval knows that a person's
+        accuracy: the fraction of test responses that are right; its interval knows that a person's
             answers go together, and so do the answers to a twin.
         people: how many distinct subjects there are.
         problems: how many problems they answered.
@@ -148,7 +148,7 @@ class PersonAccuracy(Result):
 
 
 def person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> PersonAccuracy:
-    """Return how well a single person does, beside `human_accuracy` by the majority of three.
+    """Return how well a single person does, next to `human_accuracy` by the majority of three.
 
     Only responses with the purpose "test" are counted, and a response without a choice is wrong.
     The majority's accuracy is higher than this; a model that answers once is fairly compared with
@@ -205,7 +205,7 @@ class Annotator(Result):
 
     Attributes:
         participant: their pseudonym.
-        accuracy: the share of right answers; no choice is wrong.
+        accuracy: the fraction of right answers; no choice is wrong.
         errors: how many perturbed problems of a known depth they got wrong.
         mean, first: the mean depth and the least depth of these; None without errors.
         coin: the mean depth of those that they were given, which guessing would have for a mean;
@@ -344,11 +344,11 @@ class Reliability(Result):
     """Agreement beyond chance, between people who answered the same items.
 
     Attributes:
-        value: 1 where all agree, 0 for what chance gives, below 0 for less than that; None where
+        value: 1 where all agree, 0 for what chance gives, below 0 for less than that; None if
             it is not defined.
         interval: its 95 % interval, by drawing items (or clusters of them) again; None with
             `value`.
-        reason: why it is not defined; empty where it is.
+        reason: why it is not defined; empty if it is.
         items: how many items count: those with two answers or more.
         answers: how many answers they have.
     """
@@ -393,7 +393,7 @@ def krippendorff_alpha(
     """Return Krippendorff's alpha for nominal answers, with an interval by drawing items again.
 
     1 − D_o / D_e (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", part C): of all
-    pairs of answers to one item, how many differ, beside how many of all pairs of answers do.
+    pairs of answers to one item, how many differ, next to how many of all pairs of answers do.
 
         α = 1 − (n − 1) Σ_u Σ_{c≠k} n_uc n_uk / (m_u − 1)  /  Σ_{c≠k} n_c n_k,
 
@@ -455,7 +455,7 @@ def fleiss_kappa(
 
     Args:
         table: how many people gave each answer to each item, (items, categories); items with
-            fewer than two answers are left out. `answer_table` makes it.
+            fewer than two answers are omitted. `answer_table` makes it.
         clusters: the label of each item's cluster, such as its twin, drawn again as a whole;
             (items,). None when every item is one of its own.
         seed: of the bootstrap.
@@ -527,7 +527,7 @@ def _with_interval(
         totals: what each item adds to the sums, (items, q), the first of them its size.
         clusters: the cluster of each item.
         seed: of the draws.
-        coefficient: sums (draws, q) → values (draws,), NaN where they are not defined.
+        coefficient: sums (draws, q) → values (draws,), NaN if they are not defined.
         ends: what full agreement and that of chance add for each of the size, (2, q − 1).
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])

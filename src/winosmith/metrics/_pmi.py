@@ -2,7 +2,7 @@
 
 Which option is written first means nothing, so "option 1" can't be what words are counted with. In
 its place stands the option that the sentence mentions first: in WinoGrande's train_xl that is
-option 1 in 89 % of the problems, so the counts are the paper's but for the others.
+option 1 in 89 % of the problems, so the counts are the paper's except for the others.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 def first_mentioned(problem: Problem) -> int:
     """Return the index of the option that the sentence mentions first, whatever their order.
 
-    A mention is the whole option as a word or words, else its last word, else its letters
+    A mention is the whole option as a word or words, otherwise its last word, otherwise its letters
     anywhere, whatever their case; in scripts other than Latin also its last word with another
     ending, as in Russian. An option that is not mentioned comes last, and of options at
     one place the first by the alphabet comes first.
@@ -128,7 +128,7 @@ def pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothing: float
 
     Args:
         features: (n, features) counts.
-        labels: (n,) 0 where the first option is right, as `first_of_twins` orders them, else 1.
+        labels: (n,) 0 if the first option is right, as `first_of_twins` orders them, else 1.
         smoothing: added to each count.
 
     Returns:

@@ -24,16 +24,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Proportion(Result):
-    """A share of cases, such as an accuracy.
+    """A fraction of cases, such as an accuracy.
 
     Attributes:
-        right: how many cases count, of `n`; a whole number but for ties, each of which counts as
+        right: how many cases count, of `n`; a whole number except for ties, each of which counts as
             1 / (options tied) or not at all.
         n: how many there are.
         interval: of the share, 0–1; see `proportion`.
         clusters: how many sets of cases that go together there are.
         design_effect: how many times the variance is that of independent cases; 1 or more.
-        chance: the share that guessing gives, 0–1; None where the question does not arise.
+        chance: the share that guessing gives, 0–1; None if the question does not arise.
         ties: how many of the cases are ties.
     """
 
@@ -57,7 +57,7 @@ class Proportion(Result):
 
     @property
     def in_words(self) -> str:
-        """The count in words, with the number of ties where there are some: "480.5 of 959"."""
+        """The count in words, with the number of ties if there are some: "480.5 of 959"."""
         tied = f", {self.ties:,} {'tie' if self.ties == 1 else 'ties'}" if self.ties else ""
         return f"{self.right:,.7g} of {self.n:,}{tied}"
 
@@ -113,8 +113,8 @@ def proportion(
     Args:
         right: whether each case counts, (n,) of bool, or what it counts for, 0–1; n ≥ 1.
         clusters: the label of each case's cluster, (n,); None when every case is one of its own.
-        chance: what guessing gives, 0–1; kept beside the figure.
-        ties: how many of the cases are ties; kept beside the figure.
+        chance: what guessing gives, 0–1; kept next to the figure.
+        ties: how many of the cases are ties; kept next to the figure.
         level: of the interval, 0–1.
 
     >>> halves = proportion([True] * 90 + [False] * 10, [at // 2 for at in range(100)])
@@ -204,7 +204,7 @@ def _design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
 def _with_effect(
     value: float, n: int, clusters: int, effect: float, level: float
 ) -> tuple[float, float]:
-    """Return the interval of a share of n cases whose variance is `effect` times the usual."""
+    """Return the interval of a fraction of n cases whose variance is `effect` times the usual."""
     if clusters == 1 and n > 1:
         return 0.0, 1.0
     few = 1.0
@@ -218,7 +218,7 @@ def _with_effect(
 
 
 def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval of the share of independent cases that count, 0–1.
+    """Return Wilson's interval of the fraction of independent cases that count, 0–1.
 
     With p = right / n and z the normal quantile of the level (Wilson 1927; Brown, Cai & DasGupta
     2001, §3.1.1):
@@ -239,7 +239,7 @@ def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float,
     share, whole = right / n, 1 + z**2 / n
     middle = (share + z**2 / (2 * n)) / whole
     reach = z / whole * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # It ends at 0 or 1 where none or all are right; what stands beside it there is rounding.
+    # It ends at 0 or 1 where none or all are right; what stands next to it there is rounding.
     return (
         0.0 if right == 0 else max(0.0, middle - reach),
         1.0 if right == n else min(1.0, middle + reach),
@@ -383,7 +383,7 @@ def possible_counts(
     Args:
         printed: as it is printed: "86.3". As text it keeps its last zero ("90.0").
         n: how many cases there are.
-        decimals: places after the point; those of `printed` when left out.
+        decimals: places after the point; those of `printed` when omitted.
         rounding: "nearest" takes a half either way; "down" and "up" cut and raise the last place;
             "any" is what any of them can print.
         scale: 100 for percentages, 1 for shares.

@@ -39,8 +39,8 @@ class Score(Result):
     Attributes:
         accuracy: over all problems; its chance level is the mean of 1/k for k options.
         p_value: the probability that guessing does as well; see `guessing_p_value`.
-        twins: the share of whole twins with both halves right; None without twins.
-        comparisons: the share of two-way comparisons won; None where every problem has two
+        twins: the fraction of whole twins with both halves right; None without twins.
+        comparisons: the fraction of two-way comparisons won; None if every problem has two
             options, or the scores that it takes are missing; see `comparisons_score`.
         groups: field → value → accuracy on the problems with that value: "options" when their
             number differs, domain and source where they are known, and what was asked for.
@@ -105,7 +105,7 @@ _RARE = 0.05
 
 
 def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
-    """Score predictions beside their answers.
+    """Score predictions next to their answers.
 
     Args:
         graded: from `grade`.
@@ -163,7 +163,7 @@ def possible_accuracy(graded: Graded) -> tuple[float, float] | None:
 
 
 def twin_score(graded: Graded) -> Proportion | None:
-    """Return the share of whole twins with both halves right; None when there is no twin.
+    """Return the fraction of whole twins with both halves right; None when there is no twin.
 
     Guessing gives 1/4 with two options (Abdou et al. 2020 call it pair accuracy). A solver that
     ignores the trigger has none. A tied half counts as what it is worth: two of them, with two
@@ -182,7 +182,7 @@ def twin_score(graded: Graded) -> Proportion | None:
 
 
 def comparisons_score(graded: Graded) -> Proportion | None:
-    """Return the share of two-way comparisons won: the right option against each wrong one.
+    """Return the fraction of two-way comparisons won: the right option against each wrong one.
 
     A problem with k options is k − 1 comparisons; guessing wins half. The 60 Pronoun
     Disambiguation Problems are the 80 comparisons of WinoGrande's tables 5 and 6. Equal scores are
@@ -271,7 +271,7 @@ def guessing_level(graded: Graded) -> float:
 def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
     """Return the probability that guessing has as many right, or more; or fewer, if `as_badly`.
 
-    The null turns the labels of a cluster's problems all together: the options of each stand in a
+    The null turns the labels of a cluster's problems all together: the options of each are in a
     circle, sorted by their text, and every answer of the cluster moves on by the same number of
     places, each number of the k as probable. With two options that keeps the answers or flips them,
     so a twin keeps its opposite answers; with more, copies move as one and count as one piece of
@@ -324,7 +324,7 @@ _LONGEST, _TURNS = 2_000_000, 20_000
 def _chosen_from_answer(graded: Graded, row: int) -> list[int]:
     """Return how far on from the answer each chosen option stands, 0 to k − 1, sorted by text.
 
-    As copies are compared (`blocks.plain`), so that their options stand in the same places.
+    As copies are compared (`blocks.plain`), so that their options are in the same places.
     """
     problem = graded.dataset[row]
     options = problem.options

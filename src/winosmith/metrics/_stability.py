@@ -28,13 +28,13 @@ Ints = npt.NDArray[np.int64]
 class Stability(Result):
     """What a solver's predictions on perturbed problems tell of its stability.
 
-    Roots are no perturbed problems: they stand in `roots` and, as depth 0, in
+    Roots are no perturbed problems: they are in `roots` and, as depth 0, in
     `survival`, not in the error depths.
 
     Attributes:
-        depth: which depth the figures use: "declared", "lineage" or "edit".
+        depth: which depth the numbers use: "declared", "lineage" or "edit".
         n: perturbed problems whose depth is known.
-        unknown: perturbed problems that are left out because their depth is not.
+        unknown: perturbed problems that are omitted because their depth is not.
         mean: the mean depth of all errors, pooled: EvoGrad's error depth.
         family_mean: the mean over families with an error of the mean depth of their errors.
         first: the mean over families with an error of the depth of their first error.
@@ -43,7 +43,7 @@ class Stability(Result):
         roots: accuracy on the roots that are here; None without any, or when it is withheld.
         by_depth: accuracy of the perturbed problems at each depth, ascending; None when it is
             withheld.
-        consistency: the share of families with everything right; None when it is withheld.
+        consistency: the fraction of families with everything right; None when it is withheld.
         survival: how deep families get before the first error.
         overlap: with what the solver was trained on; None when nothing is known of that.
         signature: of the data, the predictions and the depth.
@@ -147,7 +147,7 @@ def _by_depth(families: Sequence[Family]) -> dict[int, Proportion]:
 
 
 def _consistency(families: Sequence[Family]) -> Proportion:
-    """Return the share of families with everything right; guessing multiplies the chances."""
+    """Return the fraction of families with everything right; guessing multiplies the chances."""
     return _share(
         [
             (
@@ -181,7 +181,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Survival(Result):
-    """The share of families without an error down to each depth (Kaplan & Meier 1958).
+    """The fraction of families without an error down to each depth (Kaplan & Meier 1958).
 
     A family's event is its first error (depth 0 when the root itself is wrong). A family without
     any error is censored at its deepest problem: that is as far as it could tell.
@@ -256,11 +256,11 @@ class SurvivalComparison(Result):
         families: how many families both answered.
         statistic: of the log-rank test (Mantel 1966), χ² with one degree of freedom.
         log_rank: its p-value. It takes the two solvers' families for different, independent
-            families; as they are the same ones, hard for both or easy for both, it is as a rule
+            families; as they are the same ones, hard for both or easy for both, it is usually
             too large, and it knows nothing of families that are twins.
         p_value: of the same statistic when the two solvers are swapped in each cluster of
             families with probability 1/2: the paired test, which should be reported. Exact
-            where up to 14 clusters differ; else from `draws`.
+            where up to 14 clusters differ; otherwise from `draws`.
         later: "first" or "second", whose errors come later; None when neither's do.
         signature: of the data, the predictions and the depth.
     """
@@ -378,7 +378,7 @@ def _log_rank(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> tuple[
 
 
 def _swap_p_value(differences: Floats, seed: int, draws: int) -> float:
-    """Return the share of all swaps whose sum is as far from 0 as the one that was seen."""
+    """Return the fraction of all swaps whose sum is as far from 0 as the one that was seen."""
     some = differences[np.abs(differences) > 1e-9]
     if not len(some):
         return 1.0

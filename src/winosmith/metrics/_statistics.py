@@ -36,11 +36,11 @@ class Statistics(Result):
     Attributes:
         problems: how many.
         average_length: Penn Treebank tokens a sentence, the blank included, or as table 5 counts
-            the set; 0 for no problem, None where words can't be told apart.
+            the set; 0 for no problem, None if words can't be told apart.
         vocabulary: distinct lower-cased tokens of the same texts; None likewise.
         without_spaces: problems without spaces between words, which have no part in these two.
         comparisons: of the right option with another one; as many as problems of two options.
-        table5: what table 5 of WinoGrande prints of the set, and how it counts; None where the
+        table5: what table 5 of WinoGrande prints of the set, and how it counts; None if the
             problems are not of one of its sets.
         twins: whole twins, two problems each.
         singles: problems that are not half of a twin.
@@ -275,7 +275,7 @@ class DepthSummary(Result):
 
     Attributes:
         known: of how many problems it is known.
-        mean: over them; None where it is known of none.
+        mean: over them; None if it is known of none.
         greatest: over them, likewise.
         equal: for how many it is the edit depth.
     """
@@ -296,7 +296,7 @@ class LineageStatistics(Result):
         unvalidated: of these, how many were generated and not yet judged by people.
         largest: problems of the largest family, its root included where it is here.
         depths: "declared", "lineage" and "edit", each over the perturbed problems.
-        example: the id of the problem whose depths differ most; None where none differ.
+        example: the id of the problem whose depths differ most; None if none differ.
         explained: how its depths come about, in lines; empty without an example.
     """
 
@@ -310,7 +310,7 @@ class LineageStatistics(Result):
 
 
 def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
-    """Count the families of a data set and compare their depths; None where nothing is perturbed.
+    """Count the families of a data set and compare their depths; None if nothing is perturbed.
 
     >>> from winosmith.testing import made_families
     >>> found = lineage_statistics(made_families([1, 4], [2]))
@@ -369,7 +369,7 @@ class Table5(Result):
 
     Attributes:
         set: its name.
-        printed: the figures of the paper.
+        printed: the numbers of the paper.
         published_files: those of the published files, counted in the same way.
         reading: how they are counted.
         why: the reason of a difference between the two.
@@ -480,7 +480,7 @@ class Counted(NamedTuple):
     """What was counted.
 
     Attributes:
-        length: the average number of tokens, 0 for no problem; None where nothing can be counted.
+        length: the average number of tokens, 0 for no problem; None if nothing can be counted.
         vocabulary: distinct lower-cased tokens; None likewise.
         uncounted: how many problems have no spaces between their words, and no part in either.
         comparisons: of the right option with another one.
@@ -493,7 +493,7 @@ class Counted(NamedTuple):
 
 
 def table5(name: str | None, problems: int) -> Table5 | None:
-    """Return the row of a set; None where the table has none.
+    """Return the row of a set; None if the table has none.
 
     `name` is as `winosmith.published.set_of` tells it, `problems` may be claims, or comparisons.
     """
@@ -503,9 +503,9 @@ def table5(name: str | None, problems: int) -> Table5 | None:
 
 
 def counted(dataset: Dataset) -> tuple[Counted, Table5 | None]:
-    """Count tokens: as table 5 does, where it has the set, else those of each sentence.
+    """Count tokens: as table 5 does, where it has the set, otherwise those of each sentence.
 
-    Text without spaces between words (`winosmith.text.writing`) is left out and counted.
+    Text without spaces between words (`winosmith.text.writing`) is omitted and counted.
     """
     name = published.set_of(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)

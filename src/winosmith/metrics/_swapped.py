@@ -220,7 +220,7 @@ GENDERS = ("female", "male")
 
 
 def gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
-    """Return each column of shares of women with each reading, those of table 7 first.
+    """Return each column of fractions of women with each reading, those of table 7 first.
 
     Table 7 of WinoGrande has the shares of the Bureau of Labor Statistics ("bls") and the reading
     "answer"; see `gender_gap`.
@@ -318,7 +318,7 @@ def gender_gap(
     Args:
         graded: on Winogender, whose problems have `winogender.occupation` and `.gender` in
             `extra`; those of the gender "neutral" enter `accuracy` only.
-        female_share: occupation → percentage or share of women; both readings ask whether it is
+        female_share: occupation → percentage or fraction of women; both readings ask whether it is
             above half of the scale. `occupations-stats.tsv` of the data set has two columns of it.
         reading: "answer" or "occupation".
         seed: of the bootstrap.

@@ -1,7 +1,7 @@
 """A causal language model: what it reads of a problem, and what it gives each token of many texts.
 
 Where the option ends and the rest begins is a question of tokens, since a tokeniser may join what
-stands on both sides. The answer here is that of lm-evaluation-harness (`_encode_pair`), so that
+is on both sides. The answer here is that of lm-evaluation-harness (`_encode_pair`), so that
 partial scores can be compared with its own: the text up to the end of the option is tokenised
 alone, and so is the whole; what counts are the tokens of the whole from the number on that the
 first has, and they follow the first's. Almost always these are what the whole starts with, and
@@ -103,7 +103,7 @@ class CausalModel:
             texts: token ids, at least one a text.
             starts: the first token of each that is asked for, 1 or more.
             tokens_per_batch: the tokens at once; what suits the device when None.
-            on_progress: is told the texts done and those in all.
+            on_progress: is called with the texts done and those in all.
 
         Raises:
             InputError: the memory does not hold one text.
@@ -229,7 +229,7 @@ def passages(
 def _shortened(
     made: list[list[tuple[Passage, Passage]]], leading: int, shots: int, longest: int
 ) -> list[list[tuple[Passage, Passage]]]:
-    """Leave out the prompt's start, the same for all, where the longest text does not fit."""
+    """Omit the prompt's start, the same for all, where the longest text does not fit."""
     over = (
         max((len(each.ids) for own in made for pair in own for each in pair), default=0) - longest
     )
@@ -260,7 +260,7 @@ def _partial(leading: list[int], context: list[int], whole: list[int]) -> Passag
 
 
 def _begin(tokeniser: Any) -> list[int]:
-    """Return the token that begins texts; where there is none, the one that ends them."""
+    """Return the token that begins texts; if there is none, the one that ends them."""
     token = tokeniser.eos_token_id if tokeniser.bos_token_id is None else tokeniser.bos_token_id
     return [] if token is None else [int(token)]
 
@@ -277,7 +277,7 @@ def _plain(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
 
 
 def _encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
-    """Return what tokenises a text after the prompt; white space at the end is left out.
+    """Return what tokenises a text after the prompt; white space at the end is omitted.
 
     A prompt is long. All of it but its last word is tokenised once, where that gives on a few
     of the texts what the tokeniser gives for prompt and text in one piece.
@@ -515,7 +515,7 @@ class Tree:
         depths: the position of each node in its sequences, 0 for the first.
         parents: the node before each node; -1 for none.
         asked: the distinct pairs (node, token that follows it), in order.
-        places: for each sequence, where its pairs stand in `asked`.
+        places: for each sequence, where its pairs are in `asked`.
     """
 
     tokens: list[int] = field(default_factory=list)

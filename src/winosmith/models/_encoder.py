@@ -24,7 +24,7 @@ from winosmith.records import parsed
 from winosmith.seen import Sees, check_pronouns, check_sees
 
 Pooling = Literal["mean", "cls"]
-"""One vector from those of the tokens: their mean, [CLS] and [SEP] included and padding left out,
+"""One vector from those of the tokens: their mean, [CLS] and [SEP] included and padding omitted,
 as sentence-transformers takes it; or the first token's."""
 
 
@@ -192,10 +192,10 @@ class HowRead:
         local: the words ahead of the blank that it sees; None for all.
         claims: whether it was trained to judge claims: a score above 0 says that one holds.
         sees: the blank, filled with each option; or the sentence with its pronoun, each option
-            after it, where there is no filled-in sentence to cut.
+            after it, if there is no filled-in sentence to cut.
 
     Raises:
-        InputError: a split point or `sees` that is none, or a split point beside the pronoun.
+        InputError: a split point or `sees` that is none, or a split point next to the pronoun.
     """
 
     split_point: SplitPoint = "before_option"
@@ -368,7 +368,7 @@ def load_choice_model(
 
 
 def how_read(model: str | Path) -> HowRead | None:
-    """Return how a model was trained to read, from its folder; None where that does not say.
+    """Return how a model was trained to read, from its folder; None if that does not say.
 
     Raises:
         InputError: there is no such model, or what it says can't be read.

@@ -131,7 +131,7 @@ def train_grid(
     """Train a model for each point of a grid, one after the other, and keep the best on dev.
 
     Of equals the first is kept. Of the others only the record stays. Stopped anywhere, even
-    killed, the same call goes on from the last epoch that was finished, and ends with the same.
+    killed, the same call continues from the last epoch that was finished, and ends with the same.
 
     Args:
         train: as for `train_multiple_choice`, also for what is raised.

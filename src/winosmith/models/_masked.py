@@ -20,7 +20,7 @@ from winosmith.problem import Problem
 
 @dataclass(frozen=True)
 class Hidden:
-    """A text with some of its tokens hidden, and which of them are asked for.
+    """A text with some of its tokens hidden, and which are asked for.
 
     Attributes:
         ids: the tokens as they are.

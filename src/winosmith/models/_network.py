@@ -321,7 +321,7 @@ _SIGNS = ("out of memory", "can't allocate memory", "not enough memory")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error says that memory ran out."""
+    """Return whether an error says that memory ran out."""
     torch = require("torch", "models")
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
@@ -342,7 +342,7 @@ def in_memory(
         budget: the tokens that a batch may hold.
         take: from the first text and the budget to a batch, its texts and its tokens.
         run: what is done with a batch; what earlier batches gave is kept.
-        on_progress: is told the texts done and those in all.
+        on_progress: is called with the texts done and those in all.
 
     Raises:
         InputError: not even one text fits into memory.

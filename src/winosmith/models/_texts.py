@@ -47,7 +47,7 @@ def filled_text(
 
     Options are worded for the pronoun that they replace, where it is known (`worded`). With the
     pronoun the first segment is the sentence as it was written, the pronoun between asterisks as
-    T5 has it (Raffel et al. 2020, section 2.4), and the second the option as it stands in the
+    T5 has it (Raffel et al. 2020, section 2.4), and the second the option as it is in the
     file: the form of multiple choice, and of SuperGLUE-WSC with its candidate.
 
     Args:
@@ -100,7 +100,7 @@ def check_split_point(split_point: str | None) -> None:
 def sentence_parts(problem: Problem) -> tuple[str, tuple[str, ...], str]:
     """Return what stands before the blank, the options as worded there, and what follows.
 
-    White space at the sentence's ends is left out; put together they are the filled-in sentences.
+    White space at the sentence's ends is omitted; put together they are the filled-in sentences.
 
     >>> sentence_parts(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
     ('He saw it, so the ', ('cup', 'jug'), ' was large.')
@@ -172,10 +172,10 @@ def _cased(option: str, pronoun: str) -> str:
 def referring(problem: Problem, end: str = "") -> Problem:
     """Return the problem with its pronoun, and a blank for whom that refers to.
 
-    A language model goes on with what it reads, so the question is put as GPT-3 was asked about
+    A language model continues with what it reads, so the question is put as GPT-3 was asked about
     Winogender (Brown et al. 2020, section 6.2.1): the sentence, then "'She' refers to", and the
     option's own tokens are what differs. The options stay as they are in the file. Where the word
-    stands in the sentence more than once, the one that is meant is marked with asterisks, as in
+    is in the sentence more than once, the one that is meant is marked with asterisks, as in
     GPT-3's form of SuperGLUE-WSC (appendix G).
 
     Args:

@@ -33,7 +33,7 @@ ALPHA = 0.05
 
 @declaration
 class TrainingSettings:
-    """What determines a run, beside its data and its base model.
+    """What determines a run, next to its data and its base model.
 
     The defaults lie in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
     epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of its released code
@@ -110,10 +110,10 @@ class Epoch:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """What a run was told, and what its epochs gave.
+    """The settings of a run, and the results of its epochs.
 
     Attributes:
-        settings: what it was told.
+        settings: its settings.
         epochs: every epoch in order.
         n_train, n_dev: the problems trained on and measured on.
     """
@@ -199,7 +199,7 @@ def train_multiple_choice(
     Each option is filled in, each of the two texts gets one score, and their softmax is trained
     on the answer. A claim is one text, whose score's logistic is trained on whether it holds. The
     same arguments give the same weights on the same kind of machine. The state is saved after
-    every epoch: the same call on the same `out` goes on from there, and a finished run is not run
+    every epoch: the same call on the same `out` continues from there, and a finished run is not run
     again. A batch that does not fit into memory is worked through in halves, and that is said.
 
     Args:
@@ -207,7 +207,7 @@ def train_multiple_choice(
         dev: problems or claims that choose the epoch; no twin should straddle the two.
         model: a folder or hub id, of an encoder or of what was trained before.
         out: the folder of the run; the best model goes to `model/`, with digests of what it was
-            trained on beside it, its epochs to `training.json`.
+            trained on next to it, its epochs to `training.json`.
         settings: the defaults of `TrainingSettings` when None.
         device: as torch names it; the GPU when there is one when None.
         on_step: called after every step.
@@ -217,7 +217,7 @@ def train_multiple_choice(
             is to be seen and is not known; named.
         InputError: a model that can't be loaded, or for which the memory is too small.
         OutputError: `out` holds something else.
-        Interrupted: Ctrl-C; says where the run goes on.
+        Interrupted: Ctrl-C; says where the run continues.
     """
     settings = settings or TrainingSettings()
     asked = questions(train, "train on", settings.sees)
@@ -270,7 +270,7 @@ def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
 
 
 def _over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
-    """Tell whether a run has had its epochs, or went too long without a better one."""
+    """Return whether a run has had its epochs, or went too long without a better one."""
     if len(epochs) >= (settings.last or settings.epochs):
         return True
     return (
@@ -307,7 +307,7 @@ class Run:
     """A network in training.
 
     What an epoch does depends on the weights, the optimiser's moments, the seed and the number
-    of the epoch alone, so that a run can go on after an interrupt as if nothing had happened.
+    of the epoch alone, so that a run can continue after an interrupt as if nothing had happened.
     """
 
     def __init__(
@@ -500,7 +500,7 @@ def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[E
 class Processes:
     """The processes that train the same model, one a GPU, as `accelerate launch` starts them.
 
-    Each works through its share of a batch, and the gradients are added up, so that all take the
+    Each works through its fraction of a batch, and the gradients are added up, so that all take the
     same step. The first one writes. Tested with two processes on a CPU (gloo); on several GPUs
     (nccl) this was never run.
     """

@@ -203,7 +203,7 @@ EMPHASES = (" quite clearly", " quite obviously", " most certainly", " most defi
 """What may stand after the blank; all have two words, so that they lengthen a half alike."""
 
 EMPHASISED = 0.25
-"""The share of sound twins, where their frame allows it, of which one half is emphatic."""
+"""The fraction of sound twins, where their frame allows it, of which one half is emphatic."""
 
 Item = TypeVar("Item")
 

@@ -30,7 +30,7 @@ from winosmith.records import parsed, problem_of
 from winosmith.response import Response
 
 STRENGTH = 0.5
-"""The default share of planted twins; AFLite took 0.7 of WinoGrande (section 3)."""
+"""The default fraction of planted twins; AFLite took 0.7 of WinoGrande (section 3)."""
 
 
 HABITS = 3
@@ -72,12 +72,12 @@ def corpus(
     Args:
         twins: how many; each gives two problems.
         seed: the same arguments and seed give the same corpus.
-        strength: the share of twins with an artifact, 0–1. Each of them has one, and in both
+        strength: the fraction of twins with an artifact, 0–1. Each of them has one, and in both
             halves; the rest are sound.
         artifacts: the kinds to plant, in equal shares.
         habits: how many habits each kind is written from in each domain, 1 or more; the fewer,
             the easier it is to find. One that is used up is joined by another.
-        social: the share of twins in the social domain, 0–1, in expectation.
+        social: the fraction of twins in the social domain, 0–1, in expectation.
         symmetric: turn the answers of each sound twin round, both or neither, by the toss of a fair
             coin. The problems stay word for word; what is planted stays as it is. Given all
             sentences and all other answers, a sound twin's are then as likely the other way round,
@@ -135,7 +135,7 @@ def _check(
 def _kinds(
     twins: int, strength: float, artifacts: Sequence[Artifact], rng: np.random.Generator
 ) -> list[Artifact | None]:
-    """Return what is planted in each twin: equal shares of each kind, in random order."""
+    """Return what is planted in each twin: equal fractions of each kind, in random order."""
     planted = round(twins * strength)
     kinds = [artifacts[number % len(artifacts)] for number in range(planted)]
     return [kinds[place] if place < planted else None for place in rng.permutation(twins).tolist()]
@@ -178,7 +178,7 @@ DOMAINS: tuple[Domain, ...] = ("social", "physical")
 
 
 ATTEMPTS = 500
-"""How often a twin is drawn anew when one of its sentences exists already."""
+"""How often a twin is drawn again when one of its sentences exists already."""
 
 
 PATIENCE = 10
@@ -294,9 +294,9 @@ def crowd(
         judges: how many distinct people judge a problem.
         pool: how many people there are; see `participants`.
         seed: the same arguments and seed give the same votes.
-        error_rate: the mean share of clear problems that a judge gets wrong, 0–1.
-        ambiguous_rate: the share of ambiguous problems, 0–1.
-        associative_rate: the share of problems answerable by association, 0–1.
+        error_rate: the mean fraction of clear problems that a judge gets wrong, 0–1.
+        ambiguous_rate: the fraction of ambiguous problems, 0–1.
+        associative_rate: the fraction of problems answerable by association, 0–1.
 
     Raises:
         DataError: a withheld answer, a rate out of range, or too few people.
@@ -375,7 +375,7 @@ def _votes(
 
 
 def _choice(problem: Problem, right: float, rng: np.random.Generator) -> int:
-    """Return the right option with this probability, else one of the others."""
+    """Return the right option with this probability, otherwise one of the others."""
     answer = problem.answer or 0
     if rng.random() < right:
         return answer

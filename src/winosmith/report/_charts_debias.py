@@ -1,7 +1,7 @@
 """Drawings of what filters did: the funnel, AFLite's phases and scores; what an assessment found.
 
 An assessment's are d1 by answer and the first two components. An audit's is what each cue earns,
-beside chance.
+next to chance.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def scores(
         edges: the k + 1 edges of the bins, 0–1.
         counts: the k numbers of problems.
         threshold: problems at or above it may be taken.
-        taken: how many of each number were; they are hatched. None where nothing was.
+        taken: how many of each number were; they are hatched. None if nothing was.
         top: where the axis of problems ends, so that several drawings share one; None fits it.
         title: the drawing's name; it stands over it.
     """
@@ -195,7 +195,7 @@ def mirrored(
     options: ArrayLike | None = None,
     threshold: float | None = None,
 ) -> Svg:
-    """Draw how many units have each margin, and beside it those with the opposite margin.
+    """Draw how many units have each margin, and next to it those with the opposite margin.
 
     Args:
         margins: (U,) above 0 for units that agree with a model, below it for the others.
@@ -279,7 +279,7 @@ class Bars:
 def histograms(panels: Sequence[Bars], *, what: str = "d₁") -> tuple[Svg, ...]:
     """Draw one histogram by answer for each subset, all on the same axes.
 
-    Each answer's bars are shares of that answer's problems, in percent, so that subsets of
+    Each answer's bars are fractions of that answer's problems, in percent, so that subsets of
     different sizes compare.
     """
     shares = [_shares(panel.counts) for panel in panels]
@@ -324,7 +324,7 @@ class Cloud:
     Attributes:
         name: of the subset.
         points: (n, 2) coordinates.
-        answers: (n,) 0 where option 1 is right, 1 where option 2 is.
+        answers: (n,) 0 if option 1 is right, 1 where option 2 is.
         note: a line under the name.
     """
 
@@ -398,7 +398,7 @@ def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
 
 
 def _titled(axes: Axes, name: str, note: str) -> None:
-    """Put the panel's name over it, a note under the name, and the legend beside it."""
+    """Put the panel's name over it, a note under the name, and the legend next to it."""
     axes.set_title(cut(name, 30), pad=24)
     axes.text(0, 1.02, for_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
@@ -409,7 +409,7 @@ def dots(rows: Sequence[Measured], *, title: str) -> Svg:
     """Draw one dot a row, over the band of what chance gives.
 
     Args:
-        rows: from the top down; a long name stands on several lines.
+        rows: from the top down; a long name is on several lines.
         title: the drawing's name.
     """
     names = [wrap(cut(row.name, 120), 34) for row in rows]

@@ -22,7 +22,7 @@ class SheetPart:
         first, last: its questions, from 1.
         share: right, 0–1.
         low, high: its interval.
-        seconds: the median time of a question; None where it was not timed.
+        seconds: the median time of a question; None if it was not timed.
     """
 
     first: int

@@ -40,7 +40,7 @@ def accuracies(
     *,
     chance: float | None = None,
 ) -> Svg:
-    """Draw accuracies one under the other with their intervals, beside what guessing gives.
+    """Draw accuracies one under the other with their intervals, next to what guessing gives.
 
     Args:
         rows: from the top down.
@@ -183,7 +183,7 @@ class Stated:
 
 
 def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
-    """Draw accuracy over confidence beside the diagonal, and how many problems each point has.
+    """Draw accuracy over confidence next to the diagonal, and how many problems each point has.
 
     Args:
         rows: by increasing confidence.
@@ -253,7 +253,7 @@ class Along:
 
 
 def survival(lines: Mapping[str, Along]) -> Svg:
-    """Draw the share of families without an error by depth, as steps with their bands.
+    """Draw the fraction of families without an error by depth, as steps with their bands.
 
     A small upright stroke marks a depth at which a family ended without an error.
 

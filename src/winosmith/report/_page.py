@@ -1,6 +1,6 @@
-"""What a result is told in, and the page: one HTML file without network, script or other files.
+"""The parts of a report, and the page: one HTML file without network, script or other files.
 
-Sections hold paragraphs, key figures, tables, drawings and problems. A page shows all of it, a
+Sections hold paragraphs, key numbers, tables, drawings and problems. A page shows all of it, a
 terminal the paragraphs and tables. All hold plain text and numbers; the page escapes every one. The
 only markup that enters a page unescaped is what `winosmith.report` itself drew (`Svg`).
 """
@@ -26,7 +26,7 @@ class Text:
 
     Attributes:
         paragraphs: plain text each.
-        kind: "plain"; "note" and "warning" stand in a box of their own; "list" has a point for
+        kind: "plain"; "note" and "warning" are in a box of their own; "list" has a point for
             each paragraph.
     """
 
@@ -133,8 +133,8 @@ class Drawing:
         caption: what to see in it.
         panels: they stand side by side where there is room, and one under the other on a phone;
             or what draws them, so that a terminal need not wait for it.
-        table: the figures behind it, folded away on a page; None without.
-        signature: what determines the figures.
+        table: the numbers behind it, folded away on a page; None without.
+        signature: what determines the numbers.
     """
 
     caption: str
@@ -166,7 +166,7 @@ class Passage:
         options: its options.
         answer: the index of the right one; None hides it.
         status: what became of it ("removed in phase 3").
-        kept: True, False, or None where the question does not arise; colours the status.
+        kept: True, False, or None if the question does not arise; colours the status.
         clues: what the marks rest on, a line each.
     """
 
@@ -235,8 +235,8 @@ class Version:
     Attributes:
         changes: put together they are the sentence, and what its parent had instead.
         answer: the right option.
-        depth: how far it is from its root; None where that is not known.
-        right: whether each solver is right on it; None where it could not decide.
+        depth: how far it is from its root; None if that is not known.
+        right: whether each solver is right on it; None if it could not decide.
         parent: the place of its parent among the versions; None for the root, and for a problem
             whose parent is missing.
     """
@@ -397,7 +397,7 @@ def page(
         title: the heading.
         sections: the chapters, in order; with three or more the page begins with their list.
         subtitle: a sentence under the heading.
-        signature: what determines the figures of the page.
+        signature: what determines the numbers of the page.
         footer: the last line.
         language: a BCP 47 tag.
 

@@ -87,7 +87,7 @@ def fixed(value: float, form: str = ".1f") -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a share of 0–1 in percent.
+    """Return a fraction of 0–1 in percent.
 
     >>> percent(69 / 80), percent(2 / 3, 0)
     ('86.3 %', '67 %')
@@ -158,9 +158,9 @@ def shown(value: object, form: str = "") -> str:
 
 
 def percent_tick(value: float, _position: float = 0) -> str:
-    """Return what stands at a tick of an axis of shares, with the decimals that the tick has.
+    """Return what is at a tick of an axis of shares, with the decimals that the tick has.
 
-    Rounded to whole percents, ticks at 42.5, 45 and 47.5 % would stand at "42", "45" and "48 %".
+    Rounded to whole percents, ticks at 42.5, 45 and 47.5 % would are at "42", "45" and "48 %".
 
     >>> percent_tick(0.425), percent_tick(0.45)
     ('42.5 %', '45 %')

@@ -1,4 +1,4 @@
-"""Rounds: a benchmark that goes on with the models, one turn of the loop after another."""
+"""Rounds: a benchmark that continues with the models, one turn of the loop after another."""
 
 from __future__ import annotations
 

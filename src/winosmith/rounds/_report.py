@@ -1,4 +1,4 @@
-"""The report of a round: what it released, how hard it is, what changed, where to go on."""
+"""The report of a round: what it released, how hard it is, what changed, where to continue."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def round_page(
 
     Args:
         record: as `round.json` holds it.
-        changes: its figures beside those of the last round.
+        changes: its figures next to those of the last round.
         following: what the next round begins with.
         subtitle: the line under the heading.
     """
@@ -95,7 +95,7 @@ def _lead(changes: Sequence[Change]) -> str:
 
 
 def changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
-    """Return the figures of this round and of the last as a table."""
+    """Return the numbers of this round and of the last as a table."""
     is_first = all(change.before is None for change in changes)
     return report.Table(
         "This round" if is_first else "This round and the last",
@@ -249,8 +249,8 @@ class Change:
 
     Attributes:
         what: the figure, in words.
-        before: in the last round; None where it has none.
-        now: in this one; None where it has none.
+        before: in the last round; None if it has none.
+        now: in this one; None if it has none.
         form: how to print it, a format specification.
     """
 
@@ -261,12 +261,12 @@ class Change:
 
     @property
     def by(self) -> float | int | None:
-        """How much it rose; None where either is not known."""
+        """How much it rose; None if either is not known."""
         return None if self.before is None or self.now is None else self.now - self.before
 
     @property
     def in_words(self) -> str | None:
-        """The change with its sign, of shares in percentage points; None where it is not known."""
+        """The change with its sign, of shares in percentage points; None if it is not known."""
         if self.by is None:
             return None
         if self.form.endswith("%"):
@@ -275,7 +275,7 @@ class Change:
 
 
 def read_record(folder: str | Path) -> dict[str, Any]:
-    """Return the figures of a finished round.
+    """Return the numbers of a finished round.
 
     Raises:
         InputError: the folder holds none.
@@ -293,7 +293,7 @@ def read_record(folder: str | Path) -> dict[str, Any]:
 
 
 def changes(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> list[Change]:
-    """Return the figures of a round beside those of the last one, in the order of the report.
+    """Return the numbers of a round next to those of the last one, in the order of the report.
 
     Args:
         now: this round's record.
@@ -326,7 +326,7 @@ _FIGURES: tuple[tuple[str, _Path, str], ...] = (
     ("kept with all judges agreeing", ("people", "unanimous"), ".1%"),
     ("people who had not judged are right", ("people", "accuracy"), ".1%"),
 )
-"""What it is, where it stands in the record, how it is printed."""
+"""What it is, where it is in the record, how it is printed."""
 
 _OF_SOLVERS: tuple[tuple[str, _Path, str], ...] = (
     ("accuracy on this round's dev and test", ("accuracy", "value"), ".1%"),

@@ -1,7 +1,7 @@
 """One turn of the loop: a pool in; a release, its difficulty, and the next round's roots out.
 
 The steps are the main job's (`winosmith.build`), then EvoGrad's: solve, find what every solver gets
-right and what fools them, and go on from there. A round's recipe says how to build, whom to ask,
+right and what fools them, and continue from there. A round's recipe says how to build, whom to ask,
 and what to draw for the next round.
 """
 
@@ -77,7 +77,7 @@ class RoundRecipe:
 
 
 def read_round(path: str | Path) -> RoundRecipe:
-    """Read the recipe of a round: that of a build, with `[[solvers]]` and `roots` beside it.
+    """Read the recipe of a round: that of a build, with `[[solvers]]` and `roots` next to it.
 
     Files are found from where the recipe lies.
 
@@ -125,7 +125,7 @@ class Round:
     Attributes:
         folder: where everything is.
         record: its figures, as `round.json` holds them.
-        changes: its figures beside those of the last round.
+        changes: its figures next to those of the last round.
     """
 
     folder: Path
@@ -151,7 +151,7 @@ def run_round(
 
     The folder takes `build/` (the release of this round), `predictions/`, `roots.jsonl` and
     `fooling.jsonl` for the next round, `round.json` and `report.html`; what would give answers
-    away goes to its `private/`. Stopped, the same call goes on where it was.
+    away goes to its `private/`. Stopped, the same call resumes.
 
     Args:
         recipe: everything that determines the result; see `read_round`.
@@ -220,7 +220,7 @@ def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, A
 
 
 def _last_dev(folder: Path) -> Dataset | None:
-    """Return what the last round published for development, with answers; None where it is none."""
+    """Return what the last round published for development, with answers; None if it is none."""
     try:
         found = BuildFiles(folder / BUILD).problems("dev")
     except OSError:
@@ -303,7 +303,7 @@ def _measured(
 
 
 def _valid(funnel: Mapping[str, Any]) -> float | None:
-    """Return the share of what was collected that structure and votes found valid."""
+    """Return the fraction of what was collected that structure and votes found valid."""
     steps = {step["stage"]: step["kept"]["problems"] for step in funnel["steps"]}
     kept = steps.get("votes", steps.get("structure"))
     whole = funnel["collected"]["problems"]
@@ -355,11 +355,11 @@ class People(Result):
 
     Attributes:
         judged: how many of the problems have votes of judges that count (`validate.eligible`).
-        agree: the share of the votes on the judged problems that are for the answer, 0–1; None
+        agree: the fraction of the votes on the judged problems that are for the answer, 0–1; None
             without any. The problems were kept because most judges chose that answer, so this is
             no accuracy; a round is compared with another one by it.
-        unanimous: the share of the judged problems on which all judges chose the answer.
-        accuracy: of the majority of people whom no judge's vote counts for; None where the votes
+        unanimous: the fraction of the judged problems on which all judges chose the answer.
+        accuracy: of the majority of people whom no judge's vote counts for; None if the votes
             hold no responses to a test.
     """
 
@@ -372,7 +372,7 @@ class People(Result):
 
 
 def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:
-    """Return what people said of problems of a build; None where it has no votes.
+    """Return what people said of problems of a build; None if it has no votes.
 
     Raises:
         FormatError: the votes can't be read.
@@ -405,7 +405,7 @@ def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | N
 
 
 def as_in_pool(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
-    """Return problems of a build as they stand in its pool, by the ids that the build gave them.
+    """Return problems of a build as they are in its pool, by the ids that the build gave them.
 
     Raises:
         FormatError: the pool can't be read.

@@ -132,11 +132,11 @@ class Measured(Result):
     """What one solver makes of one round.
 
     Attributes:
-        accuracy: on dev and test together; None where it is withheld, as all of this round is.
-        twins: the share of whole twins that it gets right; None without any.
-        last: on the last round's dev, those problems left out that it may have been taught; None
-            where there is no last round, or nothing is left of it.
-        taught: how many of the last round's dev were left out.
+        accuracy: on dev and test together; None if it is withheld, as all of this round is.
+        twins: the fraction of whole twins that it gets right; None without any.
+        last: on the last round's dev, those problems omitted that it may have been taught; None
+            if there is no last round, or nothing is left of it.
+        taught: how many of the last round's dev were omitted.
         seen: what it may have been taught of dev and test, and so why figures are withheld.
         stability: on the perturbed problems of dev and test; None without any whose depth is
             known, or without the extra `stability`.
@@ -168,8 +168,8 @@ def measured(
         dataset: dev and test of this round, with answers.
         predictions: in its order.
         last: the last round's dev with this solver's predictions.
-        train: what the solver was taught; None where it was taught nothing of these data.
-        before: what it was trained on before; None where nothing is known of that.
+        train: what the solver was taught; None if it was taught nothing of these data.
+        before: what it was trained on before; None if nothing is known of that.
         seed: of draws.
     """
     before = before or TrainedOn()
@@ -209,9 +209,9 @@ def _stability(graded: metrics.Graded, seed: int) -> metrics.Stability | None:
 
 @dataclass(frozen=True)
 class NextRound:
-    """Problems of this round's dev that people should go on with, as they stand in the pool.
+    """Problems of this round's dev that people should continue with, as they are in the pool.
 
-    What is made of them names them as root and parent, so it can be put beside them there.
+    What is made of them names them as root and parent, so it can be put next to them there.
 
     Attributes:
         roots: what every solver gets right that can decide; drawn at random, one of a block

@@ -87,7 +87,7 @@ class Majority:
         return {"solver": "majority", "shares": list(self.shares), "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the shares of the places that a problem has."""
+        """Return the fractions of the places that a problem has."""
         most = max((len(problem.options) for problem in problems), default=0)
         shares = self.shares + (0.0,) * (most - len(self.shares))
         return [shares[: len(problem.options)] for problem in problems]
@@ -236,7 +236,7 @@ class WordAssociation:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores beside the training problems, for a signature."""
+        """What determines the scores next to the training problems, for a signature."""
         return {
             "solver": "association",
             "features": self.features,
@@ -270,7 +270,7 @@ class WordAssociation:
 
 
 def _shown(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
-    """Return the problems with their pronouns beside the blank, where they are to be seen."""
+    """Return the problems with their pronouns next to the blank, where they are to be seen."""
     if sees == "blank":
         return problems
     check_pronouns(problems)
@@ -291,7 +291,7 @@ def _pairs(problem: Problem) -> Iterator[list[str]]:
 def _pair_counts(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[str]]:
     """Return the pairs, and how often each stood with a right option and with a wrong one.
 
-    Nothing else is held: a server that learns anew now and then needs no more memory for it.
+    Nothing else is held: a server that learns again now and then needs no more memory for it.
 
     Returns:
         (2, pairs) counts, and the pairs.

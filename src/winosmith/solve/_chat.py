@@ -162,7 +162,7 @@ class ChatSolver:
         Raises:
             DataError: a problem is among the shots, and so is its answer; or a pronoun that is to
                 be seen is not known.
-            ChatError: as `chat.Client.ask`; or no log-probabilities are told.
+            ChatError: as `chat.Client.ask`; or no log-probabilities are reported.
         """
         self._check_unknown(problems)
         if self.sees == "pronoun":
@@ -231,7 +231,7 @@ def _what_tells(problem: Problem) -> tuple[str, frozenset[str]]:
 def _first_token_scores(reply: Reply, names: Sequence[str]) -> list[float]:
     """Return the share that each option's name has of the first token's probability.
 
-    A name that isn't among the tokens told is given the least that was told: it has no more.
+    A name that isn't among the tokens told is given the least that was reported: it has no more.
     """
     if not reply.first_token:
         raise ChatError(
@@ -298,7 +298,7 @@ class Interview:
 
     @property
     def first_place(self) -> float | None:
-        """The share of the clear replies that name the option shown first, 0-1; None of none."""
+        """The fraction of the clear replies that name the option shown first, 0-1; None of none."""
         places = [one.place for one in self.asked if one.place is not None]
         return sum(place == 0 for place in places) / len(places) if places else None
 
@@ -316,7 +316,7 @@ class Interview:
 
     @property
     def position_bias(self) -> float | None:
-        """The share of questions whose two replies name the same place, 0-1.
+        """The fraction of questions whose two replies name the same place, 0-1.
 
         The options changed places in between, so such replies follow the place, not the words.
         None when one order was asked alone.
@@ -326,7 +326,7 @@ class Interview:
         return sum(one.place == other.place for one, other in self._pairs) / len(self._pairs)
 
     def summary(self) -> dict[str, Any]:
-        """Return the figures for a report, as JSON can hold them."""
+        """Return the numbers for a report, as JSON can hold them."""
         replies = [one.reply for one in self.asked]
         counted = all(None not in (reply.tokens_in, reply.tokens_out) for reply in replies)
         return {
@@ -365,7 +365,7 @@ Order = tuple[int, ...]
 def orders(options: int, *, swap: bool) -> tuple[Order, ...]:
     """Return the orders in which options are shown: the problem's own, and turned by one place.
 
-    Two options change places. Of more, none stays in its place either, so whoever goes by the
+    Two options change places. Of more, none stays in its place either, so anyone who goes by the
     place never gives the same option twice.
 
     >>> orders(2, swap=True), orders(3, swap=True)

@@ -60,7 +60,7 @@ class FullTextIndex:
         """Return the index of a text collection, built in `folder` when it is not there yet.
 
         It is found again by what the texts hold, whatever they are called, and equal texts are
-        read once. Building can be stopped at any time; the next call goes on.
+        read once. Building can be stopped at any time; the next call continues.
 
         Args:
             collection: a text, or a folder of texts: `.txt` or `.jsonl` with a "text" in each
@@ -108,7 +108,7 @@ class FullTextIndex:
         """Return at most `limit` sentences that hold all the phrases, word by word.
 
         Words are compared without case and inflection; whatever a phrase holds is taken for
-        words, never for an operator. Phrases without a word are left out.
+        words, never for an operator. Phrases without a word are omitted.
 
         Raises:
             OutputError: the index was damaged or removed.
@@ -182,7 +182,7 @@ def _explained(path: Path) -> Iterator[None]:
 _SUFFIXES = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
 
 _WRAPPED = 100
-"""Characters; a shorter line goes on in the next, a longer one is a paragraph of its own."""
+"""Characters; a shorter line continues in the next, a longer one is a paragraph of its own."""
 
 _LONGEST, _SHORTEST = 80, 4
 """Words of a passage; what is longer (tables, lists) is cut, what is shorter says nothing."""

@@ -39,7 +39,7 @@ _LONGEST = 5
 
 
 _COPY = 0.7
-"""The least share of a problem's content words that a copy of it has."""
+"""The least fraction of a problem's content words that a copy of it has."""
 
 
 class Retriever(Protocol):
@@ -78,13 +78,13 @@ class KnowledgeHunting:
     place of a web search, and words in place of its parsers. Each term of the predicate between
     two options is searched for together with each term of the predicate at the blank; a sentence
     found speaks for the option whose part is played, there, by the one in the blank's place. In
-    addition a sentence that names an option itself beside the blank's predicate speaks for it,
+    addition a sentence that names an option itself next to the blank's predicate speaks for it,
     which serves problems of more options, and things rather than people.
 
     A snippet counts once, with its strongest reading, unless another one speaks as strongly for
     another option. A snippet with 70 % of the problem's content words, and of those among them that
     were not searched for, is taken for a copy of the problem and omitted. Options without evidence
-    score 0, so where nothing is found all scores are equal.
+    score 0, so if nothing is found all scores are equal.
 
     Attributes:
         retriever: where to look.
@@ -110,7 +110,7 @@ class KnowledgeHunting:
         }
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the summed strength of the evidence for each option; 0 where there is none.
+        """Return the summed strength of the evidence for each option; 0 if there is none.
 
         Raises:
             DataError: some are questions, which have no blank.
@@ -277,7 +277,7 @@ def _clause(
 
 
 def _ends(token: str) -> bool:
-    """Tell whether a clause ends here; "so", "as", "and" and "that" often stand inside one."""
+    """Return whether a clause ends here; "so", "as", "and" and "that" often stand inside one."""
     return is_boundary(token) and token.lower() not in ("so", "as", "and", "that", "or", "before")
 
 
@@ -341,7 +341,7 @@ class Evidence(NamedTuple):
 def role_evidence(snippet: str, what: Asked, context: Term, query: Term) -> Evidence | None:
     """Return for which option a snippet speaks by the parts that are played in it, or None.
 
-    The one who plays the blank's part beside `query` is the agent of `context`, or its patient.
+    The one who plays the blank's part next to `query` is the agent of `context`, or its patient.
     The strength is that of the paper: 2 when a term has several words, else 1; and 2 more when
     the context comes first, else 1 more.
     """
@@ -362,7 +362,7 @@ def role_evidence(snippet: str, what: Asked, context: Term, query: Term) -> Evid
 
 
 def mention_evidence(snippet: str, what: Asked, option: int, query: Term) -> Evidence | None:
-    """Return the evidence of a snippet that names the option itself beside `query`, or None.
+    """Return the evidence of a snippet that names the option itself next to `query`, or None.
 
     The strength is 2 when the term has several words, else 1.
     """
@@ -380,7 +380,7 @@ def mention_evidence(snippet: str, what: Asked, option: int, query: Term) -> Evi
 def _first(
     stems: Sequence[str], wanted: Sequence[str], apart_from: slice | None = None
 ) -> slice | None:
-    """Return the first place where the stems stand in a row, clear of another place."""
+    """Return the first place where the stems are in a row, clear of another place."""
     width = len(wanted)
     for at in range(len(stems) - width + 1):
         clear = apart_from is None or at + width <= apart_from.start or at >= apart_from.stop
@@ -390,21 +390,21 @@ def _first(
 
 
 def _same_sign(cut: Sequence[str], found: Sequence[tuple[slice, Term]]) -> bool:
-    """Tell whether each term is negated in the snippet just where it is in the problem."""
+    """Return whether each term is negated in the snippet just where it is in the problem."""
     return all(negated(cut, place.start) == term.negated for place, term in found)
 
 
 def _part(
     cut: Sequence[str], context: slice, query: slice, what: Asked
 ) -> Literal["agent", "patient"] | None:
-    """Return whose part in the context the one beside the query plays."""
+    """Return whose part in the context the one next to the query plays."""
     agent, patient = roles(cut, context)
     follows = context.start < query.start
     stop = context.stop if follows else 0
     who = what.one_in_the_blank(roles(cut, query, stop=stop, over=_query_stems(what)))
     is_left_out = who.token is None and follows and what.blank == "subject"
     if is_left_out and any(map(is_boundary, cut[stop : query.start])):
-        # "she refused, fearing violence": who is left out is the subject
+        # "she refused, fearing violence": who is omitted is the subject
         return "patient" if passive_auxiliary(cut, context) is not None else "agent"
     for test in (is_same_noun, may_be):
         fits = [test(who, agent), test(who, patient)]
@@ -418,5 +418,5 @@ def _query_stems(what: Asked) -> frozenset[str]:
 
 
 def negated(tokens: Sequence[str], start: int, reach: int = 3) -> bool:
-    """Tell whether a negation stands at most `reach` tokens ahead of a place."""
+    """Return whether a negation is at most `reach` tokens ahead of a place."""
     return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - reach) : start])

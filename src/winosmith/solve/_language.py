@@ -112,7 +112,7 @@ class Causal:
         device: as torch names it ("cpu", "cuda:0"); the GPU when there is one when None.
         dtype: what the network computes in; see `models.Precision`.
         tokens_per_batch: at once; what suits the device when None.
-        on_progress: is told the texts done and those in all.
+        on_progress: is called with the texts done and those in all.
 
     >>> Causal("openai-community/gpt2").kind
     'partial'
@@ -134,7 +134,7 @@ class Causal:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, beside the problems; for signatures and headers."""
+        """What determines the scores, next to the problems; for signatures and headers."""
         parameters = {
             "solver": "causal",
             "model": models.weights_digest(models.model_folder(self.model))[:12],
@@ -225,7 +225,7 @@ class Masked:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, beside the problems; for signatures and headers."""
+        """What determines the scores, next to the problems; for signatures and headers."""
         return {
             "solver": "masked",
             "model": models.weights_digest(models.model_folder(self.model))[:12],
@@ -334,7 +334,7 @@ class Ensemble:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, beside the problems; for signatures and headers."""
+        """What determines the scores, next to the problems; for signatures and headers."""
         parts = [getattr(solver, "parameters", repr(solver)) for solver in self.solvers]
         parameters = {"solver": "ensemble", "combine": self.combine, "parts": parts}
         seen = {part.get("sees") if isinstance(part, dict) else None for part in parts}
@@ -392,7 +392,7 @@ class EncoderSolver:
         device: as torch names it ("cpu", "cuda:0"); the GPU when there is one when None.
         tokens_per_batch: at once; what suits the device when None. A batch that does not fit into
             memory is halved.
-        on_progress: is told the texts done and those in all.
+        on_progress: is called with the texts done and those in all.
 
     >>> EncoderSolver("tuned").tokens_per_batch is None
     True
@@ -425,7 +425,7 @@ class EncoderSolver:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, beside the problems; for signatures and headers."""
+        """What determines the scores, next to the problems; for signatures and headers."""
         model = models.weights_digest(models.model_folder(self.model))[:12]
         how = self._how
         parameters = {} if self.how is None else asdict(how)

@@ -1,8 +1,8 @@
-"""Who is mentioned beside a predicate, who does it to whom, and whom a pronoun may mean.
+"""Who is mentioned next to a predicate, who does it to whom, and whom a pronoun may mean.
 
 Everything goes by the form of words, without a parser: pronouns by number, gender and whether they
 are for people or things; the passive by its auxiliary and participle. The lists of nouns are ours;
-a noun in no list may be a person or a thing, so that a pronoun beside it decides nothing.
+a noun in no list may be a person or a thing, so that a pronoun next to it decides nothing.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ _GENDERS = {"he": "male", "she": "female"}
 
 
 class Mention(NamedTuple):
-    """Who is beside a predicate: a token, or nobody ("and was weak")."""
+    """Who is next to a predicate: a token, or nobody ("and was weak")."""
 
     token: str | None
 
@@ -153,7 +153,7 @@ NOBODY = Mention(None)
 def roles(
     cut: Sequence[str], place: slice, *, stop: int = 0, over: frozenset[str] = frozenset()
 ) -> Roles:
-    """Return who does what stands at a place, and to whom; in the passive they change places.
+    """Return who does what is at a place, and to whom; in the passive they change places.
 
     Args:
         cut: the tokens.
@@ -236,7 +236,7 @@ def _after(cut: Sequence[str], place: int) -> Mention:
 
 
 def _owns(cut: Sequence[str], at: int) -> bool:
-    """Tell whether a pronoun stands before the noun that it owns: "his son", not "saw her"."""
+    """Return whether a pronoun stands before the noun that it owns: "his son", not "saw her"."""
     following = cut[at + 1] if at + 1 < len(cut) else "."
     alone = is_boundary(following) or following.lower() in FUNCTION_WORDS or is_adverb(following)
     return cut[at].lower() in POSSESSIVES and not alone
@@ -287,7 +287,7 @@ def _kind(noun: str) -> Literal["person", "thing"] | None:
 
 
 def is_boundary(token: str) -> bool:
-    """Tell whether a clause ends at a token: punctuation, or a word that opens the next one."""
+    """Return whether a clause ends at a token: punctuation, or a word that opens the next one."""
     return token.lower() in _BOUNDARIES or not any(map(str.isalnum, token))
 
 

@@ -188,7 +188,7 @@ def predict_to_file(
         solver: gets the problems without their answers.
         dataset: the problems.
         path: the file, `.jsonl` by custom.
-        parameters: what else determines the scores, beside the solver's own `parameters`; both go
+        parameters: what else determines the scores, next to the solver's own `parameters`; both go
             into the header. `solver`, in either, is the name.
         force: replace a file, or unfinished work, of other problems or parameters; without it,
             that is refused.
@@ -244,7 +244,7 @@ def _solved(solver: Solver, chunk: Sequence[Problem]) -> tuple[Prediction, ...]:
 
 
 def _same(path: Path, header: str, force: bool) -> bool:
-    """Tell whether a file was written by the same call; refuse another one's, unless forced."""
+    """Return whether a file was written by the same call; refuse another one's, unless forced."""
     if not path.is_file():
         raise OutputError(f"{path} is no file; name one")
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -261,7 +261,7 @@ def _same(path: Path, header: str, force: bool) -> bool:
 def _resumed(part: Path, file: IO[str], header: str, force: bool) -> int:
     """Leave whole chunks in the file of unfinished work; return how many problems they hold."""
     file.seek(0)
-    lines = file.read().split("\n")[:-1]  # what follows the last line end was cut short
+    lines = file.read().split("\n")[:-1]  # what follows the last newline was cut short
     if lines and lines[0] != header and not force:
         raise OutputError(
             f"{part} {_differs(lines[0], header)}: it is unfinished work; run the command that "
@@ -292,7 +292,7 @@ def _differs(held: str, header: str) -> str:
 
 
 def _header(line: str) -> dict[str, Any]:
-    """Return the header that a line holds, its parameters beside the rest; empty if it is none."""
+    """Return the header that a line holds, its parameters next to the rest; empty if it is none."""
     try:
         record = parsed(line)
     except ValueError:

@@ -30,7 +30,7 @@ class Published:
         printed: the percentage as printed.
         marks: "*" zero-shot, "-ft" fine-tuned on the target, "†" other data, "‡" not reproduced.
         own: whether WinoGrande's authors measured it.
-        n: the numbers of questions that it may be a share of; empty where it is a mean over people
+        n: the numbers of questions that it may be a fraction of; empty if it is a mean over people
             or over other data.
     """
 
@@ -56,7 +56,7 @@ class Published:
 
     @property
     def impossible(self) -> bool:
-        """Whether it is no share of any number of questions that it could be of."""
+        """Whether it is no fraction of any number of questions that it could be of."""
         return bool(self.n) and not any(possible_counts(self.printed, n) for n in self.n)
 
     @property
@@ -126,7 +126,7 @@ class PublishedStability:
         trained: on what, as printed; few-shot examples, for GPT models.
         data: "winogrande-dev", "evograd-m-val" or "evograd-l-val".
         n: how many problems that has.
-        accuracy: in percent, as printed; empty where a dash stands for it, as the training set may
+        accuracy: in percent, as printed; empty if a dash stands for it, as the training set may
             hold the test's roots.
         depth: the mean error depth, as printed; empty for WinoGrande.
     """
@@ -140,7 +140,7 @@ class PublishedStability:
 
     @property
     def errors(self) -> tuple[int, ...]:
-        """The numbers of errors that the accuracy can stand for; none where there is none."""
+        """The numbers of errors that the accuracy can stand for; none if there is none."""
         if not self.accuracy:
             return ()
         return tuple(self.n - right for right in possible_counts(self.accuracy, self.n))
@@ -213,8 +213,8 @@ class Line(Result):
         printed: as printed; empty for the user's own.
         table: where it was printed; None for the user's own.
         own: the user's share with its interval; None for a printed one.
-        impossible: whether the printed figure is no share of its questions.
-        counts: what numbers of questions it can't be a share of, in words.
+        impossible: whether the printed figure is no fraction of its questions.
+        counts: what numbers of questions it can't be a fraction of, in words.
     """
 
     system: str
@@ -233,7 +233,7 @@ def accuracy_lines(
 
     Args:
         found: the user's systems by name, with what each solved.
-        tables: of WinoGrande, whose printed rows are laid beside; with those of EvoGrad's.
+        tables: of WinoGrande, whose printed rows are laid next to; with those of EvoGrad's.
     """
     lines: dict[str, list[Line]] = {}
     for name in TARGETS:

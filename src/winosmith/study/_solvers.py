@@ -197,7 +197,7 @@ _MAKERS: dict[str, Callable[[_Source], Parts]] = {
 
 # What a solver was trained on, as far as it is known, and which problems it may have seen there.
 # Four things tell: what the solver learns from here (the twins that ship), what its rule says
-# (`trained_on`), what `winosmith train` left beside the weights, and, on the command line,
+# (`trained_on`), what `winosmith train` left next to the weights, and, on the command line,
 # `--trained-on`.
 
 OTHER = "other:"
@@ -364,7 +364,7 @@ def _claims_apart(claims: tuple[Claim, ...], size: int, seed: int) -> tuple[Trai
 def nested(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
     """Return nested parts of 160, 640, 2,560 … problems in whole blocks, and then all of it.
 
-    Each holds the one before it. A part that would hold nearly all (80 %) is left out.
+    Each holds the one before it. A part that would hold nearly all (80 %) is omitted.
 
     >>> from winosmith.testing import made_twins
     >>> [len(part) for part in nested(made_twins(1000))]
@@ -391,7 +391,7 @@ def train_on_all(
     device: str | None = None,
     on_step: Callable[[int, int, str], None] | None = None,
 ) -> FineTuned:
-    """Train once more, on train and dev, with the settings and epochs that were chosen on dev.
+    """Train again, on train and dev, with the settings and epochs that were chosen on dev.
 
     So WinoGrande's models for transfer were made ("fine-tuned on train and dev", table 6). The dev
     accuracy of the result is on problems that it was trained on: it says whether the run fell to
@@ -441,7 +441,7 @@ def curve_runs(
         parts: nested, such as `nested` gives, or WinoGrande's xs to xl.
         dev: what measures all of them.
         out: a folder; each size gets one in it.
-        on_size: is told each size and what it gave.
+        on_size: is called with each size and what it gave.
         arguments: `model`, `grid`, `settings`, `device`, `on_step`, `on_run` of `train_grid`.
     """
     points: list[CurveRun] = []

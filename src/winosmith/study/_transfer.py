@@ -70,7 +70,7 @@ class Target:
         name: one of `TARGETS`.
         asked: its problems, or its claims in the order of the file.
         file: where it was read from.
-        unreadable: records of the file that are no problems, and were left out.
+        unreadable: records of the file that are no problems, and were omitted.
     """
 
     name: str
@@ -88,7 +88,7 @@ def read_target(
     """Read a data set of table 5, told by its format, or as the one that is named.
 
     Of the Winograd Schema Challenge's 285 schemas the first 273 are kept, as everywhere in print.
-    Records that are no problems (two in KnowRef) are left out and counted.
+    Records that are no problems (two in KnowRef) are omitted and counted.
 
     Args:
         path: the file.
@@ -169,10 +169,10 @@ class Solved(Result):
     Attributes:
         data: its name, one of `TARGETS`.
         accuracy: over its problems or claims.
-        comparisons: the share of two-way comparisons won, where problems have more than two
+        comparisons: the fraction of two-way comparisons won, where problems have more than two
             options: table 6 counts the 60 PDPs as 80 of them.
         p_value: the probability that guessing does as well; None for claims.
-        gap: the gender gap, in the reading of table 7; None but for Winogender, and for a solver
+        gap: the gender gap, in the reading of table 7; None except for Winogender, and for a solver
             that does not see the pronoun, which the notes tell.
         notes: what a reader must know of the figure.
         signature: what determines it.
@@ -204,17 +204,17 @@ def solve_target(
 ) -> Solved:
     """Solve a data set of table 5, and measure what was solved.
 
-    Predictions go to `out`/NAME.jsonl, and work that was stopped goes on. Claims are judged anew
+    Predictions go to `out`/NAME.jsonl, and work that was stopped continues. Claims are judged again
     each time.
 
     Args:
         target: from `read_target`.
         solver: any; it sees no answer.
         out: an existing folder for the predictions.
-        women: occupation → percentage or share of women, for Winogender's gap.
+        women: occupation → percentage or fraction of women, for Winogender's gap.
         seed: of the bootstrap.
         force: replace predictions of another solver.
-        on_progress: is told how many problems are done.
+        on_progress: is called with how many problems are done.
 
     Raises:
         OutputError: the folder holds predictions of another solver.

@@ -139,7 +139,7 @@ class Applied:
     spaced: int = 0
 
     def __str__(self) -> str:
-        """Return it as one line: the first one that is told of a check.
+        """Return it as one line: the first one that is reported of a check.
 
         >>> str(Applied("auto", {2: "of WSC, published"}, 3))
         "Rules: WinoGrande's for authors, on 2 of 3; not on 1 of WSC, published"

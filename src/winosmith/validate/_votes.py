@@ -1,7 +1,7 @@
 """Validation by people: which votes count, and what they find valid (WinoGrande, section 2).
 
 Their files are a table that people can edit (CSV), or JSON Lines. The table has a header; its
-columns may stand in any order:
+columns may are in any order:
 
 ==============  ===========================================================================
 `problem_id`    the problem that was asked; needed
@@ -376,7 +376,7 @@ def read_votes(path: str | Path) -> tuple[Response, ...]:
 
 
 def write_votes(responses: Iterable[Response], path: str | Path) -> None:
-    """Write responses as JSON Lines when the path ends in `.jsonl`, else as CSV.
+    """Write responses as JSON Lines when the path ends in `.jsonl`, otherwise as CSV.
 
     Raises:
         OutputError: the file can't be written.

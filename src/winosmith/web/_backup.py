@@ -2,7 +2,7 @@
 
 An archive holds `manifest.json` (versions, checksums), `secret`, `site.toml`, `site.sqlite3` or
 `database.pgdump`, the recipes, and the files of finished rounds, all of one moment.
-Whoever has it has the site: it is written for its owner's eyes alone.
+Anyone who has it has the site: it is written for its owner's eyes alone.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Contents:
 
 
 def backup(site: Site, file: str | Path) -> Contents:
-    """Write the site into one archive, of one moment, whoever writes meanwhile.
+    """Write the site into one archive, of one moment, anyone who writes in the meantime.
 
     The archive appears when it is complete, readable by its owner alone; ending in .gz or .tgz it
     is compressed.
@@ -93,7 +93,7 @@ def backup(site: Site, file: str | Path) -> Contents:
         _put(folder / MANIFEST, _manifest(contents))
         archive = folder / "archive"
         _pack(folder, (MANIFEST, *names), archive, path.suffix in (".gz", ".tgz"))
-        os.link(archive, path)  # never over a file that came meanwhile
+        os.link(archive, path)  # never over a file that came in the meantime
         _sync(path.absolute().parent)
     return contents
 
@@ -199,7 +199,7 @@ def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
 
 @contextmanager
 def _aside(path: Path) -> Iterator[Path]:
-    """Lend a folder beside a path, for the owner alone, that is gone afterwards."""
+    """Lend a folder next to a path, for the owner alone, that is gone afterwards."""
     try:
         folder = tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent)
     except OSError as error:

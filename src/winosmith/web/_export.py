@@ -1,4 +1,4 @@
-"""The whole set as files: what is public, and beside it all that a moderator may know.
+"""The whole set as files: what is public, and next to it all that a moderator may know.
 
 The same data give the same bytes, whichever database holds them; the digest over all files says so.
 """

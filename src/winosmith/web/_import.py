@@ -201,14 +201,14 @@ def count_known(dataset: Dataset) -> int:
 
 
 def holds_nul(datum: Datum) -> bool:
-    """Tell whether any text of a problem holds NUL."""
+    """Return whether any text of a problem holds NUL."""
     return "\\x00" in repr(datum) and "\\u0000" in json.dumps(problem_record(datum)).replace(
         "\\\\", ""
     )
 
 
 def _unfit(datum: Datum, as_: As) -> str | None:
-    """Return why a problem is none for a site; None where it is one."""
+    """Return why a problem is none for a site; None if it is one."""
     for name in (datum.id, datum.twin_id or ""):
         if len(name) > LONGEST or "/" in name or not name.isprintable() or name != name.strip():
             return (

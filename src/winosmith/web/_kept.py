@@ -47,8 +47,8 @@ def cached(name: str, count: Callable[[], Figures]) -> Figures:
     On a site with fewer, figures are those of this moment.
 
     Args:
-        name: of the figures, the same for every call.
-        count: takes them anew.
+        name: of the numbers, the same for every call.
+        count: takes them again.
     """
     return cached_each(name, [0], lambda _: {0: count()})[0]
 
@@ -56,12 +56,12 @@ def cached(name: str, count: Callable[[], Figures]) -> Figures:
 def cached_each(
     name: str, keys: Sequence[int], count: Callable[[list[int]], dict[int, Figures]]
 ) -> dict[int, Figures]:
-    """Return the figures of each of several, kept as by `cached` for their own number of problems.
+    """Return the numbers of each of several, kept as by `cached` for their own number of problems.
 
     Args:
-        name: of the figures, the same for every call.
+        name: of the numbers, the same for every call.
         keys: of those whose figures are wanted.
-        count: takes those of some of them anew, all at once.
+        count: takes those of some of them again, all at once.
     """
     names = {f"{name}.{key}": key for key in keys}
     found: dict[int, Figures] = {
@@ -83,7 +83,7 @@ SHARE = 20
 
 
 class Refreshed(Generic[Value]):
-    """A value that is made anew when it is old: at once if that is quick, else in a thread.
+    """A value that is made again when it is old: at once if that is quick, otherwise in a thread.
 
     Args:
         make: makes it, from the database.
@@ -107,7 +107,7 @@ class Refreshed(Generic[Value]):
             return self._made[0]
 
     def forget(self) -> None:
-        """Let the next look make it anew."""
+        """Let the next look make it again."""
         with self._turn:
             self._made, self._due = [], 0.0
 

@@ -241,14 +241,14 @@ _NAME = re.compile(
 
 
 def is_site_file(name: str) -> bool:
-    """Tell whether a name is one that `site_files` may yield: it leads nowhere else."""
+    """Return whether a name is one that `site_files` may yield: it leads nowhere else."""
     return _NAME.fullmatch(name) is not None
 
 
 def site_files(folder: Path) -> Iterator[str]:
     """Yield what was chosen on a site, its log of erasures, recipes, and files of finished rounds.
 
-    A round that is under way is left out: it goes on from its beginning wherever it is restored.
+    A round that is under way is omitted: it continues from its beginning wherever it is restored.
 
     Args:
         folder: the site's.

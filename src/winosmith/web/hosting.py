@@ -2,7 +2,7 @@
 
 Before a site is served there must be tables, static files, settings, texts and an admin. The server
 consists of forked processes that share one loaded application (`_worker`). A folder has one server,
-by a lock that the kernel takes back however the server ends.
+by a lock that the kernel reverts however the server ends.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def prepare(site: Site) -> None:
 
 
 def opened(site: Site) -> Site:
-    """Set Django up for a command beside a server that may be running, and return the site.
+    """Set Django up for a command next to a server that may be running, and return the site.
 
     Raises:
         InputError: the folder holds no site, the database can't be reached, its tables are not
@@ -165,7 +165,7 @@ def _reached(site: Site) -> Iterator[None]:
 
 
 def _missing() -> bool:
-    """Tell whether tables must be changed first.
+    """Return whether tables must be changed first.
 
     Raises:
         InputError: they are from a newer version.
@@ -346,7 +346,7 @@ def tell_address(lock: FileLock, address: str) -> None:
 
 
 def address_known(folder: Path) -> str | None:
-    """Return under which address people come to a site, or came last; None where nobody knows."""
+    """Return under which address people come to a site, or came last; None if nobody knows."""
     return _server(folder).get("address")
 
 
@@ -480,7 +480,7 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
 
 
 def _into_one_file(site: Site) -> None:
-    """Put what SQLite keeps beside its file into it, for those who copy that file alone."""
+    """Put what SQLite keeps next to its file into it, for those who copy that file alone."""
     if site.database.url is None:
         with contextlib.suppress(sqlite3.Error), contextlib.closing(_connect(site)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

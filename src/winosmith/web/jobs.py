@@ -499,7 +499,7 @@ class Child:
 
     Args:
         arguments: of Python.
-        environment: beside that of this process, which the child finds there by its id.
+        environment: next to that of this process, which the child finds there by its id.
     """
 
     LONGEST, SOUND, GRACE = 60.0, 20.0, 10.0

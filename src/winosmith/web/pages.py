@@ -124,17 +124,17 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def whole_percent(share: float) -> int:
-    """Return a share (0–1) in whole percents, for a bar and the figure beside it."""
+    """Return a share (0–1) in whole percents, for a bar and the figure next to it."""
     return int(report.fixed(100 * share, ".0f"))
 
 
 def is_number(text: str, digits: int = 18) -> bool:
-    """Tell whether somebody typed a whole number, of no more than so many digits from 0 to 9."""
+    """Return whether somebody typed a whole number, of no more than so many digits from 0 to 9."""
     return text.isascii() and text.isdigit() and len(text) <= digits
 
 
 def beside(page: Page) -> dict[str, str]:
-    """Return the queries of the newer and the older page beside one; "" where there is none."""
+    """Return the queries of the newer and the older page next to one; "" if there is none."""
     return {
         "newer": f"page={page.number - 1}" if page.has_previous() else "",
         "older": f"page={page.number + 1}" if page.has_next() else "",
@@ -193,11 +193,11 @@ register = template.Library()
 def retold(text: str, phrases: Iterable[str]) -> str:
     """Return a text in the reader's language that was made of one of some phrases in English.
 
-    So is told what the toolkit says, which speaks English alone, and what the site has stored.
+    So are the toolkit's messages, which speaks English alone, and what the site has stored.
 
     Args:
         text: such as "2 of 3 judges"; one that was made of none of them stays as it is.
-        phrases: such as "%(n)s of %(of)s judges", each marked for translation where it stands.
+        phrases: such as "%(n)s of %(of)s judges", each marked for translation where it is.
     """
     for phrase in phrases:
         if found := _made_of(phrase).fullmatch(text):
@@ -329,7 +329,7 @@ before the first look."""
 def renew_rules() -> None:
     """Let this process go by what admins chose last; what can't be used is logged, and not taken.
 
-    A server that would not start with it goes on with what holds; a file that can't be read is
+    A server that would not start with it continues with what holds; a file that can't be read is
     looked at again with the next request.
     """
     folder = settings.SITE.folder

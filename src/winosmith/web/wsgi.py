@@ -119,7 +119,7 @@ LOCKED_FOR = 0.5
 a large import takes more."""
 
 KEPT = 1.0
-"""Seconds for which an answer holds: whoever asks often costs no more than that."""
+"""Seconds for which an answer holds: anyone who asks often costs no more than that."""
 
 ROOM = 1 << 18
 """Bytes that must find room on the disk."""

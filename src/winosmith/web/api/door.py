@@ -87,7 +87,7 @@ def join(api: Any) -> None:
 
 
 TOLD = 100
-"""Faults of a request that are told one by one; one of 900 kB may have 60,000."""
+"""Faults of a request that are reported one by one; one of 900 kB may have 60,000."""
 
 
 def _malformed(request: HttpRequest, error: Any) -> HttpResponse:

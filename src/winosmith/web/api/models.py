@@ -24,9 +24,9 @@ class Tokens(models.QuerySet["Token"]):
 
 
 class Token(models.Model):
-    """That whoever shows a certain text reads what a person can see.
+    """That anyone who shows a certain text reads what a person can see.
 
-    Only a digest of the text is kept: whoever reads the database, or a backup, can't use it.
+    Only a digest of the text is kept: anyone who reads the database, or a backup, can't use it.
 
     Attributes:
         name: what its owner calls it ("the nightly download").
@@ -66,7 +66,7 @@ MOST = 20
 
 
 def may_have(person: Person) -> bool:
-    """Tell whether tokens of a person work; asked again at every call."""
+    """Return whether tokens of a person work; asked again at every call."""
     return person.is_active and not (person.anonymous or person.erased)
 
 
@@ -106,7 +106,7 @@ def make(person: Person, name: str, days: int = DAYS) -> tuple[Token, str]:
 
 
 def find(text: str) -> Token | None:
-    """Return the token of a text, with its person, while both are good; else None.
+    """Return the token of a text, with its person, while both are good; otherwise None.
 
     That it was used today is written down with the first use of the day.
     """

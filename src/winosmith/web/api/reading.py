@@ -27,7 +27,7 @@ from winosmith.web.read.views import Judged, family_of, judged
 
 
 class ProblemFilters(Asked):
-    """Filters, as the page that lists problems has them; all may be left out."""
+    """Filters, as the page that lists problems has them; all may be omitted."""
 
     q: str = Field("", max_length=200, description='words, "phrases", and -words')
     domain: Literal["", "social", "physical", "other"] = ""
@@ -58,7 +58,7 @@ class Problems(Shape):
 
 
 class FamilyPlace(Shape):
-    """A problem's place in its family; ids of what you can't see are left out."""
+    """A problem's place in its family; ids of what you can't see are omitted."""
 
     root: str | None
     parent: str | None
@@ -133,7 +133,7 @@ def filtered(wanted: ProblemFilters, form: type[Filters] = Filters) -> Filters:
 
 
 def cursors(shown: Page) -> dict[str, str | None]:
-    """Return where the pages beside a page begin."""
+    """Return where the pages next to a page begin."""
     return {
         "next": QueryDict(shown.older).get("after") or None,
         "previous": QueryDict(shown.newer).get("before") or None,

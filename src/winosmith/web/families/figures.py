@@ -1,7 +1,7 @@
-"""How stable a model is on one family: its answers laid beside the tree, and their figures.
+"""How stable a model is on one family: its answers laid next to the tree, and their figures.
 
-Error depths stand beside their null; accuracy by depth and first errors follow. They are the
-figures of `winosmith.metrics.stability` for a family, without what only many families can give
+Error depths stand next to their null; accuracy by depth and first errors follow. They are the
+numbers of `winosmith.metrics.stability` for a family, without what only many families can give
 (intervals, p values): fast enough to be counted at every look.
 """
 
@@ -84,7 +84,7 @@ class Answers:
 
     @cached_property
     def credit(self) -> Floats:
-        """What each answer is worth, (n,): 1, 0, or a tie's share; 0 where there is none."""
+        """What each answer is worth, (n,): 1, 0, or a tie's share; 0 if there is none."""
         found = self.right.astype(np.float64)
         for number, share in self.ties.items():
             found[number] = share if self.tied[number] else 0.0
@@ -189,7 +189,7 @@ class Ends:
         ends: of them, those that end here without an error: how far they would get is not known.
         ties: versions of this depth that are ties, on a path without a sure error before them.
 
-    Counts are whole but for ties. A path with ties ends in several ways, each of which counts as
+    Counts are whole except for ties. A path with ties ends in several ways, each of which counts as
     how probable it is where a fair draw settles them, as in `winosmith.metrics.Survival`.
     """
 
@@ -224,8 +224,8 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
     """Return where the first error comes on the paths from the root to each public leaf.
 
     A path without an error is censored at its end. A tie is an error for what it is not worth, and
-    the path goes on for the rest. Versions that were not answered, and those whose depth is not
-    known, say nothing; a path with no answer at all is left out.
+    the path continues for the rest. Versions that were not answered, and those whose depth is not
+    known, say nothing; a path with no answer at all is omitted.
     """
     tree = answers.tree
     depths = np.where(tree.depths[kind] >= 0, tree.depths[kind], -1)
@@ -280,7 +280,7 @@ def _coin_first(depths: Ints, chance: Floats) -> float:
 def _along(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
     """Return how probably all is right on the way to each, and the greatest depth with an answer.
 
-    Both with the version itself; a depth is -1 where there is none. Each way is looked at in pieces
+    Both with the version itself; a depth is -1 if there is none. Each way is looked at in pieces
     that double in length, all versions at once: in as many passes as the logarithm of the deepest.
     """
     fine = np.append(credit, 1.0)
@@ -321,7 +321,7 @@ FEW = 5
 
 
 def chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> dict[str, Any] | None:
-    """Return the drawing of a model's accuracies by depth; None where there is nothing to draw.
+    """Return the drawing of a model's accuracies by depth; None if there is nothing to draw.
 
     Args:
         name: of the model.

@@ -43,7 +43,7 @@ def written_against() -> list[tuple[str, int]]:
     """Return against which models public versions were written, and how many, most first.
 
     Their contributors chose the model to fool and saw its answers, so these versions were chosen
-    by them: beside others such a model seems worse than it is.
+    by them: next to others such a model seems worse than it is.
     """
     rows = in_families().filter(version__against__isnull=False).order_by()
     counts = dict(rows.values_list("version__against__name").annotate(n=Count("pk")))
@@ -130,7 +130,7 @@ def measured(depth: str) -> Measured | None:
 
 
 def stamp() -> str:
-    """Return a digest of what the figures depend on: versions, answers, models, winosmith."""
+    """Return a digest of what the numbers depend on: versions, answers, models, winosmith."""
     with connection.cursor() as cursor:
         cursor.execute(_STAMP)
         counted = [[int(value) for value in row] for row in cursor.fetchall()]
@@ -171,7 +171,7 @@ def measure() -> bool:
 
 
 def _graded(model: Model) -> tuple[Graded | None, str]:
-    """Return a model's answers beside what is right; None and why where there are none."""
+    """Return a model's answers next to what is right; None and why if there are none."""
     found = list(answered_by(model).order_by("place"))
     dataset = Dataset(as_public(found))
     predictions = predictions_of(model, {row.pk: row.ref for row in found})

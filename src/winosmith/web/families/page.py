@@ -1,4 +1,4 @@
-"""The page of a family: what a visitor looks at, what is told of each version, and its tags."""
+"""The page of a family: what a visitor looks at, what is reported of each version, and its tags."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Look:
     Attributes:
         models: the current ones, in the order of `site.toml`.
         chosen: those whose answers are shown: one, or all.
-        name: of the one; "all" for all, "" where there is no model.
+        name: of the one; "all" for all, "" if there is no model.
         kind: the depth by which accuracies and first errors are shown.
         after: how many children of the version were shown already.
     """
@@ -54,7 +54,7 @@ class Look:
         return len(self.chosen) > 1
 
     def query(self, **changes: str | int) -> str:
-        """Return the query of an address that keeps what is looked at, but for the changes."""
+        """Return the query of an address that keeps what is looked at, except for the changes."""
         kept = {"model": self.name, "depth": self.kind} | changes
         return urlencode({key: value for key, value in kept.items() if value not in ("", 0)})
 
@@ -78,7 +78,7 @@ def root_of(ref: str, person: Person | None) -> Problem:
     """Return the problem of an address; to who may not see it, it does not exist.
 
     A root that is not to be seen has a page while a version of it is public: the data name it, and
-    nothing but its id is told.
+    nothing but its id is reported.
 
     Raises:
         Http404: there is none that this person may see, and no public version of it.
@@ -147,7 +147,7 @@ def _after(after: int) -> str:
 DEPTH_NAMES = {"declared": _("declared"), "lineage": _("lineage"), "edit": _("edit")}
 
 Text = Any
-"""Words in the language of whoever looks; translated when they are shown."""
+"""Words in the language of anyone who looks; translated when they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,7 @@ Ends = Sequence[float] | None
 
 @register.filter
 def verdicts(found: Sequence[Verdict], named: bool) -> SafeString:
-    """Return what models make of a version as HTML; each by its name where there are several.
+    """Return what models make of a version as HTML; each by its name if there are several.
 
     In one piece, as `depths` is: a page has hundreds of both, and a template takes ten times as
     long for them.

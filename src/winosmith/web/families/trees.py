@@ -32,7 +32,7 @@ UNKNOWN = -1
 """A depth that is not known, and the parent of a root."""
 
 OWN = (State.HELD, State.JUDGING, State.REJECTED, State.VALID)
-"""What contributors see of their own beside what is public; what is gone is gone for them too."""
+"""What contributors see of their own next to what is public; what is gone is gone for them too."""
 
 MOST_CACHED = 32
 """Trees in the cache of a process: at 10,000 versions each, some 50 MB."""
@@ -65,7 +65,7 @@ class Tree:
         return len(self) - int(self.public.sum()) - int(not self.public[0])
 
     def as_seen(self) -> Tree:
-        """Return the same tree with all that stands in it for public: figures of what one sees."""
+        """Return the same tree with all that is in it for public: numbers of what one sees."""
         return self if not self.own else replace(self, public=np.ones_like(self.public))
 
     @property
@@ -196,7 +196,7 @@ def _family(root: Problem) -> list[Row]:
 
 
 def is_public(problem: Problem) -> bool:
-    """Tell whether everyone sees a problem."""
+    """Return whether everyone sees a problem."""
     return visible_to(None, problem)
 
 
@@ -255,7 +255,7 @@ class Shown:
     Attributes:
         number: of the version in its tree.
         children: what is shown under it.
-        folded: how many versions are under it, where none of them is shown; else 0.
+        folded: how many versions are under it, where none of them is shown; otherwise 0.
         after: how many children come before the first that is not shown.
         left: how many children come after the last that is shown.
         others: how many children are not shown because this is only on the way to another.

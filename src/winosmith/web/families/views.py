@@ -167,7 +167,7 @@ def _others(
 
 
 def _chance(tree: Tree) -> float:
-    """Return what guessing gives on the versions that everyone sees; else on all."""
+    """Return what guessing gives on the versions that everyone sees; otherwise on all."""
     of = tree.chance[tree.public]
     return float((of if len(of) else tree.chance).mean())
 

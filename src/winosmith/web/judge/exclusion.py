@@ -23,7 +23,7 @@ from winosmith.web.problems.states import move, stay
 
 
 def resume(person: Person, by: Person) -> None:
-    """Let a judge who is held go on; pace and gold questions are measured anew from now.
+    """Let a judge who is held continue; pace and gold questions are measured again from now.
 
     What they vote from now on counts; `change_votes` lets those count that wait. Who was held for
     their address is never held for it again.
@@ -60,7 +60,7 @@ Change = Literal["exclude", "include", "confirm", "discard"]
 """What a moderator does with the votes of a judge.
 
 - exclude: all leave the count.
-- include: those that were excluded count again; from then on none of theirs is left out for the
+- include: those that were excluded count again; from then on none of theirs is omitted for the
   address that it came from.
 - confirm: those that wait for a moderator count; `resume` comes first. What a market has not
   confirmed waits on.
@@ -83,7 +83,7 @@ def change_votes(
     the judges where not; one that waited for these votes alone is decided. What a moderator
     decided, withdrew or holds stays as it is.
 
-    Each problem is a transaction of its own: called again, it goes on where it was left.
+    Each problem is a transaction of its own: called again, it resumes left.
 
     Args:
         person: the judge.
@@ -188,7 +188,7 @@ def _close_spare(problem: Problem) -> None:
 
 
 def _by_votes(problem: Problem) -> bool:
-    """Tell whether the votes, and no moderator, brought a problem to where it stands."""
+    """Return whether the votes, and no moderator, brought a problem to where it is."""
     moved = problem.events.exclude(before=F("after")).order_by("-pk").first()
     return moved is not None and moved.kind in ("verdict", "recount")
 

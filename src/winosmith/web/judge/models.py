@@ -21,7 +21,7 @@ from winosmith.web.problems.models import Problem, State, Twin
 
 
 class Slots(models.QuerySet["Slot"]):
-    """Slots, and which of them hold votes: the one place that says which votes count."""
+    """Slots, and which hold votes: the one place that says which votes count."""
 
     def votes(self) -> Slots:
         """Keep what was answered about problems that are judged; gold questions are none."""
@@ -45,19 +45,19 @@ class Slot(models.Model):
 
     Attributes:
         n: 1, 2, … on each problem; of an answer to a gold question the number of the person.
-        place: where it stands in the queue: all slots of a problem beside each other.
+        place: where it is in the queue: all slots of a problem next to each other.
         twin, contributor: the problem's, repeated so that the queue is read from its index alone.
         gold: its answer is known and is no vote.
         holder: who took it, or answered it.
         lease_until: until when nobody else gets it; long past where it was given back.
-        ref: stands for the problem in the pages of who took it; drawn anew each time
+        ref: stands for the problem in the pages of who took it; drawn again each time
             that somebody takes it, so that it tells nothing of the problem, whatever that is.
         shown: the order in which the options stand for this judge.
         local_choice, choice: 0-based indices of options; None while unanswered, or for "neither".
         right: whether the answer to a gold question is the known one.
         excluded: a moderator took the vote out of the count, a market did not confirm it, or its
             address had as many votes on the problem as one may have (`trust._minority`).
-        job: the number of the paid work that it is a part of; None where nobody is paid.
+        job: the number of the paid work that it is a part of; None if nobody is paid.
         provisional: answered, and it keeps its place, but it is no vote before a market confirms
             who gave it, or a moderator has looked at a judge who is held.
         origin: a digest of the address that it came from, for an hour or two; "" afterwards.
@@ -152,7 +152,7 @@ class Seen(models.Model):
         block: what they may read once: the twin's number; where the site lets one person judge
             both halves, minus the problem's.
         spent: they had the problem before them whole, or passed it on, and never get it again.
-            Until then they know its local context alone, and may be given this problem once more,
+            Until then they know its local context alone, and may be given this problem again,
             never its other half.
     """
 
@@ -205,17 +205,17 @@ class Skip(models.Model):
 
 
 class Judge(models.Model):
-    """Where a person stands in the queue, and how far their votes are trusted.
+    """Where a person is in the queue, and how far their votes are trusted.
 
     Attributes:
         cursor: the place of the last fresh slot that they took.
         next_gold: the gold question that comes next, whenever that is; None: to be drawn.
         since: pace and gold questions are measured over what was answered after this.
-        qualified: when they passed the training; None before, or where none was asked.
-        held: since when their votes wait for a moderator; None where they count at once.
-        cause: why; `measured` has the figures, `together` marks who is held with them.
+        qualified: when they passed the training; None before, or if none was asked.
+        held: since when their votes wait for a moderator; None if they count at once.
+        cause: why; `measured` has the numbers, `together` marks who is held with them.
         cleared: a moderator released them from a hold for their address, or let their votes count
-            again; no vote of theirs waits or is left out for their address from then on.
+            again; no vote of theirs waits or is omitted for their address from then on.
         job: the number of the paid work that they do, and of which their answers are a part.
         quota: how many answers that work asks for; 0 once it is over. They get no more.
         provisional: their answers are no votes before a market confirms who they are.
@@ -276,7 +276,7 @@ class Contest(models.Model):
     """That a judge finds the known answer of a gold question wrong; a moderator settles it.
 
     Attributes:
-        upheld: True where the judge was right; None until a moderator has looked.
+        upheld: True if the judge was right; None until a moderator has looked.
         settled_at: when one had; None before, and of those settled before that was kept.
     """
 
@@ -336,7 +336,7 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
     Args:
         person: who reads.
         problem: a problem, or a slot on it.
-        spent: they read it whole; else its local context alone.
+        spent: they read it whole; otherwise its local context alone.
     """
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     known, new = Seen.objects.get_or_create(
@@ -392,7 +392,7 @@ def inherit_seen(old: Twin, new: Twin) -> None:
 
 
 def has_seen(person: Person, problem: Problem) -> bool:
-    """Tell whether a person has read the problem whole, or a half that gives it away."""
+    """Return whether a person has read the problem whole, or a half that gives it away."""
     rows = Seen.objects.filter(person=person, twin_id=problem.twin_id, spent=True)
     return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()
 

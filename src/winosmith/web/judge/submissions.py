@@ -23,7 +23,7 @@ from winosmith.web.problems.models import Event, Problem, State, Twin, Version, 
 from winosmith.web.problems.states import GONE, move, visible_to
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
-"""The reason in the log, in the site's language; it is translated for whoever reads it."""
+"""The reason in the log, in the site's language; it is translated for anyone who reads it."""
 
 OPEN = (State.HELD, State.JUDGING, State.REJECTED)
 """Where a problem stands when a revision may help it."""
@@ -125,7 +125,7 @@ def _first_state(person: Person | None, found: Sequence[str]) -> Any:
 
 
 def may_withdraw(person: Person, twin: Twin) -> bool:
-    """Tell whether there is something of the twin that the person can withdraw."""
+    """Return whether there is something of the twin that the person can withdraw."""
     return bool(_left(person, twin))
 
 

@@ -36,7 +36,7 @@ HOUR = timedelta(hours=1)
 PACE, GOLD, ADDRESS, TRAINING, MODERATOR = Judge.Cause.values
 
 CAREFUL = 0.95
-"""The share of gold questions that a careful judge answers rightly, for `mistaken`."""
+"""The fraction of gold questions that a careful judge answers rightly, for `mistaken`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Training:
 
 
 def training(judge: Judge | None) -> Training | None:
-    """Return how far a judge's training is; None where they need none (any more).
+    """Return how far a judge's training is; None if they need none (any more).
 
     A site that has fewer gold questions than the training asks asks for none.
     """
@@ -169,7 +169,7 @@ def training(judge: Judge | None) -> Training | None:
 
 
 def enough_gold() -> bool:
-    """Tell whether the site has gold questions for one training, of twins of their own."""
+    """Return whether the site has gold questions for one training, of twins of their own."""
     return askable().values("twin").distinct().count() >= settings.RULES.training_questions
 
 
@@ -180,7 +180,7 @@ def askable() -> QuerySet[Problem]:
 
 
 def trained(judge: Judge) -> None:
-    """Let a judge's votes begin when their training is passed, or let it begin anew.
+    """Let a judge's votes begin when their training is passed, or let it begin again.
 
     Call it once a gold question was answered, before its training; `judge` is locked.
     """
@@ -263,7 +263,7 @@ def _from_same_address(slot: Slot, address: str) -> set[int]:
 def weigh(judge: Judge, slot: Slot, address: str = "") -> None:
     """Hold a judge's votes where what they just answered passes a bound of the site.
 
-    A vote by which one address would have more than `_minority` of a problem's is left out of the
+    A vote by which one address would have more than `_minority` of a problem's is omitted from the
     count, and another judge is asked in its place, by who settles the problem.
 
     A pace over fewer than `SiteRules.hold_pace_over` answers holds for the time being: it is lifted
@@ -288,7 +288,7 @@ def weigh(judge: Judge, slot: Slot, address: str = "") -> None:
 
 
 def _for_now(judge: Judge) -> bool:
-    """Tell whether a judge is held for a pace over too few answers to hold it against them."""
+    """Return whether a judge is held for a pace over too few answers to hold it against them."""
     few = judge.measured.get("over", 0) < settings.RULES.hold_pace_over
     return judge.cause == PACE and few
 
@@ -336,7 +336,7 @@ def _leave_out(judge: Judge, slot: Slot) -> None:
 
 
 def _bring_back(judge: Judge, problem: Problem) -> None:
-    """Let a vote of who is being held wait in its place that was left out, where it is lacking."""
+    """Let a vote of who is being held wait in its place that was omitted, where it is lacking."""
     if counted(problem) < settings.RULES.judges and not judge.provisional:
         Slot.objects.filter(problem=problem, holder=judge.pk, gold=False).update(excluded=False)
 
@@ -344,7 +344,7 @@ def _bring_back(judge: Judge, problem: Problem) -> None:
 def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
     """Hold the accounts of one address, by one mark, so that a moderator finds them together.
 
-    Whoever is answering at this moment is passed over: their next answer finds the same.
+    Anyone who is answering at this moment is passed over: their next answer finds the same.
     """
     rows = Judge.objects.filter(pk__in=people - {judge.pk}).order_by("pk")
     others = list(rows.select_for_update(skip_locked=True))
@@ -366,7 +366,7 @@ def hold(
     Args:
         judge: locked, or nobody else's yet.
         cause: of `Judge.Cause`.
-        measured: the figures that passed the bound.
+        measured: the numbers that passed the bound.
         together: the mark of those who are held with them.
     """
     judge.held, judge.cause = timezone.now(), cause
@@ -430,12 +430,12 @@ def waiting(judge: Judge) -> QuerySet[Slot]:
 
 
 def held(person: Person) -> Judge | None:
-    """Return the row of somebody whose votes wait for a moderator; None where they don't."""
+    """Return the row of somebody whose votes wait for a moderator; None if they don't."""
     return Judge.objects.filter(person=person, held__isnull=False).first()
 
 
 def stops(judge: Judge | None) -> bool:
-    """Tell whether a judge gets no further problem until a moderator has looked.
+    """Return whether a judge gets no further problem until a moderator has looked.
 
     That is so where a moderator holds them, and where `SiteRules.held_most` of their votes wait.
     """
@@ -518,7 +518,7 @@ def draw_gold(judge: Judge) -> Slot | None:
     if _chance.randrange(every):
         return None
     judge.next_gold_id = None
-    if problem is None:  # retired meanwhile, or read elsewhere
+    if problem is None:  # retired in the meantime, or read elsewhere
         return None
     return _slot(judge, problem)
 

@@ -52,7 +52,7 @@ def go_on(person: Person) -> Slot | None:
     """Give a person the next problem; the one that they hold already comes first.
 
     Returns:
-        The slot, held for `SiteRules.lease_minutes`; None where nothing is left for this person,
+        The slot, held for `SiteRules.lease_minutes`; None if nothing is left for this person,
         their paid work asks for no more, they are paused until a moderator has looked, or they
         are in the middle of a human test.
 
@@ -82,7 +82,7 @@ def go_on(person: Person) -> Slot | None:
 
 
 def job_is_done(judge: Judge) -> bool:
-    """Tell whether a judge who works for pay has given all the answers that the work asks for."""
+    """Return whether a judge who works for pay has given all the answers that the work asks for."""
     if judge.job is None:
         return False
     given = Slot.objects.filter(job=judge.job, holder=judge.person_id).exclude(answered_at=None)
@@ -121,7 +121,7 @@ def in_a_test(person: Person) -> bool:
 
 
 def current(person: Person) -> Slot | None:
-    """Return the slot that a person holds and has not answered; None where there is none.
+    """Return the slot that a person holds and has not answered; None if there is none.
 
     Its lease may have run out: the slot is theirs as long as nobody else took it.
     """
@@ -135,7 +135,7 @@ def lease() -> timedelta:
 
 
 def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
-    """Return the slot that a person gets next, with its problem; None where nothing is left.
+    """Return the slot that a person gets next, with its problem; None if nothing is left.
 
     Everyone walks the queue in the same order, so that a problem that was begun is soon decided;
     who has come to its end starts once from the beginning, for what others gave up.
@@ -203,7 +203,7 @@ def shown(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def needs_local(slot: Slot) -> bool:
-    """Tell whether the holder of a slot sees the local context alone for now."""
+    """Return whether the holder of a slot sees the local context alone for now."""
     return settings.RULES.local_first and slot.local_at is None
 
 
@@ -213,7 +213,7 @@ def shown_first(problem: Problem) -> str:
 
 
 def _is_cut(problem: Problem) -> bool:
-    """Tell whether a problem's local context leaves something out."""
+    """Return whether a problem's local context leaves something out."""
     return len(text.words(shown_first(problem))) < len(text.words(problem.sentence))
 
 
@@ -237,13 +237,13 @@ def ahead(person: Person, judge: Judge | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class NoneLeft:
-    """What stands in a judge's way to the problems that await somebody.
+    """What is in a judge's way to the problems that await somebody.
 
     Attributes:
         own: open places on problems of the judge's own twins.
         seen: open places on problems that they have read, or whose other half they have.
         held: places that they could take, and that others hold.
-        until: when the first of these comes back; None where none is held.
+        until: when the first of these comes back; None if none is held.
     """
 
     own: int
@@ -442,7 +442,7 @@ def _check_choice(slot: Slot, choice: int) -> None:
 
 
 def _seconds(start: datetime | None, end: datetime) -> float | None:
-    """Return how long an answer took; None where the judge was away meanwhile."""
+    """Return how long an answer took; None if the judge was away in the meantime."""
     if start is None or end - start > lease():
         return None
     return round(max(0.0, (end - start).total_seconds()), 1)

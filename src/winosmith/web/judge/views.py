@@ -23,20 +23,20 @@ from winosmith.web.people.gates import agreed_to_judge, form_once, judges_only, 
 from winosmith.web.people.models import Person
 
 Done = tuple[dict[str, Any], Slot | None]
-"""What came of a form, for whoever sends it again, and the slot that is held now."""
+"""What came of a form, for anyone who sends it again, and the slot that is held now."""
 
 
 @require_safe
 @judges_only
 @agreed_to_judge
 def turn(request: HttpRequest) -> HttpResponse:
-    """Show what the judge holds; else the way to the next problem, or why there is none."""
+    """Show what the judge holds; otherwise the way to the next problem, or why there is none."""
     person: Person = request.user
     return _turn(request, person, turns.current(person))
 
 
 def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpResponse:
-    """Show what the judge holds; else the way on, or why there is none."""
+    """Show what the judge holds; otherwise the way on, or why there is none."""
     if slot is not None:
         return _show(request, slot)
     if person.hired:
@@ -243,7 +243,7 @@ def _ref(request: HttpRequest) -> str:
 
 
 def _number(text: str | None) -> int | None:
-    """Return an option's index out of a form; None where none was chosen.
+    """Return an option's index out of a form; None if none was chosen.
 
     Raises:
         InputError: it is none.

@@ -73,7 +73,7 @@ def open_slots(problem: Problem) -> None:
     """Open a problem to judges; call it where the problem becomes JUDGING.
 
     The first time it gets k slots (`SiteRules.judges`). Held back and let through again, it gets
-    those that were still open. Where everybody had voted, a moderator wants it judged anew: it
+    those that were still open. Where everybody had voted, a moderator wants it judged again: it
     gets k + 1 more, an even number, so that the votes in all stay odd and can't be tied, and
     enough to overrule the k before.
     """
@@ -255,7 +255,7 @@ class Vote:
             look, and of this problem alone: nobody can be followed from one to the next.
         choice, local_choice: 0-based indices of options; None for neither, or not asked.
         chose, local: the same in words; `local` is empty for None.
-        right: whether the choice is the problem's answer; None where the answer is withheld.
+        right: whether the choice is the problem's answer; None if the answer is withheld.
         excluded: it was taken out of the count.
         provisional: it is no vote before a market confirms who gave it.
     """
@@ -310,7 +310,7 @@ def responses(problems: Iterable[Problem]) -> Iterator[Response]:
 
     Each is a response from the local context, where it was asked for, and one to the whole, by a
     pseudonym. Chunks of problems follow each other, in the order given, each ordered by time: a
-    twin whose halves stand beside each other is whole in a chunk or ordered across two, which
+    twin whose halves stand next to each other is whole in a chunk or ordered across two, which
     makes no difference where nobody judges both halves.
     """
     for chunk in chunked(problems, CHUNK):
@@ -377,7 +377,7 @@ class Agreement:
         problems: how many were decided by votes.
         valid: how many of these were found valid.
         unanimous: on how many every judge chose the same.
-        pairs: the share of pairs of judges of one problem who chose the same; None without any.
+        pairs: the fraction of pairs of judges of one problem who chose the same; None without any.
         alpha: Krippendorff's, over the last LAST problems, by the options' own order.
         alpha_of: over how many problems alpha was taken.
         gold: right answers to gold questions, and how many were given.
@@ -393,7 +393,7 @@ class Agreement:
 
 
 def agreement() -> Agreement:
-    """Return the figures; those of a large site are kept for a while.
+    """Return the numbers; those of a large site are kept for a while.
 
     Counts come from one row a problem that its verdict wrote, grouped by the index on how the
     votes fell; nothing reads the votes again but alpha, over the last problems alone.
@@ -427,7 +427,7 @@ def _agreement() -> Agreement:
 
 
 def _verdicts() -> QuerySet[Verdict]:
-    """Return the verdicts, but for the few that wait for the other half of their twin."""
+    """Return the verdicts, except for the few that wait for the other half of their twin."""
     return Verdict.objects.exclude(pk__in=Problem.objects.filter(waits=True).values("pk"))
 
 

@@ -31,7 +31,7 @@ from winosmith.web.market.providers import PROVIDERS, digest_of, find_separator
 from winosmith.web.people.models import pseudonym
 
 FAULTS = 20
-"""Faults that are told at once."""
+"""Faults that are reported at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class Row:
     Attributes:
         line: of the file.
         worker, submission: the market's ids; the submission may be "".
-        said: the market's word for where it stands.
+        said: the market's word for where it is.
         verdict: what that means here.
         part: it is paid for a part of the work.
         code: that the worker entered, or "".
-        seconds: by the market's clock; None where it says nothing.
+        seconds: by the market's clock; None if it says nothing.
         paid: the reward that the market names, without bonuses; None if it names none.
     """
 
@@ -266,7 +266,7 @@ def _seconds(name: str, text: str) -> int | None:
 
 
 def _twice(path: Path, rows: list[Row]) -> list[str]:
-    """Return faults for submissions, or workers without one, that stand in the file twice."""
+    """Return faults for submissions, or workers without one, that are in the file twice."""
     seen: dict[tuple[str, str], int] = {}
     faults = []
     for row in rows:
@@ -481,7 +481,7 @@ def _differs(change: Change) -> bool:
 def apply(study: Study, found: Plan) -> int:
     """Write what a plan says; return how many votes came to count, or to count no more.
 
-    Each participation is written before the next: called again, it goes on where it was left.
+    Each participation is written before the next: called again, it resumes left.
     """
     with writing():
         Study.objects.filter(pk=study.pk).update(unmatched=found.unmatched)

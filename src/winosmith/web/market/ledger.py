@@ -53,7 +53,7 @@ class Entry:
     Attributes:
         name: the pseudonym; no id of the market.
         seconds: of work, by the site; `market_seconds` by the market's clock.
-        owed: the reward for all that is done, its share for a part; nothing where the market
+        owed: the reward for all that is done, its share for a part; nothing if the market
             turned them away, or they gave up.
         paid: reward and bonus together.
         pace: of their last answers; of who writes, of none.
@@ -73,7 +73,7 @@ class Entry:
 
     @property
     def wage(self) -> Decimal | None:
-        """Of an hour; None where nothing was paid, or no time was measured."""
+        """Of an hour; None if nothing was paid, or no time was measured."""
         if not self.paid or not self.seconds:
             return None
         return (self.paid * 3600 / self.seconds).quantize(CENT)
@@ -215,7 +215,7 @@ def _warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
 def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:
     """Yield what is due: the market's id of a worker, the amount, its currency, the payment's id.
 
-    The one way in which ids leave the site: to whoever pays, and into no other file. Until the
+    The one way in which ids leave the site: to anyone who pays, and into no other file. Until the
     payment is in the ledger, it keeps its id.
     """
     for entry in book.entries:

@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 SPARE, LEAST_SPARE = 0.5, 5
-"""People who may begin a study beyond its places, as a share of these and at least: markets send
+"""People who may begin a study beyond its places, as a fraction of these and at least: markets send
 somebody else for each who returns the submission or runs out of time. Ids in links are not signed,
-so without a bound whoever has a link could begin with any number of invented ones."""
+so without a bound anyone who has a link could begin with any number of invented ones."""
 
 
 class Study(models.Model):
@@ -28,12 +28,12 @@ class Study(models.Model):
         reward: for all of it, in `currency`.
         minutes: that it should take.
         least_wage: an hour, below which the ledger warns; None for no warning.
-        code: what a worker enters at the market when all is stored; empty where each has a code
+        code: what a worker enters at the market when all is stored; empty if each has a code
             of their own.
         short_code: the same where no work was left before the end; empty for none.
-        short_reward: what the market pays for that code; None where it pays nothing.
+        short_reward: what the market pays for that code; None if it pays nothing.
         market_study: the market's own id of the study, which links must name; empty for any.
-        digest: of the secret part of the link; whoever reads the database can't come by it.
+        digest: of the secret part of the link; anyone who reads the database can't come by it.
         unmatched: what the market paid, by its last export, to people who never began here.
         replaced: the digests of the links before it, one a line.
         trust: votes count at once, not only when the market confirms who gave them.
@@ -97,7 +97,7 @@ class Participation(models.Model):
 
     Attributes:
         person: made for this study alone; what a worker read in earlier ones is known to it.
-        browser: a digest of what the worker's browser holds; no other one goes on with the work.
+        browser: a digest of what the worker's browser holds; no other one continues with the work.
         state: how far the work is, by what is stored here.
         verdict: what the market says of it, by its last export; `said` in the market's own word.
         seconds: of work, when it ended; None before. `market_seconds`: by the market's clock.
@@ -176,7 +176,7 @@ class Identity(models.Model):
         digest: keyed, of the provider, the kind and the id; by it the id is found again.
         sealed: the id, encrypted by a key that follows from the site's; empty once it is too old
             to keep.
-        at_work: the worker's participation goes on; in one study at a time.
+        at_work: the worker's participation continues; in one study at a time.
     """
 
     class Kind(models.TextChoices):

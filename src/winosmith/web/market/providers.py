@@ -84,7 +84,7 @@ def carry(said: dict[str, Any]) -> str:
 
 
 def carried(text: str, seconds: int) -> dict[str, Any] | None:
-    """Return what a browser kept; None where it is none of ours, or older than `seconds`."""
+    """Return what a browser kept; None if it is none of ours, or older than `seconds`."""
     try:
         told = json.loads(_fernet("browser").decrypt(text.encode("ascii"), ttl=seconds))
     except (InvalidToken, UnicodeEncodeError, ValueError):
@@ -132,7 +132,7 @@ _WORDS = {
 
 
 def _stands_for_an_id(text: str) -> bool:
-    """Tell whether a text is a placeholder that nobody filled in.
+    """Return whether a text is a placeholder that nobody filled in.
 
     >>> [_stands_for_an_id(text) for text in ("${workerId}", "WORKER", "a1b2", "worker-17")]
     [True, True, False, False]
@@ -150,7 +150,7 @@ class Provider:
         needs_submission: its links always name one.
         form: what an id looks like.
         query: what stands behind the link when it is given to the market.
-        back: where a worker returns with a code ("{code}" in it); empty where they enter it.
+        back: where a worker returns with a code ("{code}" in it); empty if they enter it.
         own_codes: each worker has a code of their own, where the study has none.
     """
 
@@ -188,7 +188,7 @@ class Provider:
         return tuple(filter(None, (self.worker, self.submission, self.study)))
 
     def way_back(self, code: str) -> str:
-        """Return the address to which a worker returns with a code; "" where there is none."""
+        """Return the address to which a worker returns with a code; "" if there is none."""
         return self.back + urlencode({"cc": code}) if self.back else ""
 
 

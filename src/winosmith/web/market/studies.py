@@ -88,7 +88,7 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
     Args:
         path: of the file.
         provider: whose ids they are.
-        require: what other columns must hold; rows that don't are left out.
+        require: what other columns must hold; rows that don't are omitted.
 
     Raises:
         InputError: an id looks like none, or a column or a number is missing; with file and line.
@@ -158,7 +158,7 @@ def screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
 
 
 def may_come(study: Study, digest: str) -> bool:
-    """Tell whether the worker of a digest may come to a study."""
+    """Return whether the worker of a digest may come to a study."""
     said = set(Screen.objects.filter(study=study, digest=digest).values_list("allowed", flat=True))
     return False not in said and (True in said or not study.invited_only)
 

@@ -51,7 +51,7 @@ def verdict(word: str) -> str:
 COOKIE = f"study-{settings.COOKIE_MARK}"
 PATH = "/study/"
 SECONDS = 30 * 24 * 3600
-"""How long a browser may go on with what it began."""
+"""How long a browser may continue with what it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Arrival:
     Attributes:
         study: its number.
         claim: whom the link named.
-        mark: random, this browser's own; with it alone work goes on that was begun.
+        mark: random, this browser's own; with it alone work continues that was begun.
     """
 
     study: int
@@ -75,7 +75,7 @@ class Arrival:
 
 
 def arrival_of(request: HttpRequest) -> Arrival | None:
-    """Return what this browser keeps; None where it came by no link."""
+    """Return what this browser keeps; None if it came by no link."""
     told: Any = carried(request.COOKIES.get(COOKIE, ""), SECONDS)
     try:
         return Arrival(told["study"], Claim(told["worker"], told["submission"]), told["mark"])
@@ -211,12 +211,12 @@ def study_progress(user: Any) -> dict[str, Any] | None:
 
 
 def is_held(part: Participation) -> bool:
-    """Tell whether a worker's votes wait for a moderator."""
+    """Return whether a worker's votes wait for a moderator."""
     return held(part.person) is not None
 
 
 def training_told(part: Participation) -> str:
-    """Return what whoever pays should know of a worker's training; "" for nothing.
+    """Return what anyone who pays should know of a worker's training; "" for nothing.
 
     Its questions are a part of the paid work, and no votes: who answers them wrongly gets others,
     for as long as there are any.
@@ -327,7 +327,7 @@ class Elsewhere(InputError):  # noqa: N818
 
 
 def begun(study: Study, arrival: Arrival) -> Participation | None:
-    """Return what this browser began in a study by this claim; None where it began nothing.
+    """Return what this browser began in a study by this claim; None if it began nothing.
 
     Raises:
         Elsewhere: the id began the study in another browser, or under another submission.
@@ -436,7 +436,7 @@ def _earlier(worker: str) -> list[Participation]:
     """Return what a worker did in other studies; all of it is over.
 
     Raises:
-        Elsewhere: one of these studies goes on.
+        Elsewhere: one of these studies continues.
     """
     rows = Participation.objects.select_related("person", "study")
     found = list(rows.filter(identities__digest=worker).order_by("pk"))

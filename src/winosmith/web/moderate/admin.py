@@ -32,7 +32,7 @@ SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origi
 """Columns that nobody reads, admins neither."""
 
 NOT_SHOWN = (Group, Session)
-"""Nobody is in a group here; and a session is its key, which stands in the address of its row."""
+"""Nobody is in a group here; and a session is its key, which is in the address of its row."""
 
 
 class ReadOnly(admin.ModelAdmin):

@@ -54,7 +54,7 @@ class Pair:
 
     @property
     def share(self) -> float:
-        """The share of the same choices, 0-1."""
+        """The fraction of the same choices, 0-1."""
         return self.same / self.n
 
     @property

@@ -1,6 +1,6 @@
 """Doing the same to many problems: in chunks that let others write in between, and undoing it.
 
-Each chunk is one transaction with the note how far the batch came: after a kill it goes on where
+Each chunk is one transaction with the note how far the batch came: after a kill it continues where
 it stopped, and nothing is done twice. Here is also what the forms of the queue ask for: what is to
 be done, to which problems, and why.
 """
@@ -88,7 +88,7 @@ def all_matching(
         reason: for the contributors.
         at: what was newest when the moderator confirmed; later problems are not meant, and what
             changed later is left alone and named.
-        expected: how many the moderator was told.
+        expected: how many the moderator saw.
     """
     _check(person, action, reason)
     with writing():
@@ -215,7 +215,7 @@ class Asked:
     """What a moderator wants to do, before the reason.
 
     Attributes:
-        action: None where it is none.
+        action: None if it is none.
         picks: problems' ids, each with the newest event that the moderator saw.
         everything: all that `where` finds, instead of what is picked.
         where: the filter of the list.
@@ -230,7 +230,7 @@ class Asked:
 
     @classmethod
     def read(cls, form: QueryDict) -> Asked:
-        """Return what a form says; a pick that is none is left out."""
+        """Return what a form says; a pick that is none is omitted."""
         parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MOST_PICKED]]
         picks = tuple((ref, int(seen)) for ref, _colon, seen in parts if is_number(seen))
         return cls(
@@ -256,7 +256,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """The reason, and what the moderator was told before.
+    """The reason, and what the moderator saw before.
 
     Attributes:
         preset: the number of one of the action's reasons; -1 for none of them.

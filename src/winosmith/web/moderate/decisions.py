@@ -1,7 +1,7 @@
 """What a moderator decides about a problem: the actions, appeals, who may, and undoing it.
 
 Most reasons begin with one of the texts that an action offers. The log holds that text in the
-site's language, so that it says the same whoever decided; a reader gets it in their own. What
+site's language, so that it says the same anyone who decided; a reader gets it in their own. What
 somebody added in words of their own stays as it is. A decision holds only where the problem is
 still what the moderator saw; it can be taken back as long as nothing happened to it since.
 """
@@ -40,13 +40,13 @@ class Action:
     """One thing that a moderator can do.
 
     Attributes:
-        name: as it stands in the audit log.
+        name: as it is in the audit log.
         label: on its button.
         letter: the key that asks for it.
         meaning: what becomes of the problem, in a sentence.
         past: what was done, for the log ("approved for judging").
         starts: the states in which a problem can have it done.
-        to: the state afterwards; None where it stays, or goes back to an earlier one.
+        to: the state afterwards; None if it stays, or goes back to an earlier one.
         reasons: what is often said to the contributor; the first is chosen unless another is, or
             it goes `against` them.
     """
@@ -263,7 +263,7 @@ LONGEST = 2000
 """Characters of a reason, and of an appeal."""
 
 NOBODYS = (*COVERING.values(), LATE)
-"""Kinds of events that nobody decided about: they stand in no decision's way."""
+"""Kinds of events that nobody decided about: they are in no decision's way."""
 
 APPEALED = (State.REJECTED, State.WITHDRAWN)
 """Where a problem stands when its contributor may want another look."""
@@ -419,7 +419,7 @@ def decide(
 
 
 def _hindrance(action: Action, problem: Problem) -> str:
-    """Return why the action does not fit the problem; empty where it fits."""
+    """Return why the action does not fit the problem; empty if it fits."""
     state = State(problem.state)
     if state not in action.starts:
         return gettext("it %(state)s; “%(action)s” does not fit") % {
@@ -481,7 +481,7 @@ def _no_return(problem: Problem) -> str:
 
 
 def _is_erased(problem: Problem) -> bool:
-    """Tell whether who wrote a problem is erased: withdrawn, it stays so, and may be blank."""
+    """Return whether who wrote a problem is erased: withdrawn, it stays so, and may be blank."""
     contributor = problem.twin.contributor
     return contributor is not None and contributor.erased is not None
 
@@ -563,7 +563,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         batch: the mark of all that is taken back together.
 
     Returns:
-        The new event; it names the one that it takes back.
+        The new event; it names the one that it reverts.
 
     Raises:
         InputError: the event is no decision, was taken back already, something happened since, or
@@ -589,7 +589,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
 
 
 def _no_undo(event: Event, problem: Problem, held: list[Event]) -> str:
-    """Return why an event can't be taken back; empty where it can."""
+    """Return why an event can't be taken back; empty if it can."""
     if event.kind not in ACTIONS or not event.batch:
         return gettext("it is not a moderator’s decision")
     if not any(one.pk == event.pk for one in held):

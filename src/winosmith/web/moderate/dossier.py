@@ -97,7 +97,7 @@ def entry(event: Event) -> dict[str, Any]:
 
 
 def family_of(reader: Person, problem: Problem) -> dict[str, Any] | None:
-    """Return what the page of a problem shows of its family; None where it has none.
+    """Return what the page of a problem shows of its family; None if it has none.
 
     Its root; the steps from there to the problem; what the site's models make of it; where the
     queue shows the family, and what its contributor wrote of it.

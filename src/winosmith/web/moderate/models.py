@@ -14,16 +14,16 @@ class Batch(models.Model):
     """What one moderator did at once, to one problem or to a hundred thousand.
 
     Its events carry its mark. On all that match a filter it works in chunks; the row keeps how
-    far it came, so that nothing is done twice and an interrupted one goes on.
+    far it came, so that nothing is done twice and an interrupted one continues.
 
     Attributes:
-        where: the filter, as a query string; empty where problems were picked by hand.
+        where: the filter, as a query string; empty if problems were picked by hand.
         picked: the problems that were picked: [ref, the last event that the moderator saw].
         seen: the newest event when the moderator confirmed; what changed later is left alone.
         newest: the newest problem then; what came later is not meant.
         cursor: the last problem (or event, of an undo) that was looked at.
         left: the first problems that were left alone: [ref, why].
-        undoes: the batch that this one takes back.
+        undoes: the batch that this one reverts.
     """
 
     mark = models.CharField(max_length=32, unique=True)

@@ -62,7 +62,7 @@ def written_by(person: Person) -> Written:
 def written_by_each(people: Sequence[Person]) -> dict[int, Written]:
     """Return what became of what each of these people wrote, by their keys.
 
-    Of those who wrote thousands of problems the figures are kept for a while.
+    Of those who wrote thousands of problems the numbers are kept for a while.
     """
     return cached_each("moderate.written", [person.pk for person in people], _written_now)
 
@@ -88,9 +88,9 @@ class Judged:
         answers: how many votes they gave; `excluded` of them are out of the count, and `waiting`
             wait for a moderator or for a market.
         pace: the median seconds of a problem, over their last answers.
-        agreement: with the other judges; None where there is nothing to compare.
+        agreement: with the other judges; None if there is nothing to compare.
         gold: gold questions that count, right or not, with the interval; None without any.
-        held: their row where their votes wait for a moderator; None where they don't.
+        held: their row where their votes wait for a moderator; None if they don't.
     """
 
     answers: int = 0
@@ -133,7 +133,7 @@ class Judged:
 
     @property
     def because(self) -> str:
-        """Why their votes wait, with the figures; "" where they don't."""
+        """Why their votes wait, with the numbers; "" where they don't."""
         if self.held is None:
             return ""
         told, cause = self.held.measured, str(self.held.get_cause_display())
@@ -330,7 +330,7 @@ def carry_out(appointment: Appointment, *, seconds: float = SECONDS) -> None:
 def unfinished(other: Person) -> tuple[Appointment, int] | None:
     """Return what was decided about somebody's votes and is not carried out yet, and on how many.
 
-    None where nothing is left to do.
+    None if nothing is left to do.
     """
     for kinds in (_COUNTED, _WAITING):
         last = _last(other, kinds)

@@ -201,7 +201,7 @@ def _conflict(
 
 
 def _after(back: str, made: Batch) -> str:
-    """Return where a moderator goes on: to the list, or to what was left alone."""
+    """Return where a moderator continues: to the list, or to what was left alone."""
     if not made.finished or made.left_count:
         return reverse("moderate:batch", args=[made.mark])
     return f"{back}{'&' if '?' in back else '?'}done={made.mark}"
@@ -324,7 +324,7 @@ def download(request: HttpRequest) -> StreamingHttpResponse:
 
 
 GO_ON = "go-on"
-"""What the form sends that goes on with a change of many votes."""
+"""What the form sends that continues with a change of many votes."""
 
 TOGETHER = "-together"
 """How a change ends that is about all who are held together."""

@@ -57,7 +57,7 @@ def invite(
 
     `label` says for whom it is, or for what, in the list of links that work.
 
-    Only a digest is stored: whoever reads the database, or a backup, can't use it.
+    Only a digest is stored: anyone who reads the database, or a backup, can't use it.
 
     Raises:
         InputError: `by` may not give one of the roles, or a role is none.
@@ -93,7 +93,7 @@ def way_in(person: Person, minutes: int) -> str:
 
 
 def may_invite(by: Person, role: str) -> bool:
-    """Tell whether somebody may give a role: moderators make judges, admins make anybody."""
+    """Return whether somebody may give a role: moderators make judges, admins make anybody."""
     return by.is_active and (by.is_superuser or (by.moderates and role in ("contributor", "judge")))
 
 
@@ -119,7 +119,7 @@ def _use(invitation: Invitation, person: Person) -> None:
     """Note that a link was used; of many that use it at once, one gets through.
 
     Raises:
-        InputError: it was used, taken back or ran out meanwhile.
+        InputError: it was used, taken back or ran out in the meantime.
     """
     with writing():
         now = timezone.now()
@@ -196,7 +196,7 @@ def sign_up(
 
     Raises:
         InputError: the site asks for an invitation, the name is taken or none, or the invitation
-            was used meanwhile.
+            was used in the meantime.
         ValidationError: the password is too easy to guess.
     """
     if invitation is None and settings.RULES.signup == "invited":
@@ -270,7 +270,7 @@ def enter(
     """Return the person of a name and password, or None if they don't match.
 
     Attempts are counted in one transaction before the password is checked, so that many at once
-    are many; a second transaction takes back the count of one that succeeds. Between the two
+    are many; a second transaction reverts the count of one that succeeds. Between the two
     nothing is locked: checking a password takes long.
 
     Args:

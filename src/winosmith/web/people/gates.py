@@ -1,6 +1,6 @@
 """What a request passes before its view acts: whose it is, who may, how often, a form only once.
 
-The database keeps the sessions, each beside the person whose it is. The cookie holds a key of 165
+The database keeps the sessions, each next to the person whose it is. The cookie holds a key of 165
 random bits, the table its SHA-256: whoever reads the database, or a backup, can't use one. Who is
 there has an account, or is somebody whom only their session knows.
 
@@ -71,7 +71,7 @@ class SessionStore(DatabaseStore):
         return row
 
     def exists(self, session_key: str | None) -> bool:
-        """Tell whether there is a session of a key."""
+        """Return whether there is a session of a key."""
         return bool(super().exists(token_digest(session_key or "")))
 
     def load(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class SessionStore(DatabaseStore):
         self._written = (self.session_key, held)
 
     def delete(self, session_key: str | None = None) -> None:
-        """End the session of a key; this one where none is named."""
+        """End the session of a key; this one if none is named."""
         with writing():
             super().delete(token_digest(session_key or self.session_key or ""))
 
@@ -200,7 +200,7 @@ def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> No
 
 
 def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
-    """Count as `rate_limit` does that somebody reads; uncounted where nothing can be written.
+    """Count as `rate_limit` does that somebody reads; uncounted if nothing can be written.
 
     Raises:
         TooMany: the hour is full.
@@ -246,7 +246,7 @@ def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
 
 
 def wants_page(request: HttpRequest) -> bool:
-    """Tell whether a refusal is best told as a page: programs that load files ask for no HTML."""
+    """Return whether a refusal is best told as a page: programs that load files ask for no HTML."""
     accepted = request.headers.get("Accept", "text/html")
     return "text/html" in accepted or bool(getattr(request, "htmx", False))
 
@@ -303,10 +303,10 @@ def once(
             the note that it ran: both are on the disk, or neither.
 
     Returns:
-        What `act` returned, with `form` beside it, and whether it ran now.
+        What `act` returned, with `form` next to it, and whether it ran now.
 
     Raises:
-        InputError: the key is none, or the person was erased meanwhile.
+        InputError: the key is none, or the person was erased in the meantime.
         Reused: another form was sent with it.
     """
     if not 16 <= len(key) <= 64 or not key.isalnum():
@@ -350,7 +350,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def may_judge(person: Person | None) -> bool:
-    """Tell whether somebody may judge: an account, and the role where the site asks for it."""
+    """Return whether somebody may judge: an account, and the role where the site asks for it."""
     if person is None or person.anonymous or not person.is_active or person.erased:
         return False
     return settings.RULES.open_judging or person.is_judge

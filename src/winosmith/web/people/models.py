@@ -71,7 +71,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
         email: of their own accord, and confirmed; "" for none. See `people.news`.
         mail_news: there is to be a mail when there is news; `mailed` is when the last one went, or
             the address was confirmed.
-        news_seen: when they looked at their news last; None where they never did.
+        news_seen: when they looked at their news last; None if they never did.
     """
 
     name = models.CharField(
@@ -177,12 +177,12 @@ class Agreement(models.Model):
 class Invitation(models.Model):
     """A link that makes one account with the roles it names; it works once, for a while.
 
-    Only a digest is kept: whoever reads the database can't use it.
+    Only a digest is kept: anyone who reads the database can't use it.
 
     Attributes:
         label: for whom, or for what it is, in the words of who made it; seen by those alone who
-            may make links, and gone with whoever used it or made it.
-        person: whose password the link sets anew; None where it makes an account.
+            may make links, and gone with anyone who used it or made it.
+        person: whose password the link sets again; None if it makes an account.
         used: when it was; a link that was taken back is used, too.
     """
 
@@ -226,7 +226,7 @@ class Hits(models.Model):
 
 
 class Session(AbstractBaseSession):
-    """What a browser's cookie stands for; whose it is stands beside it, so that it can be ended.
+    """What a browser's cookie stands for; whose it is stands next to it, so that it can be ended.
 
     Attributes:
         session_key: the digest of the cookie's key; see `sessions`.
@@ -318,7 +318,7 @@ def person_of(name: str) -> Person | None:
 
     Pseudonyms are in no table, so that a stolen one tells nobody who is who. This process keeps
     those that it has made, 8 µs each. For one that it does not know it makes those of who came
-    since, and of the erased, whose pseudonyms are new: whoever guesses has not all of them made.
+    since, and of the erased, whose pseudonyms are new: anyone who guesses has not all of them made.
     """
     if not _NAME.fullmatch(name):
         return None
@@ -351,7 +351,7 @@ def look(name: str) -> str:
 
 
 def latin(letter: str) -> str:
-    """Return the sign of ASCII that a letter is drawn like; itself where there is none."""
+    """Return the sign of ASCII that a letter is drawn like; itself if there is none."""
     if letter.isascii():
         return letter
     from confusable_homoglyphs.confusables import confusables_data

@@ -48,7 +48,7 @@ from winosmith.web.people.gates import SOON, rate_limit
 from winosmith.web.people.models import Person, stop_if_gone
 
 MOST = 99
-"""Items of one kind that are told at once; the badge says no more, either."""
+"""Items of one kind that are reported at once; the badge says no more, either."""
 
 SHOWN = timedelta(days=30)
 """How far back the page tells what was heard of already."""
@@ -113,13 +113,13 @@ def unheard(person: Person) -> int:
 
 
 def note_heard(person: Person) -> None:
-    """Write down that somebody looked now; not where nothing can be written."""
+    """Write down that somebody looked now; not if nothing can be written."""
     with suppress(OperationalError), since(_lock.PATIENCE - SOON), writing():
         Person.objects.filter(pk=person.pk).update(news_seen=timezone.now())
 
 
 def badge(request: HttpRequest) -> dict[str, Any]:
-    """Return what the top of each page shows beside "News", counted where it is shown."""
+    """Return what the top of each page shows next to "News", counted where it is shown."""
     person = getattr(request, "user", None)  # none of a request that is refused before that
     if person is None or not person.is_authenticated or person.hired:
         return {}
@@ -139,7 +139,7 @@ _SALT = "people.mail"
 
 
 def sends_mail() -> bool:
-    """Tell whether the site sends mail."""
+    """Return whether the site sends mail."""
     return settings.RULES.mail is not None
 
 
@@ -160,7 +160,7 @@ class ResetForm(PasswordResetForm):
         return (one for one in super().get_users(email) if not (one.anonymous or one.hired))
 
     def save(self, *, request: HttpRequest) -> None:
-        """Send the link to whoever has the address.
+        """Send the link to anyone who has the address.
 
         Raises:
             TooMany: too many were asked for from this network, or for this address.
@@ -253,7 +253,7 @@ def _veiled(text: bytes, nonce: str) -> bytes:
 def _whose(person: Person) -> str:
     """Return what a link hangs on: it ends with the password, the log-ins, or another address.
 
-    Whoever gets the mail reads none of these in it.
+    Anyone who gets the mail reads none of these in it.
     """
     bound = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
     return str(salted_hmac(_SALT, bound, algorithm="sha256").hexdigest())

@@ -54,7 +54,7 @@ def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
 
 
 def has_agreed(person: Person) -> bool:
-    """Tell whether a person agreed to every text that holds now."""
+    """Return whether a person agreed to every text that holds now."""
     return not missing(person)
 
 
@@ -216,11 +216,11 @@ class Telling(NamedTuple):
 
 
 class Naming(NamedTuple):
-    """How rows are told that point at something of an area.
+    """How rows are reported that point at something of an area.
 
     Attributes:
         related: what is looked up with them.
-        name: what a person may know it by; None where they may not see it.
+        name: what a person may know it by; None if they may not see it.
     """
 
     related: str

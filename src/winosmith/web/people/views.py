@@ -180,7 +180,7 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
 
 
 def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None) -> Person | None:
-    """Return the new account; None where the form tells what is wrong with it."""
+    """Return the new account; None if the form tells what is wrong with it."""
     typed = form.cleaned_data
     try:
         if invitation is None:
@@ -222,7 +222,7 @@ def _way_back(request: HttpRequest, invitation: Invitation, person: Person) -> H
 def _set_password(
     form: Form, person: Person, invitation: Invitation | None = None
 ) -> accounts.Doors | None:
-    """Set the new password, and return what it ended; None where the form tells what is wrong."""
+    """Set the new password, and return what it ended; None if the form tells what is wrong."""
     try:
         return accounts.new_password(person, form.cleaned_data["password"], invitation)
     except ValidationError as error:
@@ -233,7 +233,7 @@ def _set_password(
 
 
 def _others(doors: accounts.Doors, *, browsers: int = 0, links: int = 0) -> accounts.Doors:
-    """Return what is open but for the browsers and links that somebody comes by."""
+    """Return what is open except for the browsers and links that somebody comes by."""
     return accounts.Doors(
         max(0, doors.browsers - browsers), doors.tokens, max(0, doors.links - links)
     )
@@ -325,7 +325,7 @@ def mail_confirm(request: HttpRequest, token: str) -> HttpResponseBase:
 
 @sensitive_post_parameters()
 def login(request: HttpRequest) -> HttpResponseBase:
-    """Log in, and go where somebody was headed."""
+    """Log in, and go if somebody was headed."""
     to = gates.safe_next(request)
     if request.user.is_authenticated and request.method != "POST":
         return redirect(to)
@@ -384,7 +384,7 @@ def password(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def me(request: HttpRequest) -> HttpResponseBase:
-    """Show what the site knows of whoever is there; others come to the log-in page."""
+    """Show what the site knows of anyone who is there; others come to the log-in page."""
     person = gates.existing_writer(request)
     if person is None:
         return gates.go(request, "people:login")
@@ -402,7 +402,7 @@ def me(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def news(request: HttpRequest) -> HttpResponseBase:
-    """Tell whoever is there what happened, and what waits for them; it is heard of now."""
+    """Tell anyone who is there what happened, and what waits for them; it is heard of now."""
     person = gates.existing_writer(request)
     if person is None:
         return gates.go(request, "people:login")
@@ -422,7 +422,7 @@ def news(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def data(request: HttpRequest) -> HttpResponseBase:
-    """Send everything that the site holds about whoever is there, as a file."""
+    """Send everything that the site holds about anyone who is there, as a file."""
     person = gates.existing_writer(request)
     if person is None:
         return gates.go(request, "people:login")
@@ -432,7 +432,7 @@ def data(request: HttpRequest) -> HttpResponseBase:
 
 @require_POST
 def hide(request: HttpRequest) -> HttpResponseBase:
-    """Withdraw everything that whoever is there wrote."""
+    """Withdraw everything that anyone who is there wrote."""
     person = gates.existing_writer(request)
     if person is None:
         return gates.go(request, "people:login")
@@ -449,7 +449,7 @@ def hide(request: HttpRequest) -> HttpResponseBase:
 
 @sensitive_post_parameters()
 def erase(request: HttpRequest) -> HttpResponseBase:
-    """Erase whoever is there; an account with its password."""
+    """Erase anyone who is there; an account with its password."""
     person = gates.existing_writer(request)
     if person is None:
         return gates.go(request, "people:login")

@@ -78,7 +78,7 @@ class Choices(Filters):
 def listed(problems: list[Problem]) -> list[dict[str, Any]]:
     """Return problems with their families, in two queries.
 
-    Each with the `root`'s id, None where nobody has perturbed it, the `step` from there, and how
+    Each with the `root`'s id, None if nobody has perturbed it, the `step` from there, and how
     many public `versions` its family has, the root among them.
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
@@ -301,8 +301,8 @@ def outcome(
     Args:
         person: who reads it.
         problem: the version's.
-        version: where it stands.
-        parent: None where its reader may not see it.
+        version: where it is.
+        parent: None if its reader may not see it.
     """
     before = {row.model_id: row.right for row in of(parent)} if parent else {}
     shown = [_shown(row, problem, version, before.get(row.model_id)) for row in of(problem)]
@@ -331,7 +331,7 @@ def _shown(
     `target`: the contributor wanted to fool this one. `waits`: it is not there yet. `fooled`: the
     model's choice is not the contributor's answer; None while that is not known, and where it could
     not decide. `bars`: the options in order; none before it is done. `down`: why the model can't
-    answer now. `parent`: whether it was right on the parent; None where that is not known.
+    answer now. `parent`: whether it was right on the parent; None if that is not known.
     """
     done = row.stand == Stand.DONE
     waits = row.stand == Stand.WAITING

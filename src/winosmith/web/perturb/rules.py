@@ -79,7 +79,7 @@ class Typed:
 
     @classmethod
     def copied(cls, problem: Problem, against: str = "") -> Typed:
-        """Return a problem as the form shows it first: its answer is to be chosen anew."""
+        """Return a problem as the form shows it first: its answer is to be chosen again."""
         return cls(problem.sentence, tuple(problem.options), None, "", against)
 
     @classmethod
@@ -102,7 +102,7 @@ class Typed:
 
     @property
     def depth(self) -> int | None:
-        """The declared depth; None where none, or none that can be used, is stated."""
+        """The declared depth; None if none, or none that can be used, is stated."""
         usable = is_number(self.declared, 3)
         return int(self.declared) if usable else None
 
@@ -147,7 +147,7 @@ class Place:
 
 
 def usable(typed: Typed) -> bool:
-    """Tell whether the options can be told apart, and none is too long."""
+    """Return whether the options can be told apart, and none is too long."""
     short = all(len(option) <= checks.LONGEST_OPTION for option in typed.options)
     return short and checks.told_apart(typed.options)
 
@@ -325,7 +325,7 @@ SOURCE = "person"
 
 
 def revisable(person: Person | None, problem: Problem) -> bool:
-    """Tell whether a problem is somebody's own version that a revision may help."""
+    """Return whether a problem is somebody's own version that a revision may help."""
     version = Version.objects.filter(problem=problem, parent__isnull=False)
     return person is not None and may_revise(person, problem.twin) and version.exists()
 
@@ -347,7 +347,7 @@ def write(
     Raises:
         Refused: a rule is broken; nothing was written.
         InputError: the person has not agreed to the texts, may not perturb that problem, or what
-            is revised was decided or replaced meanwhile.
+            is revised was decided or replaced in the meantime.
     """
     person = place.person
     assert person is not None  # noqa: S101 - nobody else writes

@@ -195,7 +195,7 @@ def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) 
 
 @require_safe
 def made(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a version: that it is stored, where it stands, who was fooled."""
+    """Show a version: that it is stored, where it is, who was fooled."""
     person = existing_writer(request)
     version = _version(person, ref)
     problem = version.problem
@@ -226,7 +226,7 @@ def made(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_safe
 def predictions(request: HttpRequest, ref: str) -> HttpResponse:
-    """Answer a page that waits: with nothing where nothing changed, else with what is there."""
+    """Answer a page that waits: with nothing if nothing changed, otherwise with what is there."""
     person = existing_writer(request)
     version = _version(person, ref)
     parent = version.parent if version.parent and visible_to(person, version.parent) else None

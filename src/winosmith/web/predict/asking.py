@@ -77,7 +77,7 @@ def ask_about(problems: Iterable[int], models: Iterable[int], *, urgent: bool) -
 def of(problem: Problem) -> list[Prediction]:
     """Return what the current models make of a problem, in the order of `site.toml`.
 
-    Each prediction's `model` is there already. A model that has not been asked is left out.
+    Each prediction's `model` is there already. A model that has not been asked is omitted.
     """
     found = Prediction.objects.filter(problem=problem, model__current=True)
     order = {rule.name: at for at, rule in enumerate(settings.RULES.models)}

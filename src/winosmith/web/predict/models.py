@@ -74,7 +74,7 @@ class Prediction(models.Model):
         scores: one an option, as the solver gave them.
         choice: the 0-based index of the option with the highest score, the first of a tie; None
             until it is done.
-        right: whether that is the problem's answer; None where either is not known, and of a tie,
+        right: whether that is the problem's answer; None if either is not known, and of a tie,
             which is neither right nor fooled, whichever option is written first.
         tie: several options have the highest score (`winosmith.prediction.best_of`): the model
             could not decide between them.
@@ -121,5 +121,5 @@ class Prediction(models.Model):
 
     @property
     def why(self) -> str:
-        """Why there is no prediction, in the reader's language; "" where there is one."""
+        """Why there is no prediction, in the reader's language; "" if there is one."""
         return gettext(self.error) if self.error else ""

@@ -85,7 +85,7 @@ class Outcome:
 
     Attributes:
         task: which.
-        scores: one finite score an option; empty where there is none.
+        scores: one finite score an option; empty if there is none.
         seconds: how long it took; in a batch, its share.
         error: why there are no scores, in words for people.
         late: that is because it took too long.
@@ -156,7 +156,7 @@ def claim(model: Model, most: int, seconds: float) -> list[Task]:
 
 
 def write_down(model: Model, outcomes: Sequence[Outcome]) -> None:
-    """Write what came of the tasks, all at once; what was decided meanwhile stays."""
+    """Write what came of the tasks, all at once; what was decided in the meantime stays."""
     with writing():
         for outcome in outcomes:
             waiting([outcome.task.prediction]).update(**outcome.columns())
@@ -203,7 +203,7 @@ _REASONS = (
     (MemoryError, gettext_noop("The model ran out of memory over this sentence.")),
     (Exception, gettext_noop("The model failed over this sentence.")),
 )
-"""What people are told, the most special first; the log has the error itself."""
+"""The messages for people, the most specific first; the log has the error itself."""
 
 
 Begin = Callable[[Sequence[Task]], None]
@@ -257,7 +257,7 @@ def _alone(made: MadeSolver, task: Task, limit: float) -> Outcome:
     start = time.monotonic()
     try:
         return _together(made, [task])[0]
-    except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others continue
         seconds = time.monotonic() - start
         _LOG.warning("a prediction failed: %s: %s", type(error).__name__, error)
         return Outcome(task, (), seconds, _reason(error), late=seconds >= limit * 0.95)
@@ -368,7 +368,7 @@ def end_within(seconds: float) -> None:
 
 
 def _memory() -> float:
-    """Return the bytes that this process has in memory; 0 where the system doesn't tell."""
+    """Return the bytes that this process has in memory; 0 if the system doesn't tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -423,7 +423,7 @@ def _loaded(site: Site, rule: SolverRule) -> LoadedModel | None:
         )
         _warm(made, rule)
         model = asking.register(rule, made)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the site goes on
+    except Exception as error:  # noqa: BLE001 - whatever it is, the site continues
         _LOG.error("the model %s can't be loaded: %s: %s", rule.name, type(error).__name__, error)
         told.write_text(f"{error or type(error).__name__}\n")
         with suppress(Exception):

@@ -201,7 +201,7 @@ class Pairs:
 def learn() -> Pairs:
     """Learn from the public problems of the site and the twins that ship, now.
 
-    Problems under embargo and attention questions are left out: the words that are named would
+    Problems under embargo and attention questions are omitted: the words that are named would
     tell of them.
     """
     newest = public_problems().exclude(answer=None).order_by("-pk")[:MOST_LEARNT]

@@ -55,7 +55,7 @@ _NO_NAMES = frozenset(
     state house court world war olympics cup league bowl national international
     internet i ok tv english math mathematics science history biology chemistry""".split()
 )
-"""Capitalised words that are beside names, or part of what is no person's."""
+"""Capitalised words that are next to names, or part of what is no person's."""
 
 MOST_SHOUTED = 2
 """Words in capitals that are taken for abbreviations."""
@@ -112,7 +112,7 @@ def full_names(text: str, options: Sequence[str] = ()) -> list[str]:
 
 
 def shouting(text: str) -> list[str]:
-    """Return words in capitals, where there are more than abbreviations, and repeated marks.
+    """Return words in capitals, if there are more than abbreviations, and repeated marks.
 
     >>> shouting("NASA called. THIS IS NOT FUNNY AT ALL!!!")
     ['NASA', 'THIS', 'FUNNY', '!!!']
@@ -229,7 +229,7 @@ def read(text: str, longest: int) -> str:
 
 
 def told_apart(options: Sequence[str]) -> bool:
-    """Tell whether options are texts that differ in more than capitals, none with a blank.
+    """Return whether options are texts that differ in more than capitals, none with a blank.
 
     >>> [told_apart(options) for options in (("cup", "jug"), ("cup", "Cup"), ("cup", ""))]
     [True, False, False]
@@ -251,7 +251,7 @@ class Check:
         rule: its name, in `winosmith.validate` where it is one of those.
         verdict: how it stands.
         label: what is asked for.
-        figure: how it stands in a figure ("17 words"); "" where there is none.
+        figure: how it is in a figure ("17 words"); "" if there is none.
         advice: what to do, where it does not pass.
         field: the field of the form that it concerns.
         half: of a twin, 0 or 1; None for what concerns both, or a sentence alone.
@@ -279,7 +279,7 @@ def refused(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> lis
 
 
 def next_step(checks: Sequence[Check]) -> str:
-    """Return what to do first: of what fails, else of what is not there yet."""
+    """Return what to do first: of what fails, otherwise of what is not there yet."""
     halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
     for verdict in ("fail", "todo"):
         for check in checks:

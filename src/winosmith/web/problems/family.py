@@ -3,7 +3,7 @@
 A version shares most of its words with what it was made of, so what is kept from the public can't
 be left in its versions. The embargo goes down the tree, never up: what a version was made of was
 public before, or is its own author's. `Problem.embargo` says of each whether it is kept back, and
-`Version.covered` whether only because of what stands above it; so nothing has to be looked up in
+`Version.covered` whether only because of what stands above it; so nothing must be looked up in
 the tree to know what is public.
 """
 
@@ -76,7 +76,7 @@ def depths_of(
         path: from the root on, from `path_to`.
         sentence: of the new version, with one blank.
         declared: as its contributor states it.
-        edits: from the last of the path to the sentence; a shortest script where there are none.
+        edits: from the last of the path to the sentence; a shortest script if there are none.
     """
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
@@ -171,7 +171,7 @@ OWN = (State.HELD, State.JUDGING, State.VALID)
 
 
 def may_perturb(person: Person | None, problem: Problem) -> bool:
-    """Tell whether somebody may perturb a problem: a public one, or their own that waits."""
+    """Return whether somebody may perturb a problem: a public one, or their own that waits."""
     if problem.embargo or problem.gold:
         return False
     if problem.public:
@@ -190,7 +190,7 @@ class Step:
 
     Attributes:
         number: steps from the root.
-        problem: None where its reader may not see it.
+        problem: None if its reader may not see it.
         pieces: what changed since the step before; the plain sentence where that is not to be told.
     """
 
@@ -284,7 +284,7 @@ def covering(problem: Problem) -> Event:
 
 
 def is_covered(problem: Problem) -> bool:
-    """Tell whether what a problem was perturbed from is under embargo."""
+    """Return whether what a problem was perturbed from is under embargo."""
     rows = Version.objects.filter(problem=problem, parent__embargo=True)
     return bool(rows.exists())
 

@@ -4,7 +4,7 @@ A sentence is found again by numbers that stand for three words in a row, Broder
 It is stored under the few smallest, its sketch, and asked for by all; those that share one with the
 new sentence are compared with it word by word. A million sentences are searched in milliseconds.
 With eight of a sentence's 18 stored, and nine spoilt by three changed words, eight of the spoilt
-ones would have to be those stored: 9 in 43,758 sentences would be missed.
+ones would must be those stored: 9 in 43,758 sentences would be missed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from winosmith.web.problems.models import Problem, Remembered, Shingle, State, T
 from winosmith.web.problems.states import visible_to
 
 LEAST = 0.7
-"""The share of words from which a sentence counts as near: that of the halves of a twin."""
+"""The fraction of words from which a sentence counts as near: that of the halves of a twin."""
 
 MOST_NUMBERS = 100
 """Numbers that a text is asked for by, at most: three times as many as a half has."""
@@ -47,7 +47,7 @@ CHUNK = 500
 """Published sentences stored in one transaction, so that others write in between."""
 
 STORED = 8
-"""Numbers that a sentence is stored under, beside the one of the whole."""
+"""Numbers that a sentence is stored under, next to the one of the whole."""
 
 WIDTH = 3
 """Words in a shingle."""
@@ -56,7 +56,7 @@ GAP = "•"
 """What stands for the blank and for each mention of an option: other names make no other text."""
 
 LEAST_CONTENT = 0.5
-"""The share of content words below which sentences have no more than their frame in common."""
+"""The fraction of content words below which sentences have no more than their frame in common."""
 
 _ARTICLES = frozenset("a an the his her their its my your our".split())
 
@@ -97,7 +97,7 @@ class Lookalike:
         share: of the words, 0–1, options aside; for a text that the reader may not see it is
             `LEAST` whatever it is, so that nobody can feel their way to that text.
         ref: its id; "" where the reader may not see it.
-        sentence: its text; None where the reader may not see it.
+        sentence: its text; None if the reader may not see it.
     """
 
     where: str
@@ -168,7 +168,7 @@ def _one_of(row: Remembered, shown: Lookalike) -> tuple[str, object]:
 
 
 def _comparable(keys: set[int], without: int | None) -> dict[int, Remembered]:
-    """Return the sentences of keys, but for what is gone or makes room for what is written."""
+    """Return the sentences of keys, except for what is gone or makes room for what is written."""
     passed = _line_of(without)
     asked = [*keys, *range(-(-len(keys) % STEP), 0)]  # no key is below zero
     return {
@@ -182,7 +182,7 @@ def _comparable(keys: set[int], without: int | None) -> dict[int, Remembered]:
 
 
 def _share(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
-    """Return the share of words that a sentence has in common; 0 where its family's root has it."""
+    """Return the fraction of words that a sentence has in common; 0 if its family's root has it."""
     own = row.problem or row
     theirs = compared(own.sentence, own.options)
     share = shared(words, theirs)
@@ -302,7 +302,7 @@ def _likeliest(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int
 
 
 def _strangers(stored: Sequence[tuple[int, int]], family: Problem) -> Sequence[tuple[int, int]]:
-    """Leave out the keys of a family, lest a large one crowds out all others."""
+    """Omit the keys of a family, lest a large one crowds out all others."""
     keys = {key for _, key in stored}
     kin = set(
         Remembered.objects.filter(pk__in=keys)
@@ -313,7 +313,7 @@ def _strangers(stored: Sequence[tuple[int, int]], family: Problem) -> Sequence[t
 
 
 def _is_kin(theirs: Sequence[str], root: Sequence[str], share: float) -> bool:
-    """Tell whether a sentence is near because the root is.
+    """Return whether a sentence is near because the root is.
 
     That it is the same word by word, and not the root, is worth telling all the same.
     """
@@ -357,7 +357,7 @@ def compared(sentence: str, options: Sequence[str] = ()) -> list[str]:
 def shared(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the share of words that two sentences have in common, 0–1: `winosmith.text.overlap`.
 
-    It is 0 where less than `LEAST_CONTENT` of the content words are shared: of 250 sentences of
+    It is 0 if less than `LEAST_CONTENT` of the content words are shared: of 250 sentences of
     WinoGrande, 1,572 others share 70 % of the words, most of them no more than a frame.
 
     Args:
@@ -377,7 +377,7 @@ def shingles(words: Sequence[str]) -> list[int]:
 
     Returns:
         Whole numbers that a signed 64-bit column holds, each once. Those with two content words
-        come first, for they occur in fewer sentences; three words without any are left out.
+        come first, for they occur in fewer sentences; three words without any are omitted.
     """
     whole = _number("\0".join(("", *words)))
     ranked = {}

@@ -65,7 +65,7 @@ class Problem(models.Model):
         hints: what made a moderator's look worth while, as short texts.
         reasons: why judges did not find it valid.
         gold: a question with a known answer that checks attention; never part of the data.
-        waits: what became of it is told to nobody but its contributor and moderators, because
+        waits: what became of it is reported to nobody but its contributor and moderators, because
             another half of its twin is not decided; see `winosmith.web.problems.states.settle`.
         public: whether everyone may see it: the one place that says so. The database works it out,
             so that queries, SQL, indexes and rows can't differ.
@@ -138,8 +138,8 @@ class Remembered(models.Model):
 
     Attributes:
         problem: of the site; its row holds the text.
-        source: of a published sentence: the data set ("WinoGrande train_xl"); else empty.
-        ref: its id in that data set; else empty.
+        source: of a published sentence: the data set ("WinoGrande train_xl"); otherwise empty.
+        ref: its id in that data set; otherwise empty.
         sentence, options: the published text.
     """
 
@@ -187,14 +187,14 @@ class Version(models.Model):
         root: the problem that the family grew from; a root's own is itself.
         parent: the problem that was perturbed; None for the root.
         step: perturbations between the root and this version: 0 for the root.
-        declared: the depth that the contributor, or a file, states; None where nothing is stated.
-        lineage: the token positions touched on the path from the root, None where that is not
+        declared: the depth that the contributor, or a file, states; None if nothing is stated.
+        lineage: the token positions touched on the path from the root, None if that is not
             known (see `winosmith.lineage`).
         edit: the token edit distance to the root.
         covered: it is under embargo only because what stands above it is; see
             `winosmith.web.problems.family`.
         digest: of the sentence and the options, so that a family holds no version twice.
-        against: the model that the contributor wanted to fool; None where they chose none.
+        against: the model that the contributor wanted to fool; None if they chose none.
     """
 
     problem = models.OneToOneField(
@@ -233,4 +233,4 @@ def new_ref() -> str:
 
 
 ERASED_SENTENCE, ERASED_OPTIONS = "_", ["1", "2"]
-"""What stands in place of an erased text: a problem still, so that nothing trips over it."""
+"""What is in place of an erased text: a problem still, so that nothing trips over it."""

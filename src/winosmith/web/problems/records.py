@@ -145,8 +145,8 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
     """Return public rows as problems of the data, as everyone may have them.
 
     Root and parent stay as they are, public or not: an id tells nothing. Edits from a parent of
-    the site that is not public are left out. Where anything on the way from the root is not
-    public, nobody else can count the depths: the site's own stand in `extra`
+    the site that is not public are omitted. Where anything on the way from the root is not
+    public, nobody else can count the depths: the site's own are in `extra`
     (`winosmith.lineage.MEASURED`), so that figures from the data are those of the site.
     """
     data = [as_problem(row) for row in rows]

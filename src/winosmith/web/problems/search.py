@@ -21,7 +21,7 @@ from django.db.models.expressions import RawSQL
 from winosmith.web.problems.models import Problem
 
 MOST_TERMS = 20
-"""Terms that one search may have; those after them are left out."""
+"""Terms that one search may have; those after them are omitted."""
 
 _PARTS = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
 _WORD = re.compile(r"[^\W_]+")
@@ -132,7 +132,7 @@ class FullText:
         return f"{_VECTOR} @@ ({' && '.join(parts)})", [*wanted, *unwanted]
 
     def rare(self, terms: Iterable[Term], alias: str = "default") -> list[int] | None:
-        """Return the numbers of all problems that fit, in no order; None where they are many.
+        """Return the numbers of all problems that fit, in no order; None if they are many.
 
         A database that is asked for the newest of what fits has to choose between walking all
         problems and reading the index, and knows rare words too little to choose well: among a

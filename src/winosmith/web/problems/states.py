@@ -55,7 +55,7 @@ def move(
         kind: what was done, in a word ("submit", "verdict", "withdraw", "undo", …).
         reason: why, in words for the contributor.
         batch: what was done together with others carries one mark.
-        undoes: the event that this one takes back.
+        undoes: the event that this one reverts.
 
     Raises:
         InputError: the problem is not in a state from which it can go there.
@@ -138,7 +138,7 @@ def questions() -> QuerySet[Problem]:
 
 
 def visible_to(person: Person | None, problem: Problem) -> bool:
-    """Tell whether somebody may read a problem outside of judging.
+    """Return whether somebody may read a problem outside of judging.
 
     Everyone sees what is public, contributors what they wrote, moderators all. A contributor
     never learns that a problem is an attention question.
@@ -158,7 +158,7 @@ def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
     """Let what was decided wait for the rest of its twin, and end the waits that are over.
 
     A wait ends when no half is held or judged any more, or `SiteRules.wait_days` after the first
-    decision that stands, which then is written down; beside one of `questions` it does not end.
+    decision that stands, which then is written down; next to one of `questions` it does not end.
     What is not among `new` never begins to wait: what everyone could see already stays, whatever
     becomes of the other half.
 
@@ -193,7 +193,7 @@ def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
             )
         ]
         if found:
-            # Who has locked a half meanwhile settles the twin, too, or `publish_due` does.
+            # Who has locked a half in the meantime settles the twin, too, or `publish_due` does.
             rows = Problem.objects.select_for_update(skip_locked=True).filter(pk__in=found)
             keys = list(rows.values_list("pk", flat=True))
             Problem.objects.filter(pk__in=keys).update(waits=waits)
@@ -249,7 +249,7 @@ def waits_until(problem: Problem) -> datetime | None:
 
 
 def _stalls(halves: Iterable[Problem]) -> bool:
-    """Tell whether what was decided of a twin waits for its other halves."""
+    """Return whether what was decided of a twin waits for its other halves."""
     halves, over = list(halves), None
     if any(map(_is_open, halves)):
         over = _over(halves)
@@ -261,7 +261,7 @@ def _is_open(half: Problem) -> bool:
 
 
 def _over(halves: Iterable[Problem]) -> datetime | None:
-    """Return when the patience with a twin ends; None where nothing of it is decided."""
+    """Return when the patience with a twin ends; None if nothing of it is decided."""
     decided = [half.decided for half in halves if half.decided and half.state in DECIDED]
     return min(decided) + _patience() if decided else None
 

@@ -95,7 +95,7 @@ class Sent:
 
 
 def header_of(table: str) -> list[str]:
-    """Return the names of the columns; they never hold a line end."""
+    """Return the names of the columns; they never hold a newline."""
     return next(csv.reader([table.partition("\r\n")[0]]), [])
 
 
@@ -144,7 +144,7 @@ TABLE = "csv"
 lists is the file of the first and then that of the second."""
 
 MOST_TOLD = 5
-"""Problems that do not fit into a format and are told with their reasons."""
+"""Problems that do not fit into a format and are reported with their reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +173,9 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     """Walk over public problems once, and return what their file will hold.
 
     Args:
-        query: out of `public_problems`; anything else in it is left out.
+        query: out of `public_problems`; anything else in it is omitted.
         known: one of `FILES`.
-        leave_out: leave out what does not fit; else it is in `rows`, and `unfit` is to be shown.
+        leave_out: omit what does not fit; otherwise it is in `rows`, and `unfit` is to be shown.
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The public problems: figures of them and the data card, filters, and a page of what is left.
+"""The public problems: numbers of them and the data card, filters, and a page of what is left.
 
 Only what has been decided is counted, and nothing under embargo: a figure tells no more than the
 public problems do, and how many were not found valid. A page is found by where the last one ended,
@@ -81,7 +81,7 @@ class Figures:
 
 
 def figures() -> Figures:
-    """Return the figures; those of a large site are kept for a while."""
+    """Return the numbers; those of a large site are kept for a while."""
     return cached("read.figures", _figures)
 
 
@@ -129,7 +129,7 @@ def showpiece() -> list[Problem]:
 
     It is the one that a moderator chose last. Where none did, judges' votes choose it: of the
     public twins about both halves of which all agreed, it is the one with the most votes, the
-    oldest of several; none where nobody judged. What is new is never shown for that.
+    oldest of several; none if nobody judged. What is new is never shown for that.
     """
     twin = _chosen()
     if twin is None:
@@ -170,8 +170,8 @@ class Agreement:
     Attributes:
         problems: public problems that were judged here.
         votes: how many judgements they have.
-        right: the share of them that chose the contributor's answer, in percent.
-        unanimous: the share of the problems about which all did, in percent.
+        right: the fraction of them that chose the contributor's answer, in percent.
+        unanimous: the fraction of the problems about which all did, in percent.
     """
 
     problems: int
@@ -193,7 +193,7 @@ def agreeing(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
 
 
 def agreement() -> Agreement | None:
-    """Return the agreement about public problems; None where nobody judged.
+    """Return the agreement about public problems; None if nobody judged.
 
     That of a large site is kept for a while.
     """
@@ -236,7 +236,7 @@ def card_of() -> dict[str, Any]:
 
 
 def card_markdown(card: dict[str, Any], address: str) -> str:
-    """Return the card as Markdown, in the site's language whoever asks for it.
+    """Return the card as Markdown, in the site's language anyone who asks for it.
 
     Args:
         card: from `card_of`.
@@ -329,7 +329,7 @@ class Filters(forms.Form):
 
     @property
     def narrowing(self) -> list[forms.BoundField]:
-        """The fields beside the words that are searched for."""
+        """The fields next to the words that are searched for."""
         return [field for field in self if field.name != "q"]
 
     @property
@@ -346,7 +346,7 @@ class Filters(forms.Form):
         return kept
 
     def apply(self) -> QuerySet[Problem]:
-        """Return the public problems that fit; none where a field is wrong.
+        """Return the public problems that fit; none if a field is wrong.
 
         They have the alias `place` to be ordered by; see `winosmith.web.problems.search.matching`.
         """
@@ -458,7 +458,7 @@ def page(query: QuerySet[Problem], asked: QueryDict) -> Page:
 
 
 def _link(asked: QueryDict, rows: list[Problem], key: str, more: bool) -> str:
-    """Return the query that leads on from the first or last row; "" where nothing is."""
+    """Return the query that leads on from the first or last row; "" if nothing is."""
     if not more or not rows:
         return ""
     kept = asked.copy()

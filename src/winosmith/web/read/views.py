@@ -228,7 +228,7 @@ class Judged:
 
 
 def judged(problem: Problem) -> Judged | None:
-    """Return what judges said; None while they have not decided, or where nobody was asked."""
+    """Return what judges said; None while they have not decided, or if nobody was asked."""
     if problem.state not in (State.VALID, State.REJECTED):
         return None
     votes = votes_of(problem)
@@ -246,7 +246,7 @@ def judged(problem: Problem) -> Judged | None:
 
 
 def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
-    """Return what a page tells of a problem's family; None where nobody perturbed it or it others.
+    """Return what a page tells of a problem's family; None if nobody perturbed it or it others.
 
     Of a version that the person may not see there is neither text nor address, nor an edit that
     would spell it. An original has no way to show, and its family is told of once a version of it
@@ -272,7 +272,7 @@ def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
 
 
 def _has_children(person: Person | None, root: Problem) -> bool:
-    """Tell whether there is a version of an original that the person may see."""
+    """Return whether there is a version of an original that the person may see."""
     family = Problem.objects.filter(version__root=root).exclude(pk=root.pk)
     own = Q(twin__contributor=person, gold=False) if person else Q(pk=None)
     everything = person is not None and person.moderates
@@ -321,7 +321,7 @@ def _piece(text: str, kind: str, spoken: Mapping[str, str]) -> str:
     shown = _BLANK.join(escape(part) for part in text.split(BLANK))
     if not kind:
         return shown
-    # What is said beside the words is in the page's language, and does not turn the sentence.
+    # What is said next to the words is in the page's language, and does not turn the sentence.
     said = f'<bdi class="hidden" lang="{get_language()}">{escape(spoken[kind])} </bdi>'
     return f'<{kind}>{said}{shown}<span class="hidden">]</span></{kind}>'
 

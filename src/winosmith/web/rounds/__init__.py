@@ -33,7 +33,7 @@ def _carry_out(job: Job, _: Progress) -> None:
 
 
 def _forget_texts(person: Person, texts: bool) -> None:
-    # What it stands beside loads `winosmith.rounds`: no command waits for that to set a site up.
+    # What it stands next to loads `winosmith.rounds`: no command waits for that to set a site up.
     from winosmith.web.rounds.results import forget_texts
 
     forget_texts(person, texts)

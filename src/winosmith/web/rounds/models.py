@@ -26,7 +26,7 @@ class Round(models.Model):
         doing: what is done now, the fields of `running.Doing`.
         error: why it failed, for moderators.
         record: its figures, as `round.json` holds them; None before it is done.
-        changes: its figures beside the last round's: [what, before, now, form].
+        changes: its figures next to the last round's: [what, before, now, form].
         timings: the seconds of each step: [title, seconds].
     """
 
@@ -84,10 +84,10 @@ class Place(models.Model):
     Attributes:
         stage: what left it out ("aflite", "structure", …); "" for what was kept.
         reason: why, as `winosmith.build` says it.
-        score: how well AFLite guessed it, 0–1; None where it did not.
+        score: how well AFLite guessed it, 0–1; None if it did not.
         guessed, asked: of how many predictions of models that had not learnt it how many were
             right; None without a score.
-        phase: 1-based, in which it was left out.
+        phase: 1-based, in which it was omitted.
         root: its number among the roots for the next round, from 0; None for the others.
         fools: the names of the solvers that it fools, where it was perturbed.
     """

@@ -227,7 +227,7 @@ def figure(what: str) -> str:
 
 
 FILES = {"kept.jsonl": True, "dropped.jsonl": False}
-"""File name → whether it holds what the round kept; else what it left out, and why."""
+"""File name → whether it holds what the round kept; otherwise what it omitted, and why."""
 
 POLICY = "; ".join(
     (
@@ -262,7 +262,7 @@ def report(round_: Round) -> str:
 
 
 def build_report(round_: Round) -> Path | None:
-    """Return the file of the build's own report, for moderators; None where it is gone."""
+    """Return the file of the build's own report, for moderators; None if it is gone."""
     path = round_.folder / "results" / "build" / "report.html"
     return path if path.exists() else None
 
@@ -272,7 +272,7 @@ def lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
 
     Args:
         round_: one that is done.
-        kept: those that it kept; else those that it left out, with `stage`, `reason` and, where
+        kept: those that it kept; otherwise those that it omitted, with `stage`, `reason` and, where
             AFLite guessed them, `score`, `guessed`, `asked` and `phase`.
     """
     for chunk in rows(numbers(_problems(round_, kept)), lean(public_problems())):
@@ -310,7 +310,7 @@ class Flag:
         place: as it was stored.
         problem: which.
         reason: in plain words.
-        advice: what its contributor might change; "" where there is nothing to change.
+        advice: what its contributor might change; "" if there is nothing to change.
     """
 
     place: Place
@@ -320,7 +320,7 @@ class Flag:
 
     @property
     def common(self) -> bool:
-        """Whether the reason is the same for all that the stage left out."""
+        """Whether the reason is the same for all that the stage omitted."""
         return bool(_WORDS.get(self.place.stage, ("", ""))[0])
 
     @property
@@ -352,7 +352,7 @@ def _flag(problem: Problem, round_: Round) -> Flag | None:
 
 
 def flagged(person: Person, round_: Round) -> QuerySet[Place]:
-    """Return where a round left out problems of somebody, by stage, what is guessed best first."""
+    """Return where a round omitted problems of somebody, by stage, what is guessed best first."""
     rows = Place.objects.filter(
         round=round_,
         problem__twin__contributor=person,
@@ -442,7 +442,7 @@ WANTED = 6
 
 @register.simple_tag(takes_context=True)
 def flag_of(context: Any, problem: Problem) -> Flag | None:
-    """Return the flag on one's own problem; None where there is none, or the reader is another."""
+    """Return the flag on one's own problem; None if there is none, or the reader is another."""
     request = context["request"]
     person, round_ = existing_writer(request), _published(request)
     if person is None or round_ is None or round_.published is None:
@@ -454,7 +454,7 @@ def flag_of(context: Any, problem: Problem) -> Flag | None:
 
 @register.simple_tag(takes_context=True)
 def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
-    """Return the flag that the newest round that is done set; None for whoever moderates not."""
+    """Return the flag that the newest round that is done set; None for anyone who moderates not."""
     request = context["request"]
     if not (request.user.is_authenticated and request.user.moderates):
         return None
@@ -466,7 +466,7 @@ def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
 
 @register.simple_tag(takes_context=True)
 def flagged_count(context: Any) -> int:
-    """Return how many of one's own problems the round that was published last left out."""
+    """Return how many of one's own problems the round that was published last omitted."""
     request = context["request"]
     person, round_ = existing_writer(request), _published(request)
     return flagged(person, round_).count() if person and round_ else 0
@@ -509,8 +509,8 @@ def forget_texts(person: Person, texts: bool) -> None:
 def forget_what_is_left() -> int:
     """Take lines of erased texts out of all files of rounds; return how many files changed.
 
-    Reports, which may quote them, go with them; the site makes its own anew. It is done at once
-    after an erasure, and by tidying once more: for one that was cut off, and for rounds that were
+    Reports, which may quote them, go with them; the site makes its own again. It is done at once
+    after an erasure, and by tidying again: for one that was cut off, and for rounds that were
     at work. A round also keeps on which sides the problems of earlier ones were, and one that
     failed has no places, so all rounds forget whatever was erased.
     """

@@ -42,13 +42,13 @@ from winosmith.web.problems.states import public_problems
 from winosmith.web.rounds.models import Place, Round
 
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
-"""The files of a pool; the votes are empty where there are none."""
+"""The files of a pool; the votes are empty if there are none."""
 
 OWN = ("name", "data", "format", "votes_file")
 """Keys of a recipe that the site fills in itself."""
 
 LEARNER = {"name": "taught-words", "solver": "association", "learn": True}
-"""A solver beside the site's models: word association, taught each round's train_xl anew."""
+"""A solver next to the site's models: word association, taught each round's train_xl again."""
 
 
 def solvers() -> list[dict[str, Any]]:
@@ -206,7 +206,7 @@ def cancel(round_: Round) -> None:
 
 
 def again(round_: Round) -> None:
-    """Let a round that failed or was cancelled go on where it was, with the pool that it had.
+    """Let a round that failed or was cancelled continue where it was, with the pool that it had.
 
     Raises:
         BusyError: another round waits or runs.
@@ -223,10 +223,10 @@ def again(round_: Round) -> None:
 
 
 def publish(by: Person | None, round_: Round) -> None:
-    """Let everyone see what came of a round, and contributors what it left out of theirs.
+    """Let everyone see what came of a round, and contributors what it omitted from theirs.
 
     Args:
-        by: an admin; None for whoever has a terminal.
+        by: an admin; None for anyone who has a terminal.
         round_: one that is done.
 
     Raises:
@@ -278,7 +278,7 @@ class Doing:
 
     Attributes:
         step: the title of the step; of all steps it is the `number`-th, from 1 on, of `of`.
-        done, total: how much of the step is done; None where that is not known.
+        done, total: how much of the step is done; None if that is not known.
         note: more about it, such as the phase.
         since: when the step began, seconds since 1970.
     """
@@ -319,7 +319,7 @@ class Teller:
         """Show a step; see `winosmith.build.Step`.
 
         Raises:
-            Cancelled: the round is not to go on.
+            Cancelled: the round is not to continue.
         """
         self.at = self._place(title)
         self.doing = replace(
@@ -331,7 +331,7 @@ class Teller:
         self.timings.append((title, round(time.time() - self.doing.since, 2)))
 
     def _place(self, title: str) -> int:
-        """Return which step this is: the next one of its title; steps may be left out."""
+        """Return which step this is: the next one of its title; steps may be omitted."""
         later = [n for n in range(self.at + 1, len(self.steps)) if self.steps[n] == title]
         return later[0] if later else self.at
 
@@ -351,9 +351,9 @@ class Teller:
 def progress_of(round_: Round) -> dict[str, Any] | None:
     """Return how far a round is that waits or runs; None for one that is over.
 
-    Whether a process is `at_work`: where none is, it was broken off. After its first step has
+    Whether a process is `at_work`: if none is, it was broken off. After its first step has
     begun, also the fields of `Doing`, the step in words; `percent` of all steps, each counted as
-    one; since when the step runs, and `until` when the round may, None where nothing tells.
+    one; since when the step runs, and `until` when the round may, None if nothing tells.
     """
     if not round_.busy:
         return None
@@ -460,7 +460,7 @@ def store(
         round_: the row.
         found: what `winosmith.rounds.run_round` returned.
         timings: how long each step took.
-        told: is told how many problems are written.
+        told: is called with how many problems are written.
     """
     done = 0
     places = _places(found)
@@ -580,7 +580,7 @@ def _worked(round_: Round) -> None:
     for rule in recipe.solvers:
         if not rule.learn:
             trained_on(rule, recipe.folder)
-            made_solver(rule, recipe.folder)  # what is not there is told now, not in an hour
+            made_solver(rule, recipe.folder)  # what is not there is reported now, not in an hour
     found = run_round(recipe, round_.folder / "results", last=_last(round_), step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]
     with show(STORING, count) as advance:

@@ -50,7 +50,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def progress(request: HttpRequest, name: str) -> HttpResponse:
-    """Answer a page that waits: with how far the round is, or that the page is to be read anew."""
+    """Answer a page that waits: with how far the round is, or that the page is to be read again."""
     round_ = seen_by(request, name)
     if not round_.busy:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
@@ -135,7 +135,7 @@ def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_safe
 def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
-    """Send what the round kept, or what it left out with the reasons, of what is public now."""
+    """Send what the round kept, or what it omitted with the reasons, of what is public now."""
     round_ = _over(request, name)
     if which not in results.FILES:
         raise Http404
@@ -148,7 +148,7 @@ def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
 
 @require_safe
 def mine(request: HttpRequest) -> HttpResponse:
-    """Show what the round that was published last left out of what one wrote, and why."""
+    """Show what the round that was published last omitted from what one wrote, and why."""
     person, round_ = gates.existing_writer(request), results.newest()
     rows = results.flagged(person, round_) if person and round_ else ()
     shown = Paginator(rows, SIZE).get_page(request.GET.get("page"))

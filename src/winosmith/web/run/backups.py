@@ -1,7 +1,7 @@
 """Backups that an admin asks for in the browser: made on the server, and left there.
 
 A backup holds the site's key: who has it has the site. So no page sends one, and the newest few
-are kept in the site's folder, for whoever runs the server to carry away.
+are kept in the site's folder, for anyone who runs the server to carry away.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def ask(person: Person) -> Job:
     """Note that a backup is to be made, in the caller's transaction.
 
     An empty file says that it is to be made in this folder: a backup holds the row of the very
-    job that made it, as one that runs, but none of the files that wait beside the database.
+    job that made it, as one that runs, but none of the files that wait next to the database.
     """
     job = note(person, BACKUP, {}, state=Job.State.WAITING)
     job.file.parent.mkdir(mode=0o700, exist_ok=True)

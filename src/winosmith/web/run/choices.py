@@ -46,7 +46,7 @@ def word(name: str, value: str) -> str:
 
 
 def _field(name: str, key: Mapping[str, Any]) -> forms.Field:
-    # What the form showed travels with it: of two admins neither takes back what the other chose.
+    # What the form showed travels with it: of two admins neither reverts what the other chose.
     hint = label_and_hint(key)[1]
     words: dict[str, Any] = {"label": label(name), "help_text": hint and _(hint)}
     words["show_hidden_initial"] = True
@@ -160,7 +160,7 @@ def choose(person: Person, changed: dict[str, Any]) -> Job:
         changed: from `Choices.changed`.
 
     Raises:
-        RecipeError: they do not fit what another admin chose meanwhile.
+        RecipeError: they do not fit what another admin chose in the meantime.
         OutputError: the file can't be written.
     """
     renew_rules()

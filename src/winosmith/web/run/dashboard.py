@@ -1,7 +1,7 @@
 """How a site goes: what came in and what became of it, votes, agreement, and people, over time.
 
 All of it is counted from what the site keeps anyway: the audit log, votes and verdicts. Each figure
-is a row of numbers, one a day or a week; it is drawn, and stands in a table as well.
+is a row of numbers, one a day or a week; it is drawn, and is in a table as well.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Counts:
     Attributes:
         first: the day on which each begins, UTC.
         came: problems that came in, written or imported; gold questions never count.
-        valid, rejected: problems whose judging ended so, whoever decided.
+        valid, rejected: problems whose judging ended so, anyone who decided.
         backlog: problems that waited for a judge or a moderator at the end.
         votes: votes that were given.
         agreed: the share of the votes, 0–1, that chose what most chose, of the verdicts that fell
@@ -167,7 +167,7 @@ LABELS = 6
 
 
 def plots(found: Counts) -> list[dict[str, Any]]:
-    """Return the figures of the page, each drawn, and as a table.
+    """Return the numbers of the page, each drawn, and as a table.
 
     `parts` says what each number of a row is called; of two, the second is drawn on the first.
     `rows` has a row a span, the newest first: its day, and its numbers in words.
@@ -274,7 +274,7 @@ def _round_up(most: float) -> float:
 def funnel(found: Counts) -> list[tuple[str, int, float | None]]:
     """Return the steps from what came in to what is valid: how many, and in percent of the decided.
 
-    What was decided may have come in before, so that it is no share of what came.
+    What was decided may have come in before, so that it is no fraction of what came.
     """
     came, valid = sum(found.came), sum(found.valid)
     decided = valid + sum(found.rejected)

@@ -1,7 +1,7 @@
 """Files of problems that an admin sends: looked at, shown, and let in when that is confirmed.
 
 A file is read by `winosmith.formats` and let in by the calls of `winosmith admin import` and
-`gold`; what can't come in is named with its line and left out.
+`gold`; what can't come in is named with its line and omitted.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class FileForm(forms.Form):
 
     Attributes:
         kind: of the job that comes of it.
-        asks: the fields that the job keeps, beside the name of the file.
+        asks: the fields that the job keeps, next to the name of the file.
     """
 
     kind = ""
@@ -197,11 +197,11 @@ def look_at(
     Args:
         path: of what was sent.
         asked: "file", its name with who sent it; "format", "" for the one that fits; "new_ids".
-        as_: what the problems are to become; None where they do not come in.
+        as_: what the problems are to become; None if they do not come in.
         reading: told how far this is.
 
     Raises:
-        InputError: it can't be read at all; with its name, and the line where there is one.
+        InputError: it can't be read at all; with its name, and the line if there is one.
     """
     name, tell = asked["file"], reading or (lambda _share: None)
     try:
@@ -242,7 +242,7 @@ def _without_options(reason: str) -> str:
 
 
 def _is_parquet(path: Path) -> bool:
-    """Tell whether a file is packed, so that it may hold far more than its size says."""
+    """Return whether a file is packed, so that it may hold far more than its size says."""
     with path.open("rb") as file:
         return file.read(4) == b"PAR1"
 
@@ -303,7 +303,7 @@ def _as(asked: dict[str, Any]) -> As | None:
 
 
 def let_in(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out an import; called again after an interrupt, it goes on."""
+    """Carry out an import; called again after an interrupt, it continues."""
     asked = job.asked
     as_ = _as(asked)
     found = look_at(there(job), asked, as_)

@@ -88,7 +88,7 @@ def _options(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def open_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out the opening of a test; called again after an interrupt, it goes on."""
+    """Carry out the opening of a test; called again after an interrupt, it continues."""
     asked = job.asked
     opened = None
     if job.begun:  # its last step may have been done before somebody pulled the plug

@@ -43,7 +43,7 @@ OTHERS = {
 def told(job: Job) -> list[tuple[Any, str]]:
     """Return what was asked for: what each thing is called, and its value, "" for a mere yes.
 
-    Of what is not asked for, a form's empty fields, nothing is told; of settings all is.
+    Of what is not asked for, a form's empty fields, nothing is reported; of settings all is.
     """
     if job.kind == SETTINGS:
         return [(label(name), _chosen(name, value)) for name, value in job.asked.items()]

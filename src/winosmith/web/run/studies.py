@@ -260,7 +260,7 @@ def look_paid(job: Job, _reading: Reading) -> None:
 
 
 def reconcile(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out what the market says; called again after an interrupt, it goes on."""
+    """Carry out what the market says; called again after an interrupt, it continues."""
     found, study = _plan(job), study_named(job.asked["name"])
     return {**_came(found), "counted": apply(study, found)}
 

@@ -24,10 +24,10 @@ DAY = timedelta(days=1)
 """For which a file waits to be confirmed."""
 
 AT_ONCE = 5
-"""Files of the largest size that may lie there together, whoever sent them."""
+"""Files of the largest size that may lie there together, anyone who sent them."""
 
 IDLE = timedelta(minutes=10)
-"""After which a file of no job, to which no piece comes, goes where there is no room for others:
+"""After which a file of no job, to which no piece comes, goes if there is no room for others:
 its sending was cancelled, or broke off."""
 
 PIECE = 900_000
@@ -80,10 +80,10 @@ def put(mark: str, at: int, data: bytes) -> None:
 
 
 def _lies(but: Path) -> int:
-    """Return how many bytes lie in the folder of files beside one of them."""
+    """Return how many bytes lie in the folder of files next to one of them."""
     sizes = 0
     for path in but.parent.glob("*"):
-        with suppress(FileNotFoundError):  # its job has ended meanwhile
+        with suppress(FileNotFoundError):  # its job has ended in the meantime
             sizes += path.stat().st_size if path != but else 0
     return sizes
 
@@ -148,6 +148,6 @@ def _forget_unnoted(before: datetime) -> None:
     states = (Job.State.SHOWN, *BUSY)
     open_ = set(Job.objects.filter(state__in=states).values_list("mark", flat=True))
     for path in Path(settings.SITE.folder, UPLOADS).glob("*"):
-        with suppress(FileNotFoundError):  # its job has ended meanwhile
+        with suppress(FileNotFoundError):  # its job has ended in the meantime
             if path.name not in open_ and path.stat().st_mtime < before.timestamp():
                 path.unlink()

@@ -35,7 +35,7 @@ SIZE = 50
 """Jobs on a page."""
 
 LAST = 5
-"""Jobs of a kind that are shown beside the form for another one."""
+"""Jobs of a kind that are shown next to the form for another one."""
 
 
 @require_safe
@@ -178,7 +178,7 @@ def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
     done = _with_test(request, name, lambda: human_tests.close_test(person, name, drop=given_up))
     if not isinstance(done, str):
         return done
-    human_tests.find_results(name)  # others write meanwhile
+    human_tests.find_results(name)  # others write in the meantime
     messages.success(request, _("The test is closed; here are its results."))
     return redirect("take:round", name)
 
@@ -357,7 +357,7 @@ def job(request: HttpRequest, mark: str) -> HttpResponse:
 @require_safe
 @admins_only
 def progress(request: HttpRequest, mark: str) -> HttpResponse:
-    """Answer a page that waits: with how far it is, or that the page is to be read anew."""
+    """Answer a page that waits: with how far it is, or that the page is to be read again."""
     found = _found(mark)
     if not found.busy:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})

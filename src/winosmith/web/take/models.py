@@ -15,7 +15,7 @@ class Round(models.Model):
 
     Attributes:
         name: part of the addresses of its pages.
-        title: what stands at the top of each sheet.
+        title: what is at the top of each sheet.
         data: the digest of the problems, without their answers.
         seed: dealt the halves, drew the orders, and settles who gets which sheet.
         consent: what people agree to before they get a sheet; never changed.
@@ -51,7 +51,7 @@ class Round(models.Model):
 
 
 class Material(models.Model):
-    """That a problem belongs to a round's data, asked or not; `place` is where it stands there."""
+    """That a problem belongs to a round's data, asked or not; `place` is where it is there."""
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="materials", db_index=False)
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="+")
@@ -170,7 +170,7 @@ class Answer(models.Model):
     """What somebody answered to a question of their sheet, and how long it was before them.
 
     Attributes:
-        letter: of an option, or "X"; empty where they have only looked at it.
+        letter: of an option, or "X"; empty if they have only looked at it.
         seconds: in which it was seen; None once that is too old to keep.
     """
 
@@ -193,7 +193,7 @@ class Remark(models.Model):
     """What a subject noted: a text that they know, or a word that they had to ask about.
 
     Attributes:
-        number: of the question; None where they named none.
+        number: of the question; None if they named none.
     """
 
     class Kind(models.TextChoices):

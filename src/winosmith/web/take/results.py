@@ -101,7 +101,7 @@ def _time(at: datetime | None) -> str | None:
 
 
 def gather(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> Gathered:
-    """Return what `humans.results` takes; what was asked of a text that is erased is left out."""
+    """Return what `humans.results` takes; what was asked of a text that is erased is omitted."""
     asked = set(dataset.ids)
     responses = humans.responses_of(sittings)
     return (
@@ -120,7 +120,7 @@ def _living(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
 
 
 def figures_of(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
-    """Return the results of a round as JSON can hold them; None where nobody answered anything."""
+    """Return the results of a round as JSON can hold them; None if nobody answered anything."""
     dataset, responses, subjects = gather(dataset_of(round_), sittings)
     if not responses:
         return None
@@ -160,7 +160,7 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
 
     `sheets/*.json`, `answers/*.json` (as the form for a browser saves them), `responses.jsonl`,
     `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`: what the commands
-    of `winosmith humans` read. Sheets that were not handed in, or are held for their pace, stand in
+    of `winosmith humans` read. Sheets that were not handed in, or are held for their pace, are in
     the ledger alone.
 
     Args:
@@ -200,7 +200,7 @@ def _write(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
 def shown_results(round_: Round) -> dict[str, Any]:
     """Return what the page of a closed round shows: `fault`, or `tests` and what is over them."""
     figures = round_.figures
-    if not figures:  # whoever closed it may have been interrupted
+    if not figures:  # anyone who closed it may have been interrupted
         figures = figures_of(round_, sittings_of(round_))
     if not figures:
         return {"fault": _("Nobody submitted an answer.")}

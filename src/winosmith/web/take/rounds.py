@@ -92,7 +92,7 @@ def open_round(
     """Open a test of problems to the people of the site.
 
     Problems that the site does not have enter it as valid and under embargo; those that it has,
-    by their id, go under embargo unless they are public. Interrupted, the same call goes on.
+    by their id, go under embargo unless they are public. Interrupted, the same call continues.
 
     Args:
         dataset: problems with their answers.
@@ -309,7 +309,7 @@ def keep_figures(round_: Round) -> None:
 
 
 def let_count(round_: Round, ref: str, by: Person) -> None:
-    """Let a sheet count that was held for its pace; a closed round's figures are taken anew.
+    """Let a sheet count that was held for its pace; a closed round's figures are taken again.
 
     Raises:
         InputError: it is not held, or is `by`'s own.
@@ -320,7 +320,7 @@ def let_count(round_: Round, ref: str, by: Person) -> None:
             raise InputError(_("Other moderators check your own sheet."))
         if not rows.update(held=False, looked_by=by):
             raise InputError(_("This sheet is not on hold; open the page again."))
-    round_.refresh_from_db(fields=["state"])  # it may have been closed meanwhile
+    round_.refresh_from_db(fields=["state"])  # it may have been closed in the meantime
     if round_.state == Round.State.CLOSED:
         keep_figures(round_)
 

@@ -64,7 +64,7 @@ def refs(sheets: Iterable[Sheet]) -> set[str]:
 
 
 def instructions_of(sheet: humans.Sheet) -> dict[str, Any]:
-    """Return what those who take a sheet are told, as on paper; nobody is there to be asked."""
+    """Return the instructions for those who take a sheet, as on paper."""
     return humans.instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
 
 
@@ -113,7 +113,7 @@ def may_take(person: Person | None) -> bool:
 
 
 def unfinished(person: Person) -> Sitting | None:
-    """Return the sheet that a person has out, in whatever round; None where there is none.
+    """Return the sheet that a person has out, in whatever round; None if there is none.
 
     Until it is handed in or given up, they get no other sheet and no problem to judge.
     """
@@ -130,7 +130,7 @@ def enrol(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting
     Args:
         person: who takes the test.
         round_: one that is open.
-        declared: what they tell of themselves, by name; what the round does not ask is left out.
+        declared: what they tell of themselves, by name; what the round does not ask is omitted.
 
     Raises:
         InputError: they have no account, have a sheet of another round out, or know a part of
@@ -538,7 +538,7 @@ def forget_times(_now: datetime, before: datetime) -> int:
 
 
 def in_a_test(person: Person) -> bool:
-    """Tell whether a person has a sheet out."""
+    """Return whether a person has a sheet out."""
     rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
     return bool(rows.exists())
 

@@ -123,7 +123,7 @@ def _size(round_: Round) -> dict[str, int]:
     }
 
 
-# Who has begun agreed to what held then: nothing is asked anew in the middle of a sheet.
+# Who has begun agreed to what held then: nothing is asked again in the middle of a sheet.
 
 SENDS = 4000
 """Forms of tests that somebody may send within an hour: one a second, and as many when pages are
@@ -135,7 +135,7 @@ NOTES = {"source": "recognised", "word": "word"}
 
 @gates.accounts_only
 def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Lead to where somebody is on their sheet; before the first question, tell how it goes."""
+    """Lead to if somebody is on their sheet; before the first question, tell how it goes."""
     sitting = _sitting(request, ref)
     asked = sheets.sheet_of(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
@@ -155,7 +155,7 @@ def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 @gates.accounts_only
 def question(request: HttpRequest, ref: str, number: int) -> HttpResponseBase:
-    """Show a question; store what is answered, and go on, go back, or stay."""
+    """Show a question; store what is answered, and continue, go back, or stay."""
     sitting = _sitting(request, ref)
     asked = sheets.sheet_of(sitting.sheet)
     if not 1 <= number <= len(asked):
@@ -330,7 +330,7 @@ def _over(request: HttpRequest, sitting: Sitting) -> HttpResponse:
 
 
 def _sitting(request: HttpRequest, ref: str) -> Sitting:
-    """Return a sheet of whoever is there; for others there is none."""
+    """Return a sheet of anyone who is there; for others there is none."""
     rows = Sitting.objects.select_related("sheet", "subject__round")
     return get_object_or_404(rows, ref=ref, subject__person=cast(Person, request.user))
 

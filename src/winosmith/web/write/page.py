@@ -104,7 +104,7 @@ def page(
         typed: what the form holds.
         person: the contributor.
         faults: why it was refused, by field.
-        stored: what another window saved meanwhile.
+        stored: what another window saved in the meantime.
         error: why nothing came of what was asked for.
     """
     form, faults = typed.as_form(), faults or {}
@@ -237,16 +237,16 @@ def _public() -> Kept[int]:
 
 
 def place_of(person: Person | None, twin: Twin) -> dict[str, Any] | None:
-    """Return what stands beside a perturbed problem of one's own; None beside a twin.
+    """Return what stands next to a perturbed problem of one's own; None next to a twin.
 
-    The problem, its version with the depths, and its parent with the edits from it: None where the
+    The problem, its version with the depths, and its parent with the edits from it: None if the
     parent is not, or no longer, for this person to see.
     """
     return places_of(person, [twin]).get(twin.pk)
 
 
 def places_of(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
-    """Return the same for many twins at once, by their keys; original ones are left out."""
+    """Return the same for many twins at once, by their keys; original ones are omitted."""
     rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
     found: dict[int, dict[str, Any]] = {}
     for version in rows.select_related("problem", "parent__twin").order_by("problem"):

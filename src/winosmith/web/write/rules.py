@@ -97,7 +97,7 @@ def save(draft: Draft, typed: Typed, version: int) -> Draft:
 
     Raises:
         Stale: another window was quicker; nothing was overwritten.
-        InputError: the text is far too long, or the draft was sent or discarded meanwhile.
+        InputError: the text is far too long, or the draft was sent or discarded in the meantime.
     """
     stop_if_long(typed)
     with writing():
@@ -136,7 +136,7 @@ def discard(draft: Draft) -> None:
 
 
 def revision(person: Person, twin: Twin, typed: Typed) -> Draft:
-    """Return the one draft that revises a twin; made, filled with the twin, where there is none."""
+    """Return the one draft that revises a twin; made, filled with the twin, if there is none."""
     with writing():
         draft, _new = Draft.objects.get_or_create(
             revises=twin,
@@ -401,7 +401,7 @@ STAND_INS = ("option 1", "option 2")
 
 
 def anchor_of(sentences: Sequence[str], anchors: Sequence[str]) -> str:
-    """Return the drawn words that every sentence holds; else the one that most of them hold.
+    """Return the drawn words that every sentence holds; otherwise the one that most of them hold.
 
     >>> anchor_of(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'
@@ -415,7 +415,7 @@ def anchor_of(sentences: Sequence[str], anchors: Sequence[str]) -> str:
 def examine(typed: Typed, anchors: Sequence[str]) -> list[Check]:
     """Return every check of a twin, in the order in which it is written.
 
-    What is too long is told so by its own rule; the others wait until it is shorter.
+    What is too long is reported so by its own rule; the others wait until it is shorter.
     """
     whole, typed = typed, typed.read()
     usable = checks.told_apart(typed.options)
@@ -457,7 +457,7 @@ class _Seen:
         return "pass" if self.found.checked.get(rule) else "todo"
 
     def is_unreadable(self, rule: str, half: int | None = None) -> bool:
-        """Tell whether a rule can't be checked in the script of a half, or of one of the two."""
+        """Return whether a rule can't be checked in the script of a half, or of one of the two."""
         sentences = [self.typed.sentences[half]] if half is not None else self.typed.sentences
         if rule in OF_ENGLISH:
             return any(text.writing(one) != "latin" for one in (*sentences, *self.anchors))

@@ -76,7 +76,7 @@ def _begun(request: HttpRequest) -> str:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a draft to whoever writes it, and do what its buttons say."""
+    """Show a draft to anyone who writes it, and do what its buttons say."""
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if found is None or person is None:
@@ -134,7 +134,7 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def save(request: HttpRequest, ref: str) -> HttpResponse:
-    """Save what a window holds; tell the version, or what another window saved meanwhile."""
+    """Save what a window holds; tell the version, or what another window saved in the meantime."""
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if person is None:
