@@ -381,11 +381,11 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 363,
-    "lines": 106_000,
+    "files": 362,
+    "lines": 105_500,
     "folders": 37,
     "imports, in percent of the lines": 5.95,
-    "modules that one module beside them imports and no other": 11,
+    "modules that one module beside them imports and no other": 9,
 }
 """Today's sizes, migrations apart. A limit goes up only with a decision (27 for
 modules that one module imports; 29 for the others)."""
