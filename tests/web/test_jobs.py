@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from tests.waiting import until
@@ -123,16 +124,31 @@ def _due(kind: str) -> None:
     Job.objects.create(mark=kind, kind=kind, state="waiting")
 
 
-def test_a_job_that_ends_the_worker_three_times_has_failed(did: list[str], adam: Any) -> None:
-    """It may fill the memory; another one that was at work is done, and Retry counts afresh."""
-    job = jobs.note(adam, BACKUP, {}, state="running")
-    for _worker in range(MOST_TRIES - 1):
-        take_over()
-    assert Job.objects.get(pk=job.pk).state == "running"
+class _Killed(BaseException):
+    """What no worker catches: its process has ended."""
+
+
+def _kill(*_: Any) -> None:
+    raise _Killed
+
+
+def test_a_job_that_ends_the_worker_three_times_has_failed(
+    did: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may fill the memory; the next one in the queue is not blamed, and Retry counts again."""
+    job, other = (jobs.note(adam, BACKUP, {}, state="waiting") for _ in range(2))
+    with monkeypatch.context() as patch:
+        patch.setitem(jobs.works, BACKUP, _kill)
+        for _worker in range(MOST_TRIES):
+            assert Job.objects.get(pk=job.pk).state != "failed"
+            take_over()
+            with pytest.raises(_Killed):
+                run_next([BACKUP])
     take_over()
     work_off()
     job.refresh_from_db()
-    assert (job.state, job.error, "backup" in did) == ("failed", ENDED, False)
+    other.refresh_from_db()
+    assert (job.state, job.error, other.state) == ("failed", ENDED, "done")
     job.retry(adam)
     with pytest.raises(InputError, match="not failed"):
         job.retry(adam)
@@ -157,6 +173,39 @@ def test_a_fault_is_no_end_of_the_worker(
     job.refresh_from_db()
     assert (job.state, job.error, did) == ("failed", FAULT, ["measure"])
     assert "the disk is gone" in caplog.text
+
+
+def test_a_duty_that_ends_the_worker_is_due_later(
+    did: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After three ends it waits until its next time, as if it had failed."""
+    _due(MEASURE)
+    with monkeypatch.context() as patch:
+        patch.setitem(jobs.works, MEASURE, _kill)
+        for _worker in range(MOST_TRIES):
+            with pytest.raises(_Killed):
+                run_next([MEASURE])
+    take_over()
+    row = Job.objects.get(mark=MEASURE)
+    assert (row.state, row.error, row.at > timezone.now()) == ("waiting", ENDED, True)
+
+
+def test_a_job_that_the_database_refuses_blocks_no_other(
+    did: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is put off, and the next one of its lane is done."""
+
+    def locked(*_: Any) -> None:
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setitem(jobs.works, BACKUP, locked)
+    job = jobs.note(adam, BACKUP, {}, state="waiting")
+    _due(MEASURE)
+    with pytest.raises(jobs.NotNowError) as caught:
+        run_next(LANES[-1])
+    assert run_next(LANES[-1], {caught.value.args[0]: time.monotonic() + 60})
+    job.refresh_from_db()
+    assert (job.state, did) == ("running", ["measure"])
 
 
 def test_a_lane_does_the_oldest_of_its_own_jobs(did: list[str], adam: Any) -> None:
@@ -257,7 +306,7 @@ def test_an_admin_sees_stops_and_retries_jobs(
         form = {"key": os.urandom(16).hex(), "do": do}
         assert browser.post(f"/admin/jobs/{job.mark}/confirm/", form).status_code == 302
     states = [Job.objects.get(pk=job.pk).state for job in (waiting, failed)]
-    assert states == ["stopped", "running"]
+    assert states == ["stopped", "waiting"]
     mail = Job.objects.get(kind=MAIL)
     assert browser.get(f"/admin/jobs/{mail.mark}/").status_code == 404
 

@@ -122,6 +122,31 @@ def test_an_answer_that_is_not_read_holds_no_thread(answering: Callable[..., Ans
         wire.close()
 
 
+def test_a_reader_that_takes_nothing_is_let_go(
+    answering: Callable[..., Answering], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long file that nobody reads any more makes room for another one."""
+
+    class Endless(Answer):
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                yield bytes(1 << 16)
+
+    def pages(environ: Environ, start_response: Any) -> Answer:
+        start_response("200 OK", [])
+        return Endless()
+
+    monkeypatch.setattr(_worker, "IDLE", 1)
+    worker = answering(pages)
+    stuck = [worker.connect(ASKED % b"download/a") for _ in range(wsgi.FILES)]
+    for wire in stuck:
+        assert wire.recv(100).startswith(OK)
+    assert not worker.first_bytes(b"download/a").startswith(OK)
+    until(lambda: worker.first_bytes(b"download/a").startswith(OK))
+    for wire in stuck:
+        wire.close()
+
+
 @pytest.mark.parametrize("path", [b"download/a", b"/download/a"])
 def test_slow_readers_of_long_files_hold_a_few_threads(
     answering: Callable[..., Answering], path: bytes

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from winosmith.locks import look
 from winosmith.testing import PostgresServer
 
 from .browser import Browser, Unanswered
@@ -129,7 +130,8 @@ class Server:
         """
         until = time.monotonic() + 30
         while time.monotonic() < until:
-            if workers := self.processes()[1:]:
+            _, of_jobs = look(self.folder / "worker.lock")  # it answers nobody
+            if workers := [one for one in self.processes()[1:] if {"process": one} != of_jobs]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(workers[number % len(workers)], signal.SIGKILL)
                     return 1

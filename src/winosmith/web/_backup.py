@@ -177,6 +177,7 @@ ENDED = (
     "DELETE FROM people_session",
     "UPDATE api_token SET revoked = CURRENT_TIMESTAMP WHERE revoked IS NULL",
     "UPDATE people_invitation SET used = CURRENT_TIMESTAMP WHERE used IS NULL",
+    "DELETE FROM run_job WHERE kind = 'mail'",
 )
 """What ends all that lets people in without a password, on both databases."""
 

@@ -6,6 +6,7 @@ reader has taken it. A client that sends or reads a byte a second holds a connec
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import resource
@@ -44,6 +45,9 @@ HEADERS = 1 << 15
 
 GRACE = 28.0
 """Seconds in which requests are answered after SIGTERM."""
+
+ORPHANED = 5.0
+"""The same after the parent process was killed: the next one waits for the folder's lock."""
 
 LOOK = 0.2
 """Seconds between two looks whether a process has ended."""
@@ -85,12 +89,15 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
 
     processes = [start(target) for target in targets]
     while not received:
-        for child in others:
-            child.look_after()
+        try:
+            for child in others:
+                child.look_after()
+            for place, process in enumerate(processes):
+                if not process.is_alive():
+                    processes[place] = start(targets[place])
+        except OSError:  # no process can be started now
+            logging.getLogger(__name__).exception("a process of the server can't be replaced")
         time.sleep(LOOK)
-        for place, process in enumerate(processes):
-            if not process.is_alive():
-                processes[place] = start(targets[place])
     for process in processes:
         process.terminate()
     until = time.monotonic() + GRACE + 2
@@ -132,21 +139,33 @@ def answer(door: socket.socket, connections: int, prepare: Callable[[], object])
         asyncore_use_poll=True,
     )
 
-    def finish() -> None:
-        """End this process when nothing is being received, answered or sent, or after `GRACE`."""
-        until = time.monotonic() + GRACE
+    def finish(grace: float = GRACE) -> None:
+        """End this process when nothing is being received, answered or sent, or after `grace`."""
+        until = time.monotonic() + grace
         while time.monotonic() < until and any(map(_is_busy, [*server.active_channels.values()])):
             time.sleep(0.01)
         sys.stderr.flush()
         os._exit(0)
 
+    def close_unread() -> None:
+        """Close connections whose client has taken nothing of an answer for `IDLE` seconds.
+
+        waitress closes only those without a request, and a thread would wait for the others.
+        """
+        while True:
+            time.sleep(IDLE / 10)
+            for channel in [*server.active_channels.values()]:
+                if channel.total_outbufs_len and channel.last_activity < time.time() - IDLE:
+                    server.trigger.pull_trigger(channel.handle_close)
+
     def finish_with_parent() -> None:
         if (parent := multiprocessing.parent_process()) is not None:
             parent.join()
-            finish()
+            finish(ORPHANED)
 
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=finish).start())
     threading.Thread(target=finish_with_parent, daemon=True).start()
+    threading.Thread(target=close_unread, daemon=True).start()
     server.run()
 
 

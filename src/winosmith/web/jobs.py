@@ -18,14 +18,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
-from django.db import OperationalError, connection, models
+from django.db import DatabaseError, OperationalError, connection, models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
@@ -57,7 +59,7 @@ class Job(models.Model):
         kind: what is done.
         asked: what was asked for, by the form's names; never a secret.
         state: how far it is.
-        tries: how often a worker ended during it.
+        tries: how often a worker began it since its last end.
         done, total: number of problems; 0 if none are counted.
         came: the result.
         error: why it failed, for admins; of a duty, why its last run failed.
@@ -189,7 +191,11 @@ class Job(models.Model):
         """
         unread = self.kind in looks and self.decided_id is None
         columns = {} if unread else {"decided": person}
-        state = State.READING if unread else State.RUNNING  # it may have done a part
+        state = State.WAITING
+        if unread:
+            state = State.READING
+        elif self.kind == IMPORT or self.error == ENDED:  # it may have done a part
+            state = State.RUNNING
         columns |= {"state": state, "tries": 0, "error": "", "ended": None}
         self._decide(self._is(State.FAILED), gettext_noop("This has not failed."), **columns)
 
@@ -246,6 +252,9 @@ looks: dict[str, Callable[[Job, Reading], None]] = {}
 
 HOUR, DAY = 3600.0, 24 * 3600.0
 
+lost: dict[str, Callable[[Job], object]] = {}
+"""By the kind: each is called if a job failed because the worker ended during it."""
+
 duties: dict[str, float] = {}
 """By the kind: seconds between two runs of what the site does again and again by itself."""
 
@@ -256,6 +265,10 @@ LANES = (*_APART, tuple(sorted(set(Job.Kind.values).difference(*_APART))))
 
 watchers: list[Callable[[], object]] = []
 """What the worker does in threads of their own, next to the jobs, as long as it lives."""
+
+
+class NotNowError(Exception):
+    """A job, by its key, can't be done now, because of the database."""
 
 
 class Stopped(Exception):  # noqa: N818 - it tells of a wish, not of a fault
@@ -286,29 +299,43 @@ def add_duty(kind: str, seconds: float, work: Callable[[], object]) -> None:
     duties[kind], works[kind] = seconds, carry_out
 
 
-def run_next(kinds: Iterable[str]) -> bool:
-    """Read or carry out the oldest job of some kinds that is due; return whether there was one."""
+def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyType({})) -> bool:
+    """Read or carry out the oldest job of some kinds that is due; return whether there was one.
+
+    Args:
+        kinds: the kinds.
+        put_off: until when jobs wait, by their keys and the clock `time.monotonic`.
+
+    Raises:
+        NotNowError: the database didn't answer, or was locked; another job may be possible.
+    """
+    waits = [key for key, until in put_off.items() if until > time.monotonic()]
     due = Job.objects.filter(state__in=BUSY, kind__in=kinds, at__lte=timezone.now())
-    job = due.order_by("pk").first()
+    job = due.exclude(pk__in=waits).order_by("pk").first()
     if job is None:
         return False
-    with suppress(Stopped):
-        _run(job)
+    try:
+        with suppress(Stopped):
+            _run(job)
+    except OperationalError as error:
+        raise NotNowError(job.pk) from error
     return True
 
 
 def _run(job: Job) -> None:
     try:
         if job.state == State.READING:
+            _write(job, tries=F("tries") + 1)
             looks[job.kind](job, _reading(job))
             return _write(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
-        _write(job, state=State.RUNNING)
+        _write(job, state=State.RUNNING, tries=F("tries") + 1)
         came = works[job.kind](job, lambda done: _tell(job, done))
     except (Stopped, OperationalError):
         raise  # the database is away, or taken: the worker tries again
     except WinosmithError as error:
         _end(job, State.FAILED, error=str(error))
-        _forget_file(job)
+        if job.state == State.READING:  # otherwise the file stays for a day, for a retry
+            _forget_file(job)
     except Exception:
         logging.getLogger(__name__).exception("%s of %s failed", job.kind, job.at)
         _end(job, State.FAILED, error=FAULT)
@@ -383,8 +410,11 @@ LOCK = "worker.lock"
 ONE_WORKER = 0x776F726B
 """The PostgreSQL advisory lock of the worker ("work"): servers may have folders of their own."""
 
-EVERY, AWAY = 0.5, 5.0
-"""Seconds between two looks for a job, and after a failed one."""
+EVERY, AWAY, PUT_OFF = 0.5, 5.0, 30.0
+"""Seconds between two looks for a job, after a failed look, and after a job that can't be done."""
+
+ROUND_LOCK, ROUND_KEY = "rounds.lock", ONE_WORKER + 1
+"""The same two of whoever is at a round: the worker, or a command while there was none."""
 
 MOST_TRIES = 3
 
@@ -393,48 +423,73 @@ SERVER = "WINOSMITH_SERVER"
 
 
 def work() -> None:
-    """Do the site's jobs until TERM, or until the server that started this process is gone.
+    """Do the site's jobs until a signal comes, or until the server that started this is gone.
 
-    Raises:
-        django.db.Error: the database, and with it the lock, is gone: start again.
+    The process ends with code 1 if it has lost the database.
     """
     ended = threading.Event()
     server = int(os.environ.get(SERVER, "0"))
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    if server:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
+
+    def end(*_: Any) -> None:
+        ended.set()
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, signal.SIG_IGN if server else end)  # Ctrl-C is for the server
 
     def goes_on() -> bool:
         return not ended.wait(EVERY) and server in (0, os.getppid())
 
     _lock.bounded()
-    while (lock := _only_worker()) is None:
+    while (lock := _locked(LOCK, ONE_WORKER)) is None:
         if not goes_on():
             return
-    lock.write({"process": os.getpid()})
+    lock.file.write({"process": os.getpid()})
     take_over()
     for kinds in LANES:
         threading.Thread(target=_lane, args=(kinds,), name=kinds[0], daemon=True).start()
     for watch in watchers:
         threading.Thread(target=watch, name="watcher", daemon=True).start()
-    while goes_on():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+    try:
+        while goes_on():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+    except DatabaseError:  # on PostgreSQL, the lock is gone with the connection
+        logging.getLogger(__name__).exception("the worker ends: it has lost the database")
+        os._exit(1)  # threads must not go on beside the next worker
     with suppress(OperationalError), writing():  # it was no job's fault that this worker ended
-        Job.objects.filter(state__in=BEGUN).update(tries=F("tries") - 1)
+        Job.objects.filter(state__in=BEGUN, tries__gt=0).update(tries=F("tries") - 1)
     os._exit(0)  # what the lanes are at is done again
 
 
-def _only_worker() -> FileLock | None:
-    """Take the lock of the folder and that of the database; None while another worker has one."""
-    lock = FileLock.take(settings.SITE.folder / LOCK)
-    if lock is None or connection.vendor != "postgresql":
-        return lock
+@dataclass(frozen=True)
+class SiteLock:
+    """A lock of the site's folder, and on PostgreSQL one of the database, of this thread."""
+
+    file: FileLock
+    key: int
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        if connection.vendor == "postgresql" and connection.connection is not None:
+            with suppress(DatabaseError), connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [self.key])
+        self.file.close()
+
+
+def _locked(name: str, key: int) -> SiteLock | None:
+    """Take the lock of the folder and that of the database; None while another process has one."""
+    file = FileLock.take(settings.SITE.folder / name)
+    if file is None:
+        return None
+    if connection.vendor != "postgresql":
+        return SiteLock(file, key)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [ONE_WORKER])
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [key])
         if cursor.fetchone()[0]:
-            return lock
-    lock.close()
+            return SiteLock(file, key)
+    file.close()
     return None
 
 
@@ -445,34 +500,45 @@ def worker_process(folder: Path) -> int | None:
 
 
 def worker_is_gone() -> bool:
-    """Return whether no worker is at work, as far as this machine knows."""
-    folder = settings.SITE.folder
-    elsewhere = connection.vendor == "postgresql" and not (folder / LOCK).exists()
-    return worker_process(folder) is None and not elsewhere
+    """Return whether no worker is at work."""
+    if connection.vendor != "postgresql":
+        return worker_process(settings.SITE.folder) is None
+    held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = %s"
+    with connection.cursor() as cursor:
+        cursor.execute(held, [ONE_WORKER])
+        return cursor.fetchone() is None
 
 
 def wait_for(job: Job) -> None:
-    """Wait until the worker has ended a job; do it in this process if the site has no worker."""
+    """Wait until the worker has ended a round; do it in this process if the site has no worker.
+
+    A worker that starts in the meantime does all other jobs.
+    """
     while Job.objects.get(pk=job.pk).busy:
-        lock = _only_worker()
+        lock = _locked(ROUND_LOCK, ROUND_KEY) if worker_is_gone() else None
         if lock is None:
             time.sleep(1)
             continue
-        lock.write({"process": os.getpid()})
-        take_over([job.kind])
-        run_next([job.kind])
-        lock.close()
-        if connection.vendor == "postgresql":
-            connection.close()  # and with it its lock
+        with lock:
+            take_over([job.kind])
+            run_next([job.kind])
 
 
 def take_over(kinds: Iterable[str] = Job.Kind.values) -> None:
-    """Take up the jobs of some kinds that another worker left, and add the duties that are new."""
+    """Take up the jobs of some kinds that another worker left, and add the duties that are new.
+
+    Those during which a worker ended `MOST_TRIES` times have failed; a duty is due later.
+    """
+    left = Job.objects.filter(state__in=BEGUN, kind__in=kinds, tries__gte=MOST_TRIES)
+    for job in left:
+        with suppress(Stopped):
+            _end(job, State.FAILED, error=ENDED)
+            lost[job.kind](job) if job.kind in lost else None
+    now = timezone.now()
     with writing():
-        unfinished = Job.objects.filter(state__in=BEGUN, kind__in=kinds)
-        unfinished.update(tries=F("tries") + 1)
-        ended = {"state": State.FAILED, "error": ENDED, "ended": timezone.now()}
-        unfinished.filter(tries__gte=MOST_TRIES).exclude(mark__in=list(duties)).update(**ended)
+        for kind, seconds in duties.items():  # a clock that was wrong delays no duty
+            last = now + timedelta(seconds=seconds)
+            Job.objects.filter(mark=kind, at__gt=last).update(at=last)
         new = [Job(mark=kind, kind=kind, state=State.WAITING) for kind in duties]
         Job.objects.bulk_create(new, ignore_conflicts=True)
 
@@ -480,13 +546,26 @@ def take_over(kinds: Iterable[str] = Job.Kind.values) -> None:
 def _lane(kinds: Iterable[str]) -> None:
     """Do the jobs of some kinds, one after the other, until the process ends."""
     if ROUND in kinds:  # which takes hours: this thread gives way to pages and models
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        with suppress(OSError):  # the process has a lower priority already
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+    put_off: dict[int, float] = {}
     while True:
         wait = EVERY
         try:
             renew_rules()
-            if run_next(kinds):
+            if ROUND not in kinds:
+                more = run_next(kinds, put_off)
+            elif lock := _locked(ROUND_LOCK, ROUND_KEY):
+                with lock:
+                    more = run_next(kinds, put_off)
+            else:
+                more = False  # `wait_for` is at one
+            if more:
                 continue
+        except NotNowError as error:
+            logging.getLogger(__name__).exception("a job is put off")
+            put_off[error.args[0]] = time.monotonic() + PUT_OFF
+            connection.close()
         except Exception:
             logging.getLogger(__name__).exception("jobs can't be done now")
             connection.close()

@@ -18,10 +18,10 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with texts of people who were erased."""
-        from winosmith.web.jobs import ROUND, works
+        from winosmith.web.jobs import ROUND, lost, works
         from winosmith.web.people.privacy import erasing, tidying
 
-        works[ROUND] = _carry_out
+        works[ROUND], lost[ROUND] = _carry_out, _lose
         erasing.append(_forget_texts)
         tidying["rounds"] = lambda _now, _before: _forget_what_is_left()
 
@@ -30,6 +30,12 @@ def _carry_out(job: Job, _: Progress) -> None:
     from winosmith.web.rounds.running import carry_out
 
     carry_out(job)
+
+
+def _lose(job: Job) -> None:
+    from winosmith.web.rounds.running import lose
+
+    lose(job)
 
 
 def _forget_texts(person: Person, texts: bool) -> None:

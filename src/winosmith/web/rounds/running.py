@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -33,7 +33,7 @@ from winosmith.validate import write_votes
 from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
-from winosmith.web.jobs import BUSY, ROUND, Job, worker_is_gone
+from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, worker_is_gone
 from winosmith.web.judge.votes import responses, vote_rules
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
@@ -547,6 +547,8 @@ def _carried_out(round_: Round) -> None:
         _worked(round_)
     except Cancelled:
         return
+    except OperationalError:
+        raise  # the worker tries again
     except (InputError, OutputError) as error:
         _fail(round_, str(error))
     except Exception as error:  # noqa: BLE001 - the round ends, and an admin learns why
@@ -608,6 +610,11 @@ def hand_over(round_: Round) -> Job:
     return job.get()
 
 
+def lose(job: Job) -> None:
+    """Write down that a round failed because the worker ended during it."""
+    _fail(Round.objects.get(pk=job.asked["round"]), _(ENDED))
+
+
 def carry_out(job: Job) -> None:
     """Carry out the round of a job, in the worker.
 
@@ -617,7 +624,8 @@ def carry_out(job: Job) -> None:
     round_ = Round.objects.select_related("last").get(pk=job.asked["round"])
     if round_.state == Round.State.FAILED:  # an admin retries the job
         again(round_)
-    _carried_out(round_)
-    round_.refresh_from_db()
+    while round_.busy:  # again, if it was cancelled and resumed while it ran
+        _carried_out(round_)
+        round_.refresh_from_db()
     if round_.state == Round.State.FAILED:
         raise InputError(round_.error)
