@@ -434,7 +434,7 @@ Disjoint = Literal["twin", "contributor", "source"]
 """What train, dev and test don't share: only blocks, or also all of one contributor or source."""
 
 HOLDERS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
-"""What sides may be kept apart by, next to blocks, and where a problem's origin says it."""
+"""What sides may be kept apart by, besides blocks, and where a problem's origin says it."""
 
 SLACK = 0.1
 """The share by which dev or test may exceed what is wanted, for the sake of whole contributors."""
@@ -472,7 +472,7 @@ def former_sides(
         dataset: the problems to be split.
         order: their blocks, joined by `keys`.
         former: what was split before.
-        keys: what holds blocks together next to themselves: all of one author, all of one source.
+        keys: what holds blocks together besides themselves: all of one author, all of one source.
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
@@ -538,7 +538,7 @@ def placed(
         dataset: the problems; with `former`, with the ids of their pool.
         order: their shuffled blocks.
         wanted: how many problems dev and test are to have.
-        keys: what is on one side, next to blocks: all of one author, all of one source.
+        keys: what is on one side, besides blocks: all of one author, all of one source.
         former: what was split before.
         counted: the rows that count for `wanted`, and without any of which a new block is for
             training; None counts all.

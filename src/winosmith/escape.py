@@ -29,7 +29,7 @@ _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 
 _NEVER = f"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ud800-\udfff\ufffe\uffff"
 """Control characters of C0 and C1 except tab, newline and carriage return; what displays other
-text in another order; newlines that are no newline; and what UTF-8 or XML can't contain."""
+text in another order; line ends other than the newline; and what UTF-8 or XML can't contain."""
 
 _CONTROL = re.compile(f"[{_NEVER}\r]")
 _ON_A_PAGE = re.compile(f"[{_NEVER}]")

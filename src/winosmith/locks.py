@@ -1,6 +1,6 @@
 """Lock files: one process has a lock, and the kernel takes it back however that process ends.
 
-In the file stands a note by anyone who has the lock, or had it last: what they do.
+In the file stands a note by the process that has the lock, or had it last: what they do.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def try_lock(number: int) -> bool:
 
 
 def wait_for_lock(number: int) -> None:
-    """Lock an open file; anyone who has waited longest comes first."""
+    """Lock an open file; the one that has waited longest comes first."""
     import fcntl
 
     fcntl.flock(number, fcntl.LOCK_EX)

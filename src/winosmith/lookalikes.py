@@ -43,7 +43,7 @@ _ONES = np.array([number.bit_count() for number in range(1 << 16)], np.uint8)
 
 
 def of_longer(share: float) -> Least:
-    """Return how many words both hold where that is the fraction of the longer one's.
+    """Return how many words both must have, as a fraction of the longer one's.
 
     >>> of_longer(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
     [7, 8]
@@ -158,7 +158,7 @@ def find(
         least: how many words a pair shares: more for larger sets, all for equal ones at most.
         wanted: asks, and takes what is found.
         owners: (n,) of each row; pairs of one owner are never asked about.
-        tell: is called now and then with of about how many rows it is done.
+        tell: is called now and then with the number of rows done, about.
     """
     if len(words) <= _DIRECT:
         for one, other in combinations(range(len(words)), 2):

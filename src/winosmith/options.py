@@ -356,7 +356,7 @@ class EmbedRecipe:
     """`[embed]`: how problems become vectors (WinoGrande, section 3)."""
 
     encoder: str = "light"
-    """The light embedder ("light"), or the hub id or folder of a Hugging Face encoder."""
+    """The light embedder ("light"), "minilm", or the hub id or folder of an encoder."""
     array: OrFalse[File] = None
     """A .npy or .npz file of vectors, in place of an encoder."""
     combine: Literal["difference", "concat"] = "difference"

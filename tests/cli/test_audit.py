@@ -67,8 +67,8 @@ def test_records_that_are_no_items_are_a_finding(told: Path, cli: Cli) -> None:
         ("cue", "there is no rule 'cue'"),
         ("cue=3%", "there is no rule 'cue=3%'"),
         ("duplicates=3", "there is no rule 'duplicates=3'"),
-        ("probe=3pt", "leave --no-probes out"),
-        ("texts", "--fail-on texts needs the texts: --texts FILE"),
+        ("probe=3pt", "omit --no-probes"),
+        ("texts", "--fail-on texts needs texts; add --texts FILE"),
     ],
 )  # fmt: skip
 def test_a_rule_that_could_never_break_is_refused_before_anything_is_read(
@@ -94,7 +94,7 @@ def test_vectors_are_probed_where_an_embedder_is_named(tmp_path: Path, cli: Cli)
         (by, sees) for by in ("words", "vectors") for sees in ("options", "question", "both")
     ]
     assert record["embedder"]["embedder"] == "options"
-    assert "--embed is for probes" in cli.refused(*given, "--no-probes")
+    assert "--embed needs the probes" in cli.refused(*given, "--no-probes")
 
 
 def test_any_table_of_questions_is_read_and_models_answers_beside_it(
@@ -149,8 +149,8 @@ def test_suspects_wait_for_judges_on_a_site(
     site = serving.made(prepared_site, tmp_path / "site", {}, None)
     asked = ("audit", *doubted, "--to-judge", str(site.folder))
     told, again = (forking.run(asked, site.environment).stderr for _ in range(2))
-    assert "Not asked of people: q7: it holds a further '_'" in told
-    assert "New on the site, for judges: 1; there already: 0." in told
+    assert "Not sent to judges: q7: it holds a further '_'" in told
+    assert "Added to the site for judging: 1; already there: 0." in told
     assert "New on the site, for judges: 0; there already: 1." in again
     site.admin("export", str(site.folder), "--out", str(tmp_path / "out"))
     (waiting,) = formats.read(tmp_path / "out/private/problems.jsonl")
@@ -165,14 +165,14 @@ def test_answers_of_files_that_share_ids_are_refused(
     """Nobody knows which of two items of one id a model has answered; the error says what to do."""
     other = tmp_path / "other.csv"
     other.write_text("id,question,A,B,answer\nq4,What is it?,x,y,A\n", encoding="utf-8")
-    assert "two of the files have the id 'q4': audit each" in cli.refused("audit", other, *doubted)
+    assert "two of the files have the id 'q4'; audit the" in cli.refused("audit", other, *doubted)
 
 
 def test_people_are_asked_only_what_models_doubt(
     doubted: list[str], tmp_path: Path, cli: Cli
 ) -> None:
     """Without models' answers there is no suspect, and without a site nowhere to send one."""
-    assert "need models' answers" in cli.refused(
+    assert "need the answers of models" in cli.refused(
         "audit", doubted[0], "--to-sheet", tmp_path / "s.jsonl"
     )
     assert "holds no site" in cli.refused("audit", *doubted, "--to-judge", tmp_path)
@@ -305,7 +305,7 @@ def test_splits_that_would_be_mixed_up_are_refused(leaning: Path, tmp_path: Path
         path.write_bytes(b"\xff")
     asked = ["--repair", str(tmp_path / "fixed")]
     assert "two files are named 'test'" in cli.refused("audit", paths[0], paths[1], *asked)
-    assert "'train' stands after 'test'" in cli.refused("audit", paths[1], paths[2], *asked)
+    assert "'train' is after 'test'" in cli.refused("audit", paths[1], paths[2], *asked)
     contest = paths[0].rename(tmp_path / "contest-a.csv")
     assert "not UTF-8" in cli.refused("audit", contest, paths[2], *asked)
 
@@ -345,9 +345,7 @@ def test_what_is_read_is_not_written_over(told: Path, cli: Cli) -> None:
     before = told.read_bytes()
     asked = ["audit", str(told), "--draws", "19", "--no-probes"]
     assert "exists, and is not a page" in cli.refused(*asked, "--out", told)
-    assert "which is read: name another" in cli.refused(
-        *asked, "--answers", told, "--to-sheet", told
-    )
+    assert "; use another name" in cli.refused(*asked, "--answers", told, "--to-sheet", told)
     assert told.read_bytes() == before
     page = told.with_suffix(".html")
     assert [main([*asked, "--out", str(page)]) for _ in range(2)] == [0, 0]

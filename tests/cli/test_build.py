@@ -78,7 +78,7 @@ def test_a_finished_build_shows_its_result_at_once(twins, cli):
     first = cli(*BUILD)
     before = {path: path.stat().st_mtime_ns for path in (twins / "out").rglob("*")}
     assert cli(*BUILD) == first
-    assert "out holds the finished build of this recipe; add --force" in cli.err
+    assert "out contains the finished build of this recipe; add --force" in cli.err
     assert {path: path.stat().st_mtime_ns for path in (twins / "out").rglob("*")} == before
     assert cli(*BUILD, "--force") == first
     assert (twins / "out" / "report.html").stat().st_mtime_ns > max(before.values())

@@ -160,7 +160,7 @@ def test_votes_set_aside_are_counted_by_reason(twins: Path, tmp_path: Path, cli:
     votes = [Response(p.id, "ann", "validate", p.answer) for p in made_twins(5)]
     write_votes(votes, tmp_path / "votes.jsonl")
     shown = cli("check", twins, "--votes", tmp_path / "votes.jsonl")
-    assert "Responses set aside: 5 of 10" in shown
+    assert "Ignored votes: 5 of 10" in shown
     assert "the judge had seen the other half" in shown
 
 

@@ -85,7 +85,7 @@ def test_a_misspelt_command_gets_a_suggestion(cli: Cli, words: list[str], neares
         (DataError("the labels are of one class"), 2, "Error: the labels are of one class"),
         (click.UsageError("no such thing"), 2, "no such thing"),
         (FileNotFoundError(2, "No such file", "a.npy"), 2, "Error: a.npy: No such file"),
-        (MemoryError("Unable to allocate 8 GiB"), 2, "(Unable to allocate 8 GiB): give it fewer"),
+        (MemoryError("Unable to allocate 8 GiB"), 2, "(Unable to allocate 8 GiB); use fewer"),
         (Interrupted("Run it again to go on."), 130, "Stopped. Run it again to go on."),
         (KeyboardInterrupt(), 130, "Stopped."),
     ],

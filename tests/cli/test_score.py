@@ -169,7 +169,7 @@ def test_people_stand_beside(cli: Cli) -> None:
     assert "a single person" in shown
     drawn = Path("people.html").read_text("utf-8").partition("guessing 50.0\xa0%; ")[2]
     assert re.match(r"list [\d.]+\xa0% .*; people, majority 100.0\xa0% .*; a single person", drawn)
-    only = "One person answered: that interval holds for other problems alone"
+    only = "Only one person answered, so that interval covers other problems, not other people"
     assert only not in " ".join(shown.split())
     write_votes([r for r in said if r.participant == "00"], "one.csv")
     assert only in " ".join(cli("score", "dev.jsonl", "list.lst", "--people", "one.csv").split())

@@ -171,7 +171,7 @@ def test_a_chat_model_is_asked(endpoint: Endpoint, cli: Cli) -> None:
     assert len(endpoint.asked[0]) == 61
     assert "48, 0 of them unclear" in shown
     assert "0.0 % of the clear replies" in shown
-    assert "100.0 % name the same place when the options are swapped" in shown
+    assert "100.0 % choose the same position when the options are swapped" in shown
     assert "2,400 in, 240 out" in shown
     found = answers.read_predictions("p.jsonl", PROBLEMS)
     assert (found.solver, found.parameters["model"], found.parameters["shots"]) == ("chat", "m", 30)

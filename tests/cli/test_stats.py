@@ -49,7 +49,7 @@ def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, cli: Cli) -> N
     liar = replace(liar, answer=1 - (liar.answer or 0))
     formats.write(Dataset([*data, copy, liar, third]), tmp_path / "more.jsonl")
     plain = cli("stats", tmp_path / "plain.jsonl")
-    assert "copies 0 problems" in " ".join(plain.split())
+    assert "duplicates 0 problems" in " ".join(plain.split())
     assert "identical" not in plain
     for command in ("stats", "check"):
         told = " ".join(cli(command, tmp_path / "more.jsonl").split())
@@ -72,8 +72,8 @@ def test_too_few_answers_are_told(tmp_path: Path, cli: Cli) -> None:
     """Where the answers are withheld, it is said that leaks can't be told."""
     formats.write(made_twins(50).blind(), tmp_path / "made.jsonl")
     shown = cli("stats", tmp_path / "made.jsonl")
-    assert "Too few answers are known to tell" in shown
-    assert "they are needed of 30 blocks" in " ".join(shown.split())
+    assert "Too few answers are known to check" in shown
+    assert "at least 30 blocks" in " ".join(shown.split())
     assert "withheld: 100" in shown
 
 

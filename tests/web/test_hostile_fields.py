@@ -349,7 +349,7 @@ def files_of_admins(world: Any) -> Shown:
         assert answer.status_code in (200, 422), text
         page = Page(answer.content.decode())
         assert page.faults == [], text
-        shown += answer.status_code == 200 and "can’t come in" in page.text
+        shown += answer.status_code == 200 and "can’t be imported" in page.text
     assert shown > 10
     return []
 

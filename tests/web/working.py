@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from winosmith.web.jobs import LANES, run_next
-
 
 def work_off() -> None:
     """Do what waits, and what was interrupted, until nothing is left."""
+    from winosmith.web.jobs import LANES, run_next
+
     for kinds in LANES:
         while run_next(kinds):
             pass

@@ -57,7 +57,7 @@ def read(
         FormatError: none of these, or of another data set; or a model answers an item in two files.
         MissingExtraError: an `.eval` log is read, and zipfile-zstd is not installed.
     """
-    are_several = isinstance(path, list | tuple) and not data.is_table(path)
+    are_several = isinstance(path, list | tuple) and (not path or not data.is_table(path))
     found: dict[str, Answers] = {}
     for one in path if are_several else [path]:
         for file, answers in _files(one, dataset, columns, filters):

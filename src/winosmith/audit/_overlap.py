@@ -1,8 +1,8 @@
-"""Items next to a collection of texts, such as what a model was trained on: what stands there.
+"""Items next to a collection of texts, such as what a model was trained on: what occurs there.
 
-A run of words of a question that is in the texts tells that the item may be known. An option
-that stands there tells nothing by itself, as other options of its item do too: so how often each
-stands there becomes cues, which the audit tries next to their null as any other.
+A run of words of a question that is in the texts shows that the item may be known. An option that
+occurs there shows nothing by itself, as other options of its item do, too: so how often each occurs
+there becomes cues, which the audit compares with their null as any other.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class Proof:
 
     @property
     def needed(self) -> int | None:
-        """How many items would must be left for it to be shown, if every excess stays as it is.
+        """The number of items that must remain for it to be shown, if every excess stays as it is.
 
         None if an excess is too large for any number.
         """

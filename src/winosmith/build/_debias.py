@@ -296,7 +296,7 @@ class Filtering:
             run: the filter's.
             digest: of all problems that were collected.
             n: how many these are.
-            shown: the rows of the pool that may are in a picture, one by one.
+            shown: the rows of the pool that may appear in a picture, one by one.
             copies: what became of copies.
             planted: the artifact of each planted problem, by its id in the pool.
         """

@@ -568,7 +568,7 @@ def measure(
         signature: of the numbers.
         seed: of the nulls and the probes.
         null_draws: of twin-flipped labels.
-        shown: the rows of the pool that may are in a picture, one by one.
+        shown: the rows of the pool that may appear in a picture, one by one.
         turns: whether swapping the options of a problem turns its vector around.
         planted: the artifact of each planted problem, by its id in the pool.
         how: the executor and the scratch folder of `debias.threshold_null`.

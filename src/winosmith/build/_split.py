@@ -81,7 +81,7 @@ def split(
         kept: those that the filter kept.
         dev: the share of the kept rows for dev, 0–1; reached in whole blocks, see `blocks.placed`.
         test: the same for test.
-        disjoint: what no two of train, dev and test share next to blocks. Anyone who is too large
+        disjoint: what no two of train, dev and test share besides blocks. A group that is too large
             for dev and test, by more than a tenth of what is wanted, goes to training.
         former: what was split before; None if nothing was.
 

@@ -467,12 +467,12 @@ class Client:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines a reply, next to the messages; for a signature."""
+        """What determines a reply, besides the messages; for a signature."""
         return {"model": self.model, **self.body}
 
     @property
     def body(self) -> dict[str, Any]:
-        """What a request says next to its messages."""
+        """What a request says besides its messages."""
         body = {"temperature": self.temperature, "max_tokens": self.max_tokens, **self.extra}
         return {name: value for name, value in body.items() if value is not None}
 

@@ -99,7 +99,7 @@ _SHOWN = 300
 """Characters of a server's own words in a message."""
 
 _NONSENSE_TRIES = 3
-"""A proxy's page may are in for a reply once or twice."""
+"""A proxy's page may take a reply's place once or twice."""
 
 
 def read_reply(body: bytes) -> Reply:

@@ -341,7 +341,7 @@ def women_by_occupation(path: str) -> dict[str, dict[str, float]]:
             try:
                 women[name.removesuffix("_pct_female")][cells["occupation"]] = float(cells[name])
             except (KeyError, ValueError):
-                reason = row.reason or f"{cells[name]!r} is not a percentage of women"
+                reason = row.reason or f"{cells.get(name, '')!r} is not a percentage of women"
                 raise FormatError(reason, path, row.place.number) from None
     return women
 

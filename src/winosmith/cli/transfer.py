@@ -333,7 +333,7 @@ Found = Mapping[str, Sequence["Solved"]]
 
 
 def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
-    """Return the report as JSON can hold it: the user's figures, and the printed ones next to.
+    """Return the report as JSON can hold it: the user's figures, and and the printed ones.
 
     `withheld` are data sets that were not solved, with the reason.
     """

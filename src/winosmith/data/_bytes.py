@@ -18,7 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any, NamedTuple
 
 from winosmith.errors import FormatError, InputError, require
@@ -142,8 +142,9 @@ def has_data(path: str) -> bool:
     >>> has_data("a/part.jsonl.gz"), has_data("a/README.txt"), has_data("a/plot.png")
     (True, False, False)
     """
-    name = PurePosixPath(path.lower())
-    return not DATA.isdisjoint(name.suffixes[-2:]) and name.name.partition(".")[0] not in _ABOUT
+    name = PurePath(path.lower())
+    is_about = name.suffix == ".txt" and name.stem in _ABOUT
+    return not DATA.isdisjoint(name.suffixes[-2:]) and not is_about
 
 
 def _is_hidden(parts: Sequence[str]) -> bool:

@@ -135,7 +135,7 @@ def _batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
 
 
 def _bounded(batches: Iterable[Any], file: File) -> Iterator[Any]:
-    """Yield the batches; raise FormatError if they are far larger than the file."""
+    """Yield the batches; raise FormatError after one that makes them far larger than the file."""
     most, size = most_bytes(len(file.raw)), 0
     for batch in batches:
         size += batch.nbytes

@@ -102,7 +102,7 @@ class AfliteResult(Result):
         votes: (N,) the predictions that this score is the fraction of; 0 without one.
         removed_in: (N,) the 0-based phase that removed the row, -1 for the kept.
         stopped: why it ended; see `Stopped`.
-        parameters: everything that the result depends on next to the arrays.
+        parameters: everything that the result depends on besides the arrays.
     """
 
     kept: NDArray[np.intp] = field(metadata={"json": len})
@@ -523,7 +523,7 @@ def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int
 
 
 BROKEN = (EOFError, zipfile.BadZipFile)
-"""What numpy raises, next to the usual, for a file that is cut off."""
+"""What numpy raises, besides the usual errors, for a file that is cut off."""
 
 
 def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:

@@ -202,7 +202,7 @@ class Associations:
 def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     """Find which words give the answers of a data set away.
 
-    What counts as a clue, and as a strong one, is reported at the top of this module: words that
+    What counts as a clue, and as a strong one, is defined at the top of this module: words that
     stood with the right option in other twins, by the sign test at `z` or more.
 
     Raises:
@@ -223,7 +223,7 @@ def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
 
 
 def _as_word(word: str) -> re.Pattern[str]:
-    """Return a pattern that finds a lower-cased token where it is as a word."""
+    """Return a pattern that finds a lower-cased token as a whole word."""
     if text.writing(word) == "unspaced":
         return re.compile(re.escape(word), re.IGNORECASE)
     before = "" if "'" in word else r"(?<!\w)"
@@ -262,7 +262,7 @@ class _Counted:
 
     Attributes:
         rows, options: (m,) the problem, and the option that the words stand with.
-        right, wrong: (m,) problems of other twins where they are with the right, wrong option.
+        right, wrong: (m,) problems of other twins where they go with the right, the wrong option.
         keys: kind and words, by feature number.
         features: (m,) the feature number.
     """

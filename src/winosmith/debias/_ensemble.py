@@ -245,7 +245,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """What the ensemble, or a fraction of it, said.
+    """What the ensemble, or a part of it, said.
 
     Attributes:
         correct, total: (size,) int32: right predictions and predictions of each row.
@@ -266,7 +266,7 @@ class Votes:
 
 
 def train_and_vote(part: tuple[Share, Arrays | None]) -> Votes:
-    """Train a fraction of the classifiers and count their votes on their held-out rows.
+    """Train a part of the classifiers and count their votes on their held-out rows.
 
     Args:
         part: the share, and the basis and the labels; None if `share.held` names their place.

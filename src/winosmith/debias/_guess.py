@@ -88,10 +88,12 @@ def probe(
         seed: deals the groups to the folds.
 
     Raises:
-        DataError: fewer groups than folds.
+        DataError: fewer groups than folds, or X has values that are not finite.
     """
     if len(groups) < folds:
         raise DataError(f"a probe with {folds} folds needs as many groups; there are {len(groups)}")
+    if not np.isfinite(X).all():
+        raise DataError("X has values that are not finite")
     group_of = numbered(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
     of: _Vectors = (

@@ -73,7 +73,7 @@ class MirrorResult(Result):
             "chance" what agrees minus what is expected of sound units.
         turned: the same figure in each run with turned keys; empty if none was needed.
         p: (1 + runs with turned keys that found as much) / (1 + such runs); 1 without any find.
-        parameters: everything that the result depends on next to the arrays.
+        parameters: everything that the result depends on besides the arrays.
     """
 
     kept: Numbers = field(metadata={"json": len})

@@ -303,7 +303,7 @@ def numbered(groups: Sequence[Sequence[int]], rows: int) -> NDArray[np.intp]:
 
 
 TIES, FLIPS = (2**32 - number for number in (1, 2))
-"""They are in for a classifier's number where a phase, a draw of a null, of a subset or of a
+"""They take the place of a classifier's number where a phase, a draw of a null, of a subset or of a
 bootstrap needs a generator of its own. (A key of two numbers would not do:
 numpy fills it up with zeros.)"""
 

@@ -163,7 +163,7 @@ def _centred(
 def _gram(
     rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
-    """Return one part's fraction of the centred Gram matrix."""
+    """Return one part's contribution to the centred Gram matrix."""
     chunk = _centred(rows, mean, scale, kind, part)
     product: NDArray[Any] = chunk.T @ chunk
     return product

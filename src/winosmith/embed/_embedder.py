@@ -43,7 +43,7 @@ class TextEmbedder(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What determines the vectors, next to the texts."""
+        """What determines the vectors besides the texts."""
         ...
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
@@ -113,7 +113,7 @@ class OptionsEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors, next to the problems; for signatures and recipes."""
+        """What determines the vectors besides the problems; for signatures and recipes."""
         return {
             "embedder": "options",
             "dimensions": self.dimensions,

@@ -59,7 +59,7 @@ class EncoderEmbedder:
         tokens_per_batch: padding counted; what suits the device when None.
         cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
             What is cached is found again by the texts, the digest of the weights, and the
-            parameters that matter; the work resumes stopped.
+            parameters that matter; stopped work resumes.
         executor: who encodes chunks of 2,048 problems; they are encoded here when None. A model's
             folder must be where the executor's workers are, each of which loads it once; vectors
             are the same where the machines are alike.
@@ -92,7 +92,7 @@ class EncoderEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors, next to the problems; for signatures and recipes."""
+        """What determines the vectors besides the problems; for signatures and recipes."""
         told = {
             "embedder": "encoder",
             "model": self._digest[:12],

@@ -279,7 +279,7 @@ class LightEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors, next to the problems; for signatures and recipes."""
+        """What determines the vectors besides the problems; for signatures and recipes."""
         told = {
             "embedder": "light",
             "dimensions": self.dimensions,
@@ -482,7 +482,7 @@ class HashedEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors, next to the problems; for signatures and recipes."""
+        """What determines the vectors besides the problems; for signatures and recipes."""
         return {"embedder": "hashed", "dimensions": self.dimensions, "combine": self.combine}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:

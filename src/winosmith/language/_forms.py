@@ -408,7 +408,7 @@ def usage(word: str, pos: str) -> float | None:
 
 
 def _shares(word: str) -> dict[str, float]:
-    """Return the fraction of a word as each part of speech."""
+    """Return the fraction of a word's uses as each part of speech."""
     kinds: defaultdict[str, float] = defaultdict(float)
     for name, share in lexicon(word):
         kinds[_KINDS_OF_C5.get(name[:2], name)] += math.exp(share)

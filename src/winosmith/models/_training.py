@@ -500,7 +500,7 @@ def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[E
 class Processes:
     """The processes that train the same model, one a GPU, as `accelerate launch` starts them.
 
-    Each works through its fraction of a batch, and the gradients are added up, so that all take the
+    Each works through its part of a batch, and the gradients are added up, so that all take the
     same step. The first one writes. Tested with two processes on a CPU (gloo); on several GPUs
     (nccl) this was never run.
     """

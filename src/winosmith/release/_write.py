@@ -43,7 +43,7 @@ class Released:
         content: everything that it publishes.
         key: the folder below private/ with the owner's files: the answers of test, and the id that
             each problem has in the source; None if neither is known.
-        again: whether it was written now; otherwise it existed with the same bytes.
+        anew: whether it was written now; otherwise it existed with the same bytes.
         copies: identical problems, also of test if its answers are known.
     """
 

@@ -160,7 +160,7 @@ def shown(value: object, form: str = "") -> str:
 def percent_tick(value: float, _position: float = 0) -> str:
     """Return what is at a tick of an axis of shares, with the decimals that the tick has.
 
-    Rounded to whole percents, ticks at 42.5, 45 and 47.5 % would are at "42", "45" and "48 %".
+    Rounded to whole percents, ticks at 42.5, 45 and 47.5 % would be at "42", "45" and "48 %".
 
     >>> percent_tick(0.425), percent_tick(0.45)
     ('42.5 %', '45 %')

@@ -236,7 +236,7 @@ class WordAssociation:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores next to the training problems, for a signature."""
+        """What determines the scores besides the training problems, for a signature."""
         return {
             "solver": "association",
             "features": self.features,

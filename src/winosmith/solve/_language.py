@@ -134,7 +134,7 @@ class Causal:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, next to the problems; for signatures and headers."""
+        """What determines the scores besides the problems; for signatures and headers."""
         parameters = {
             "solver": "causal",
             "model": models.weights_digest(models.model_folder(self.model))[:12],
@@ -225,7 +225,7 @@ class Masked:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, next to the problems; for signatures and headers."""
+        """What determines the scores besides the problems; for signatures and headers."""
         return {
             "solver": "masked",
             "model": models.weights_digest(models.model_folder(self.model))[:12],
@@ -334,7 +334,7 @@ class Ensemble:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, next to the problems; for signatures and headers."""
+        """What determines the scores besides the problems; for signatures and headers."""
         parts = [getattr(solver, "parameters", repr(solver)) for solver in self.solvers]
         parameters = {"solver": "ensemble", "combine": self.combine, "parts": parts}
         seen = {part.get("sees") if isinstance(part, dict) else None for part in parts}
@@ -425,7 +425,7 @@ class EncoderSolver:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, next to the problems; for signatures and headers."""
+        """What determines the scores besides the problems; for signatures and headers."""
         model = models.weights_digest(models.model_folder(self.model))[:12]
         how = self._how
         parameters = {} if self.how is None else asdict(how)

@@ -233,7 +233,7 @@ def accuracy_lines(
 
     Args:
         found: the user's systems by name, with what each solved.
-        tables: of WinoGrande, whose printed rows are laid next to; with those of EvoGrad's.
+        tables: of WinoGrande, whose printed rows are shown, too, with those of EvoGrad's.
     """
     lines: dict[str, list[Line]] = {}
     for name in TARGETS:

@@ -1,7 +1,7 @@
 """Validation by people: which votes count, and what they find valid (WinoGrande, section 2).
 
 Their files are a table that people can edit (CSV), or JSON Lines. The table has a header; its
-columns may are in any order:
+columns may be in any order:
 
 ==============  ===========================================================================
 `problem_id`    the problem that was asked; needed

@@ -44,7 +44,7 @@ def writing() -> Iterator[None]:
     """Run the block as one durable write transaction; every write of the site goes through here.
 
     The commit is on the disk when the block is left without an error. Inside another `writing()`
-    it is part of that one: who continues there after an error reverts what the inner one wrote,
+    it is part of that one: who continues there after an error undoes what the inner one wrote,
     with `transaction.atomic()` around it.
 
     Raises:

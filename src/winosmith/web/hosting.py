@@ -2,7 +2,7 @@
 
 Before a site is served there must be tables, static files, settings, texts and an admin. The server
 consists of forked processes that share one loaded application (`_worker`). A folder has one server,
-by a lock that the kernel reverts however the server ends.
+by a lock that the kernel releases however the server ends.
 """
 
 from __future__ import annotations

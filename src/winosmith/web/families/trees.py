@@ -65,7 +65,7 @@ class Tree:
         return len(self) - int(self.public.sum()) - int(not self.public[0])
 
     def as_seen(self) -> Tree:
-        """Return the same tree with all that is in it for public: numbers of what one sees."""
+        """Return the same tree as if everything in it were public: numbers of what one sees."""
         return self if not self.own else replace(self, public=np.ones_like(self.public))
 
     @property

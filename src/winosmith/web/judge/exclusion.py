@@ -83,7 +83,7 @@ def change_votes(
     the judges where not; one that waited for these votes alone is decided. What a moderator
     decided, withdrew or holds stays as it is.
 
-    Each problem is a transaction of its own: called again, it resumes left.
+    Each problem is a transaction of its own: called again, it resumes where it stopped.
 
     Args:
         person: the judge.

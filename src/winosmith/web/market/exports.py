@@ -481,7 +481,7 @@ def _differs(change: Change) -> bool:
 def apply(study: Study, found: Plan) -> int:
     """Write what a plan says; return how many votes came to count, or to count no more.
 
-    Each participation is written before the next: called again, it resumes left.
+    Each participation is written before the next: called again, it resumes where it stopped.
     """
     with writing():
         Study.objects.filter(pk=study.pk).update(unmatched=found.unmatched)

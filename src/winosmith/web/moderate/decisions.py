@@ -1,7 +1,7 @@
 """What a moderator decides about a problem: the actions, appeals, who may, and undoing it.
 
 Most reasons begin with one of the texts that an action offers. The log holds that text in the
-site's language, so that it says the same anyone who decided; a reader gets it in their own. What
+site's language, so that it says the same whoever decided; a reader gets it in their own. What
 somebody added in words of their own stays as it is. A decision holds only where the problem is
 still what the moderator saw; it can be taken back as long as nothing happened to it since.
 """

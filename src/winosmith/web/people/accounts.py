@@ -270,7 +270,7 @@ def enter(
     """Return the person of a name and password, or None if they don't match.
 
     Attempts are counted in one transaction before the password is checked, so that many at once
-    are many; a second transaction reverts the count of one that succeeds. Between the two
+    are many; a second transaction undoes the count of one that succeeds. Between the two
     nothing is locked: checking a password takes long.
 
     Args:

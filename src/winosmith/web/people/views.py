@@ -325,7 +325,7 @@ def mail_confirm(request: HttpRequest, token: str) -> HttpResponseBase:
 
 @sensitive_post_parameters()
 def login(request: HttpRequest) -> HttpResponseBase:
-    """Log in, and go if somebody was headed."""
+    """Log in, and go to the page that was asked for."""
     to = gates.safe_next(request)
     if request.user.is_authenticated and request.method != "POST":
         return redirect(to)

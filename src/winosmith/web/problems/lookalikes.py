@@ -4,7 +4,7 @@ A sentence is found again by numbers that stand for three words in a row, Broder
 It is stored under the few smallest, its sketch, and asked for by all; those that share one with the
 new sentence are compared with it word by word. A million sentences are searched in milliseconds.
 With eight of a sentence's 18 stored, and nine spoilt by three changed words, eight of the spoilt
-ones would must be those stored: 9 in 43,758 sentences would be missed.
+ones must be those stored: 9 in 43,758 sentences would be missed.
 """
 
 from __future__ import annotations

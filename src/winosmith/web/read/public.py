@@ -236,7 +236,7 @@ def card_of() -> dict[str, Any]:
 
 
 def card_markdown(card: dict[str, Any], address: str) -> str:
-    """Return the card as Markdown, in the site's language anyone who asks for it.
+    """Return the card as Markdown, in the site's language whoever asks for it.
 
     Args:
         card: from `card_of`.

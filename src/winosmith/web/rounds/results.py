@@ -454,7 +454,7 @@ def flag_of(context: Any, problem: Problem) -> Flag | None:
 
 @register.simple_tag(takes_context=True)
 def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
-    """Return the flag that the newest round that is done set; None for anyone who moderates not."""
+    """Return the flag of the newest round that is done; None for people who don't moderate."""
     request = context["request"]
     if not (request.user.is_authenticated and request.user.moderates):
         return None

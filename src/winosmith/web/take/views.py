@@ -135,7 +135,7 @@ NOTES = {"source": "recognised", "word": "word"}
 
 @gates.accounts_only
 def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Lead to if somebody is on their sheet; before the first question, tell how it goes."""
+    """Redirect to the place on the sheet; before the first question, show how it works."""
     sitting = _sitting(request, ref)
     asked = sheets.sheet_of(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
