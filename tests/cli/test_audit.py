@@ -151,7 +151,7 @@ def test_suspects_wait_for_judges_on_a_site(
     told, again = (forking.run(asked, site.environment).stderr for _ in range(2))
     assert "Not sent to judges: q7: it holds a further '_'" in told
     assert "Added to the site for judging: 1; already there: 0." in told
-    assert "New on the site, for judges: 0; there already: 1." in again
+    assert "Added to the site for judging: 0; already there: 1." in again
     site.admin("export", str(site.folder), "--out", str(tmp_path / "out"))
     (waiting,) = formats.read(tmp_path / "out/private/problems.jsonl")
     assert (waiting.sentence, waiting.answer) == ("What is number 4? _", 1)
