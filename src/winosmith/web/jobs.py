@@ -501,12 +501,21 @@ def worker_process(folder: Path) -> int | None:
 
 def worker_is_gone() -> bool:
     """Return whether no worker is at work."""
+    return not _is_held(LOCK, ONE_WORKER)
+
+
+def rounds_are_idle() -> bool:
+    """Return whether neither a worker nor a command can be at a round."""
+    return worker_is_gone() and not _is_held(ROUND_LOCK, ROUND_KEY)
+
+
+def _is_held(name: str, key: int) -> bool:
     if connection.vendor != "postgresql":
-        return worker_process(settings.SITE.folder) is None
+        return look(settings.SITE.folder / name)[0]
     held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = %s"
     with connection.cursor() as cursor:
-        cursor.execute(held, [ONE_WORKER])
-        return cursor.fetchone() is None
+        cursor.execute(held, [key])
+        return cursor.fetchone() is not None
 
 
 def wait_for(job: Job) -> None:

@@ -33,7 +33,7 @@ from winosmith.validate import write_votes
 from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
-from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, worker_is_gone
+from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, rounds_are_idle
 from winosmith.web.judge.votes import responses, vote_rules
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
@@ -357,8 +357,8 @@ def progress_of(round_: Round) -> dict[str, Any] | None:
     """
     if not round_.busy:
         return None
-    if worker_is_gone() or not round_.doing:
-        return {"at_work": not worker_is_gone()}
+    if rounds_are_idle() or not round_.doing:
+        return {"at_work": not rounds_are_idle()}
     doing = Doing(**round_.doing)
     share = min(1.0, doing.done / doing.total) if doing.total else None
     seconds = _left(round_, doing, share)
