@@ -206,6 +206,12 @@ def test_a_job_that_the_database_refuses_blocks_no_other(
     assert run_next(LANES[-1], {caught.value.args[0]: time.monotonic() + 60})
     job.refresh_from_db()
     assert (job.state, did) == ("running", ["measure"])
+    for _ in range(MOST_TRIES):
+        with pytest.raises(jobs.NotNowError):
+            run_next(LANES[-1], {job.pk: 0.0})
+    take_over()
+    job.refresh_from_db()
+    assert (job.state, job.tries) == ("running", 1)
 
 
 def test_a_lane_does_the_oldest_of_its_own_jobs(did: list[str], adam: Any) -> None:

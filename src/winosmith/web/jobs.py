@@ -304,7 +304,8 @@ def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyTy
 
     Args:
         kinds: the kinds.
-        put_off: until when jobs wait, by their keys and the clock `time.monotonic`.
+        put_off: until when jobs wait, by their keys and the clock `time.monotonic`. If one of them
+            is begun again, this is not another try.
 
     Raises:
         NotNowError: the database didn't answer, or was locked; another job may be possible.
@@ -316,19 +317,19 @@ def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyTy
         return False
     try:
         with suppress(Stopped):
-            _run(job)
+            _run(job, job.tries + (job.pk not in put_off))
     except OperationalError as error:
         raise NotNowError(job.pk) from error
     return True
 
 
-def _run(job: Job) -> None:
+def _run(job: Job, tries: int) -> None:
     try:
         if job.state == State.READING:
-            _write(job, tries=F("tries") + 1)
+            _write(job, tries=tries)
             looks[job.kind](job, _reading(job))
             return _write(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
-        _write(job, state=State.RUNNING, tries=F("tries") + 1)
+        _write(job, state=State.RUNNING, tries=tries)
         came = works[job.kind](job, lambda done: _tell(job, done))
     except (Stopped, OperationalError):
         raise  # the database is away, or taken: the worker tries again
@@ -523,6 +524,7 @@ def wait_for(job: Job) -> None:
 
     A worker that starts in the meantime does all other jobs.
     """
+    put_off: dict[int, float] = {}
     while Job.objects.get(pk=job.pk).busy:
         lock = _locked(ROUND_LOCK, ROUND_KEY) if worker_is_gone() else None
         if lock is None:
@@ -530,7 +532,12 @@ def wait_for(job: Job) -> None:
             continue
         with lock:
             take_over([job.kind])
-            run_next([job.kind])
+            try:
+                done = run_next([job.kind], put_off)
+            except NotNowError:
+                done, put_off[job.pk] = False, time.monotonic() + PUT_OFF
+        if not done:
+            time.sleep(1)
 
 
 def take_over(kinds: Iterable[str] = Job.Kind.values) -> None:
