@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples, needed
 from tests.contracts.test_formats import TEXTS
-from winosmith import answers, build, formats, humans, records, release, rounds, validate
+from winosmith import answers, build, data, formats, humans, records, release, rounds, validate
 from winosmith.errors import InputError
 from winosmith.humans import Answer, Sitting, answers_record, sheet_record
 from winosmith.lineage import perturbed
@@ -213,6 +213,19 @@ def test_a_damaged_file_ends_in_an_error_for_people(
 ) -> None:
     """A file that was changed anywhere is read, or refused with an error of winosmith's."""
     ends(READERS[name], changed(READERS[name].text.encode(), changes))
+
+
+@examples(300, derandomize=True)
+@given(changes=st.lists(CHANGE, min_size=1, max_size=3))
+def test_a_header_has_the_names_of_the_rows(
+    changes: list[tuple[float, int, int | bytes]],
+) -> None:
+    """The columns that a table says it has are those of its rows, whatever was damaged."""
+    text = 'id,"one, two",answer\n1,"a ""b""",2\n2,c,1\n'
+    with suppress(InputError):
+        table = data.Delimited(data.Source("a.csv", changed(text.encode(), changes)))
+        for row in table.rows():
+            assert row.values is None or tuple(row.values) == table.header
 
 
 def _zipped(text: bytes, compression: int) -> bytes:

@@ -112,6 +112,14 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
         ("subject,1,age\nS1,A,30\n", 1, "the column 'age' is unknown"),
         ("subject,sheet\nS1,CODE\n", 1, "no column of answers"),
         ("number,answer\n1,A\n", 1, "needs a column 'subject'"),
+        ('""subject,number,answer\nS1,1,A\n', 1, "needs a column 'subject'"),
+        ('{"subject": "S1", "1": "A"}\n{"1": "A"}\n', 2, "the row names no subject"),
+        ('{"subject": "S1", "1": "A"}\n{"subject": "S2", "age": 3}\n', 2, "'age' is unknown"),
+        (
+            '{"subject": "S1", "number": 1, "answer": "A"}\n{"subject": "S2", "answer": "A"}\n',
+            2,
+            "'' is not the number of a question",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_table_is_named_by_its_line(

@@ -62,13 +62,19 @@ class Delimited:
 
     @cached_property
     def header(self) -> tuple[str, ...]:
-        """The tidy cells of the first row that has any."""
-        cells = _cells(self._first_line.rstrip("\r"), self.separator)
-        if self._first_line.count('"') % 2 and self.is_quoted:  # a cell of several lines
+        """The tidy cells of the first row that has any, as `rows` reads it."""
+        if '"' not in self._first_line:
+            cells = _cells(self._first_line.rstrip("\r"), self.separator)
+            if cells:
+                return tuple(_tidy(cells))
+        reader = self._reader(quoted=self.is_quoted)
+        while True:
             with suppress(csv.Error):
-                rows = self._reader(quoted=True)
-                cells = next((row for row in rows if any(map(str.strip, row))), cells)
-        return tuple(unguarded(cell).strip() for cell in cells)
+                row = next(reader, None)
+                if row is None:
+                    return ()
+                if any(map(str.strip, row)):
+                    return tuple(_tidy(row))
 
     @cached_property
     def is_quoted(self) -> bool:
@@ -163,6 +169,14 @@ def _cells(line: str, separator: str) -> list[str]:
         return []
 
 
+def _tidy(cells: Sequence[str]) -> list[str]:
+    """Return the names that a header's cells, one of them not empty, hold."""
+    full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
+    # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
+    cells = cells[:full] if len(cells) - full > 1 else cells
+    return [unguarded(cell).strip() for cell in cells]
+
+
 def column_names(
     cells: Sequence[str], path: str, number: int, unit: Literal["line", "row"] = "line"
 ) -> list[str]:
@@ -171,10 +185,7 @@ def column_names(
     Raises:
         FormatError: two are the same.
     """
-    full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
-    # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
-    cells = cells[:full] if len(cells) - full > 1 else cells
-    names = [unguarded(cell).strip() for cell in cells]
+    names = _tidy(cells)
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise FormatError(f"the column {twice!r} occurs twice", path, number, unit)

@@ -328,7 +328,10 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
         try:
             if row.values is None:
                 raise DataError(str(row.reason))
-            cells = {name.lower(): data.cell(value).strip() for name, value in row.values.items()}
+            cells = dict.fromkeys(names, "")  # an object of JSON may lack some, or have others
+            for name, value in row.values.items():
+                cells[name.lower()] = data.cell(value).strip()
+            _check_names(cells, is_long)
             if not cells["subject"]:
                 raise DataError("the row names no subject")
             key = cells["subject"], _code(cells, sheets)
@@ -364,19 +367,25 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
 def _check_columns(columns: list[str], is_long: bool, path: str | Path) -> None:
     if "subject" not in columns:
         raise FormatError("the table needs a column 'subject'", path, 1)
-    known = _LONG if is_long else {"subject", "sheet"}
+    try:
+        _check_names(columns, is_long)
+    except DataError as error:
+        raise FormatError(str(error), path, 1) from None
     for name in columns:
-        if name not in known and (is_long or _question(name) is None):
-            raise FormatError(
-                f"the column {name!r} is unknown; there is a row for each answer (subject, sheet, "
-                "number, answer, seconds) or a column for each question (subject, sheet, 1, 2, …)",
-                path,
-                1,
-            )
         if columns.count(name) > 1:
             raise FormatError(f"the column {name!r} occurs twice", path, 1)
     if not is_long and not any(map(_question, columns)):
         raise FormatError("the table has no column of answers", path, 1)
+
+
+def _check_names(columns: Iterable[str], is_long: bool) -> None:
+    known = _LONG if is_long else {"subject", "sheet"}
+    for name in columns:
+        if name not in known and (is_long or _question(name) is None):
+            raise DataError(
+                f"the column {name!r} is unknown; there is a row for each answer (subject, sheet, "
+                "number, answer, seconds) or a column for each question (subject, sheet, 1, 2, …)"
+            )
 
 
 def _question(name: str) -> int | None:
