@@ -293,12 +293,18 @@ class TestEveryFormat:
             (b" \n\t\n", "the file is empty"),
             (
                 b"caf\xe9 is\n",
-                "the file is in Latin-1 or Windows-1252 (cp1252), not UTF-8; convert",
+                "probably in Latin-1 or Windows-1252 (cp1252), which reads 'café is' here; convert",
             ),
-            (b"ok\nok\n\x93ok\x94", ":3: the file is in Windows-1252 (cp1252), not UTF-8"),
+            (b"ok\nok\n\x93ok\x94", ":3: the file is not UTF-8, but probably in Windows-1252"),
             (b"caf\xe9 is\x81\n", ":1: the text is not UTF-8, and its encoding is not known"),
-            ("a".encode("utf-16-le") * 2, "the file is in UTF-16LE, not UTF-8; convert it first"),
-            ("a".encode("utf-32-le") * 2, "the file is in UTF-32LE, not UTF-8; convert it first"),
+            (
+                "a".encode("utf-16-le") * 2,
+                "the file is not UTF-8, but in UTF-16LE; convert it first",
+            ),
+            (
+                "a".encode("utf-32-le") * 2,
+                "the file is not UTF-8, but in UTF-32LE; convert it first",
+            ),
         ],
     )
     def test_what_is_no_text_is_refused(

@@ -142,17 +142,21 @@ def test_letters_of_two_scripts_are_refused(tmp_path: Path) -> None:
 
 
 def test_labels_of_one_class_are_spelt_in_one_way(tmp_path: Path) -> None:
-    """Labels that differ in case are one class; a rare one may be a typo, and its rows are bad."""
+    """Labels that differ in case or marks are one class; the rows of a possible typo are bad."""
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": ("yes", "no")[n % 2]}
             for n in range(60)]  # fmt: skip
-    for at, label in ((10, "Yes"), (22, "Yes"), (30, "yse"), (33, "noo")):
+    for at, label in ((10, "Yes"), (22, "Yes"), (30, "yse"), (33, "noo"), (40, "yes."), (50, "t")):
         rows[at]["label"] = label
     found = formats.scan(put(tmp_path, rows))
     assert {item.options for item in found.items if isinstance(item, Problem)} == {("no", "yes")}
-    assert found.notes[-1] == "the label 'Yes' (lines 11 and 23) is read as 'yes'"
+    assert found.notes[-2:] == (
+        "the label 'Yes' (lines 11 and 23) is read as 'yes'",
+        "the label 'yes.' (line 41) is read as 'yes'",
+    )
     assert [(bad.line, str(bad.reason).partition(":")[0]) for bad in found.bad] == [
-        (31, "the label 'yse' (line 31) may be a typo of 'yes'"),
-        (34, "the label 'noo' (line 34) may be a typo of 'no'"),
+        (31, "the label 'yse' (line 31) may be meant as 'yes'"),
+        (34, "the label 'noo' (line 34) may be meant as 'no'"),
+        (51, "the label 't' (line 51) may be meant as 'yes'"),
     ]
     named = formats.scan(put(tmp_path, rows), columns=Columns(choices=("label",)))
     assert not named.bad

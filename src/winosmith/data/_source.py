@@ -143,18 +143,22 @@ def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
             return _in(raw, wide, path, "as its byte-order mark says")
     zeros = "".join("01"[byte == 0] for byte in raw[:4])
     if unmarked := _UNMARKED.get(zeros):
-        raise _other_encoding(unmarked.upper(), unmarked, path)
+        raise _other_encoding(f"in {unmarked.upper()}", unmarked, path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         declared = _DECLARED.match(raw)
         if declared and declared[1].lower() not in (b"utf-8", b"utf8"):
             return _in(raw, declared[1].decode("ascii"), path, "as it declares")
-        line = raw.count(b"\n", 0, error.start) + 1
+        at = error.start
+        line = raw.count(b"\n", 0, at) + 1
     if _is_western(raw):
         windows = CONTROLS.search(raw.decode("latin-1"))
         name = "Windows-1252 (cp1252)" if windows else "Latin-1 or Windows-1252 (cp1252)"
-        raise _other_encoding(name, "cp1252", path, line)
+        start = max(raw.rfind(b"\n", 0, at) + 1, at - _SHOWN)
+        seen = raw[start : at + _SHOWN].decode("cp1252").splitlines()[0].strip()
+        what = f"probably in {name}, which reads {seen!r} here"
+        raise _other_encoding(what, "cp1252", path, line)
     raise FormatError(
         "the text is not UTF-8, and its encoding is not known; name it with `encoding=`, such as "
         "'cp1251', 'gb18030' or 'shift_jis', or save the file in UTF-8",
@@ -163,9 +167,13 @@ def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
     )
 
 
-def _other_encoding(name: str, codec: str, path: Path, line: int | None = None) -> FormatError:
+_SHOWN = 20
+"""Characters shown before and after the first that is not UTF-8."""
+
+
+def _other_encoding(what: str, codec: str, path: Path, line: int | None = None) -> FormatError:
     return FormatError(
-        f"the file is in {name}, not UTF-8; convert it first, for example with: iconv -f {codec} "
+        f"the file is not UTF-8, but {what}; convert it first, for example with: iconv -f {codec} "
         f"-t utf-8, or name its encoding with `encoding={codec!r}`",
         path,
         line,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -210,7 +211,9 @@ def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 class Classes:
-    """The labels of all rows, if these are the choices; those that differ only in case are one.
+    """The labels of all rows, if these are the choices.
+
+    Those that differ only in case, width or in marks around them ("Yes", "yes.") are one.
 
     Attributes:
         options: the labels, one spelling each, in order.
@@ -228,7 +231,7 @@ class Classes:
         self._places, self._typos, self.notes = labels, dict[str, str](), list[str]()
         self._usual: dict[str, str] = {}
         for label in sorted(labels, key=lambda one: -len(labels[one])):
-            folded = label.casefold()
+            folded = _folded(label)
             if (same := self._usual.setdefault(folded, label)) != label:
                 where = place_list(labels[label])
                 self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
@@ -246,13 +249,28 @@ class Classes:
         Raises:
             ProblemError: the label may be a typo.
         """
-        if meant := self._typos.get(label.casefold()):
+        if meant := self._typos.get(_folded(label)):
             raise ProblemError(
-                f"the label {label!r} ({place_list(self._places[label])}) may be a typo of "
+                f"the label {label!r} ({place_list(self._places[label])}) may be meant as "
                 f"{meant!r}: correct it, or name its column with `choices=`"
             )
-        return self._usual[label.casefold()]
+        return self._usual[_folded(label)]
 
+
+def _folded(label: str) -> str:
+    """Return what labels of one class have in common.
+
+    >>> _folded("Yes."), _folded("‘ＹＥＳ’"), _folded("C++"), _folded("?")
+    ('yes', 'yes', 'c++', '?')
+    """
+    folded = unicodedata.normalize("NFKC", label).casefold()
+    return folded.strip(_AROUND) or folded
+
+
+_AROUND = " .,;:!'\"`‘’“”„«»()[]"
+"""Marks around a label that don't make it another one."""
+
+_YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
 
 _FEW_LABELS, _TYPO = 100, 10
 """Typos are looked for in at most that many labels; one is this many times rarer than its label."""
@@ -261,15 +279,22 @@ _FEW_LABELS, _TYPO = 100, 10
 def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:
     """Return whether a rare word is a frequent one with one letter more, less or exchanged.
 
+    It may also be another word for yes or no.
+
     >>> _may_be_typo("yse", "yes", {"yse": [3], "yes": [*range(10)]})
     True
+    >>> _may_be_typo("True", "yes", {"True": [3], "yes": [*range(10)]})
+    True
     """
-    one, two = label.casefold(), other.casefold()
-    if not (one + two).isalpha() or max(len(one), len(two)) < 3 or one == two:
+    one, two = _folded(label), _folded(other)
+    if one == two or _TYPO * len(places[label]) > len(places[other]):
+        return False
+    if any(one in words and two in words for words in (_YES, _NO)):
+        return True
+    if not (one + two).isalpha() or max(len(one), len(two)) < 3:
         return False
     swapped = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
-    rare = _TYPO * len(places[label]) <= len(places[other])
-    return rare and (swapped or edit_distance(one, two) == 1)
+    return swapped or edit_distance(one, two) == 1
 
 
 def place_list(places: Sequence[Place]) -> str:

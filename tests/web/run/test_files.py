@@ -122,7 +122,7 @@ def test_the_same_file_comes_in_once(
         ("BZh91AY&SY", "it is packed; unpack it first"),
         (
             "a,b\n“c”,d\n".encode("cp1252"),
-            "cups.csv:2: the file is in Windows-1252 (cp1252), not UTF-8; save it as CSV UTF-8<",
+            "(cp1252), which reads &#x27;“c”,d&#x27; here; save it as CSV UTF-8<",
         ),
         (f"{HEAD}\nNo blank is here.,cup,jug,1\n", "No problem can be imported."),
         ("\0\1\2", "cups.csv"),
