@@ -172,6 +172,7 @@ REFUSED = {
     "an option is empty": {"options": ("a", " ")},
     "an option holds the blank ('_')": {"options": ("a", "b_")},
     "two options are equal: 'a', ' a'": {"options": ("a", " a")},
+    "two options are equal, one of them the correct one": {"options": ("a", "b", "b"), "answer": 1},
     "the answer is 2; with 2 options it must be 0 to 1": {"answer": 2},
     "the answer is -1; with 2 options it must be 0 to 1": {"answer": -1},
     "the answer must be an index or None, not '1'": {"answer": "1"},
@@ -196,6 +197,12 @@ def test_two_to_26_options_are_taken() -> None:
     for number in range(2, 27):
         options = tuple("abcdefghijklmnopqrstuvwxyz"[:number])
         assert trophy(options=options, answer=number - 1).options == options
+
+
+def test_incorrect_options_may_be_equal() -> None:
+    """Items in use have such options; which is correct is not in doubt."""
+    options = ("a", "b", "b ")
+    assert trophy(options=options, answer=0).blind().options == options
 
 
 def test_filling_puts_the_option_in_verbatim() -> None:

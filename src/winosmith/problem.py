@@ -258,7 +258,8 @@ class Problem:
             does); ids that winosmith makes never do.
         sentence: holds the blank `_`; exactly once, unless `blank` tells which one it is. Of a
             question, its text, which is not empty.
-        options: 2 to 26 distinct, non-empty strings. They may hold `_` where `blank` was given.
+        options: 2 to 26 non-empty strings. The correct one differs from all others; of those, two
+            may be equal, which an audit reports. They may hold `_` where `blank` was given.
         answer: the 0-based index of the right option; None when it is withheld.
         twin_id: shared by the two halves of a twin; stays when one half is gone.
         pronoun: what the blank replaced, so that pronoun files and test sheets round-trip.
@@ -379,9 +380,12 @@ def _what_is_wrong(problem: Problem) -> str | None:
         return place
     if problem.blank is None and problem.pronoun is not None:
         return "a question has no blank, so no pronoun can have stood there"
-    return _what_is_wrong_with_options(
-        problem.options, given=problem.blank != ONLY
-    ) or _what_is_wrong_with_answer(problem.answer, len(problem.options))
+    options, answer = problem.options, problem.answer
+    return (
+        _what_is_wrong_with_options(options, given=problem.blank != ONLY)
+        or _what_is_wrong_with_answer(answer, len(options))
+        or _what_is_wrong_with_equals(options, answer)
+    )
 
 
 def _what_is_wrong_with_place(sentence: str, blank: int | None) -> str | None:
@@ -415,14 +419,23 @@ def _what_is_wrong_with_options(options: tuple[str, ...], *, given: bool) -> str
             _check_text("an option", option)
     if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
         return f"there are {len(options)} options; {MIN_OPTIONS} to {MAX_OPTIONS} are needed"
-    stripped = {*map(str.strip, options)}
-    if "" in stripped:
+    if not all(map(str.strip, options)):
         return "an option is empty"
     if not given and any(BLANK in option for option in options):
         return "an option holds the blank ('_')"
-    if len(stripped) < len(options):
-        return f"two options are equal: {', '.join(map(repr, options))}"
     return None
+
+
+def _what_is_wrong_with_equals(options: tuple[str, ...], answer: int | None) -> str | None:
+    """Return why these options may not be equal; incorrect ones may."""
+    texts = [*map(str.strip, options)]
+    different = len({*texts})
+    if different == len(texts):
+        return None
+    if different > 1 and (answer is None or texts.count(texts[answer]) == 1):
+        return None
+    which = ", one of them the correct one" if different > 1 else ""
+    return f"two options are equal{which}: {', '.join(map(repr, options))}"
 
 
 def _what_is_wrong_with_answer(answer: int | None, options: int) -> str | None:

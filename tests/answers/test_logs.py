@@ -322,7 +322,10 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
         ('{"doc": {"q": "\\ud800"}, "resps": ["A"]}', "their 'doc' can't be read as items"),
         ('{"doc": {}, "resps": [], "arguments": [1], "target": "²"}', "0 of 1 rows"),
         ('{"doc": {}, "resps": [], "arguments": 1, "target": "' + 5000 * "9" + '"}', "0 of 1 rows"),
-        ('{"doc": {}, "resps": []}\n{"doc\udcff', ":2: the file is in Latin-1"),
+        (
+            '{"doc": {}, "resps": []}\n{"doc\udcff',
+            ":2: the file is not UTF-8, but probably in Latin-1",
+        ),
         ('{"eval": {},\n "samples": [1]}', "with records as samples"),
         ('{"eval": {},\n "samples": [{"choices": 3, "scores": [1]}]}', "0 of 1 rows"),
         ('{"eval": {},\n "samples": [{"attachments": [1], "input": "?"}]}', "0 of 1 rows"),

@@ -78,18 +78,16 @@ FILES: dict[str, File] = {
         )
     },
     "winogender/WinoGender.jsonl": File("questions", 356),
-    "openbookqa/train.jsonl": File("questions", 4954, bad=(1456, 2747, 2806)),
+    "openbookqa/train.jsonl": File("questions", 4957),
     "openbookqa/test.jsonl": File("questions", 500),
     "arc/challenge-train.jsonl": File("questions", 1119),
     "arc/challenge-test.jsonl": File("questions", 1172),
     "arc/easy-train.jsonl": File("questions", 2251),
     "arc/easy-test.jsonl": File("questions", 2376),
     "piqa/dev.jsonl": File("questions", 1838),
-    "social_iqa/dev.jsonl": File("questions", 1949, bad=(103, 429, 670, 878, 1259)),
+    "social_iqa/dev.jsonl": File("questions", 1953, bad=(670,)),
     "mmlu_pro_answers/items.jsonl": File("questions", 12_015, bad=(2028, 2151, 5508, 5510, 6748)),
-    "mmlu_redux/items.jsonl": File(
-        "questions", 5693, bad=(323, 1475, 2426, 2755, 3426, 5137, 5314)
-    ),
+    "mmlu_redux/items.jsonl": File("questions", 5697, bad=(2426, 3426, 5314)),
     "winogrande_predictions/cuichenx_dev_preds.csv": File("winogrande", 1267, 284, (1269,)),
     "winogrande_predictions/hsjplus_krr_ws_both_paired.csv": File("winogrande", 80, 40),
     "winogrande_predictions/hsjplus_krr_ws_both_non_paired.csv": File("winogrande", 91),

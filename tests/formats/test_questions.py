@@ -53,6 +53,17 @@ def test_the_shared_sets_are_read(data_dir: Path, name: str, options: set[int]) 
     assert all(item.blank is None and item.answer is not None for item in found.items)
 
 
+def test_equal_incorrect_options_are_read_with_a_note(tmp_path: Path) -> None:
+    """The item counts; the note has the place of the first, with its file if there are several."""
+    for name in ("one", "two"):
+        quiz = [{"question": f"Why {name}?", "choices": ["w", "x", "x"], "answer": "w"}]
+        (tmp_path / f"{name}.json").write_text(json.dumps(quiz))
+    found = formats.scan([tmp_path / "one.json", tmp_path / "two.json"])
+    assert [item.options for item in found.problems] == 2 * [("w", "x", "x")]
+    place = f"{tmp_path / 'one.json'}, row 1"
+    assert found.notes[-1] == f"2 problems have equal options, the first at {place}"
+
+
 @pytest.mark.parametrize(
     ("answers", "read"),
     [

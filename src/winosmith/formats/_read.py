@@ -248,7 +248,7 @@ def scan(
         entries, apart = with_blanks_apart(entries)
         entries, repeats = without_repeats(entries) if known in (CSV, WINOGRANDE) else (entries, [])
         notes += apart + repeats
-    notes += _controls_noted(entries)
+    notes += _controls_noted(entries) + _equal_options_noted(entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
         try:
@@ -281,10 +281,30 @@ def _notes(entries: Sequence[Entry]) -> list[str]:
     if not noted:
         return []
     more = f" ({len(noted):,} of {len(entries):,} records have such a note)" * (len(noted) > 1)
-    return [f"{noted[0].place.inside}: {noted[0].note}{more}"]
+    return [f"{_where(noted[0], entries)}: {noted[0].note}{more}"]
 
 
-def _controls_noted(entries: Iterable[Entry]) -> list[str]:
+def _where(entry: Entry, entries: Sequence[Entry]) -> str:
+    """Return the place of an entry, with its file if the entries have several."""
+    one_file = len({one.place.path for one in entries}) == 1
+    return entry.place.inside if one_file else str(entry.place)
+
+
+def _equal_options_noted(entries: Sequence[Entry]) -> list[str]:
+    """Return a note if problems have equal options; the correct one differs from all."""
+    found = [
+        one
+        for one in entries
+        if isinstance(one.item, Problem)
+        and len({*map(str.strip, one.item.options)}) < len(one.item.options)
+    ]
+    if not found:
+        return []
+    have = "problem has" if len(found) == 1 else "problems have"
+    return [f"{len(found):,} {have} equal options, the first at {_where(found[0], entries)}"]
+
+
+def _controls_noted(entries: Sequence[Entry]) -> list[str]:
     """Return a note if texts have C1 control characters, which people and models would read."""
     found = [one for one in entries if one.item is not None and _has_controls(one.item)]
     if not found:
@@ -292,8 +312,8 @@ def _controls_noted(entries: Iterable[Entry]) -> list[str]:
     what = "record has" if len(found) == 1 else "records have"
     return [
         f"{len(found):,} {what} control characters (U+0080 to U+009F), the first at "
-        f"{found[0].place.inside}: they are quotes or dashes of Windows-1252, if that was taken "
-        "for Latin-1; convert the original file again, with: iconv -f cp1252 -t utf-8"
+        f"{_where(found[0], entries)}: they are quotes or dashes of Windows-1252, if that was "
+        "taken for Latin-1; convert the original file again, with: iconv -f cp1252 -t utf-8"
     ]
 
 
