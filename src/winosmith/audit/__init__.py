@@ -13,6 +13,7 @@ from winosmith.audit._audit import Audit, Part, audit, parsed_rules
 from winosmith.audit._battery import MAX_DRAWS, Battery, Found, battery
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View
+from winosmith.audit._in_place import Fixed, FixedFile, Unchanged, fix
 from winosmith.audit._items import Items
 from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._pace import paced
@@ -22,6 +23,7 @@ from winosmith.audit._repair import Changed, Repair, RepairSettings, repair
 from winosmith.audit._repaired import repair_page, repair_splits, repair_to_folder, repair_verdict
 from winosmith.audit._report import page, sections, signature, verdict
 from winosmith.audit._review import Declared, Review, across, declared, near, review
+from winosmith.audit._todo import Rewrite, todo, write_todo
 from winosmith.audit._triage import Against, Suspect, Triage, for_people, triage
 from winosmith.audit._wrong_keys import Accuracy, Concentration, Doubts
 
@@ -41,6 +43,8 @@ __all__ = [
     "Cue",
     "Declared",
     "Doubts",
+    "Fixed",
+    "FixedFile",
     "Found",
     "Items",
     "Overlap",
@@ -50,9 +54,11 @@ __all__ = [
     "Repair",
     "RepairSettings",
     "Review",
+    "Rewrite",
     "Suspect",
     "Thin",
     "Triage",
+    "Unchanged",
     "View",
     "Word",
     "across",
@@ -60,6 +66,7 @@ __all__ = [
     "battery",
     "class_cues",
     "declared",
+    "fix",
     "for_people",
     "near",
     "overlap",
@@ -76,6 +83,8 @@ __all__ = [
     "review",
     "sections",
     "signature",
+    "todo",
     "triage",
     "verdict",
+    "write_todo",
 ]

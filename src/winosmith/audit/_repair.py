@@ -468,10 +468,16 @@ def _number(*parts: object) -> int:
 
 def _dealt(problem: Problem, seed: int) -> Problem:
     """Return an item with its options in an order that its text and the seed decide."""
+    order = order_of(problem, seed)
+    key = None if problem.answer is None else order.index(problem.answer)
+    return replace(problem, options=tuple(problem.options[at] for at in order), answer=key)
+
+
+def order_of(problem: Problem, seed: int) -> list[int]:
+    """Return the options of an item in an order that its text and the seed decide, by number."""
     told = _told(problem)
-    options = sorted(problem.options, key=lambda option: _number("order", seed, told, option))
-    key = None if problem.answer is None else options.index(problem.options[problem.answer])
-    return replace(problem, options=tuple(options), answer=key)
+    drawn = [_number("order", seed, told, option) for option in problem.options]
+    return sorted(range(len(drawn)), key=drawn.__getitem__)
 
 
 def _lots(items: Items, seed: int) -> Floats:

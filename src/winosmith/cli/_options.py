@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import glob
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -218,18 +218,21 @@ def read_train(options: Mapping[str, Any]) -> Dataset | None:
 
 
 def read_contents(
-    path: str,
+    path: str | Sequence[str],
     format_name: str | None,
     *,
     omit_bad: bool = False,
+    ids_are_places: bool = False,
     on_progress: Callable[[float], object] | None = None,
 ) -> Contents:
     """Return the contents of a file, read as the command's options say; see `format_option`.
 
     Args:
-        path: the file; of several files, `--skip-bad` gets the bad records of all.
+        path: the file, or several that are one data set; of several files, `--skip-bad` gets the
+            bad records of all.
         format_name: its format; found from its content if None.
         omit_bad: accept bad records without `--skip-bad`, too.
+        ids_are_places: as for `formats.scan`.
         on_progress: called with the fraction of the file that is read.
 
     Raises:
@@ -238,13 +241,14 @@ def read_contents(
     """
     from winosmith import formats
 
-    contents = formats.scan(path, format_name, **how_read(), on_progress=on_progress)
+    how = how_read() | {"ids_are_places": ids_are_places}
+    contents = formats.scan(path, format_name, **how, on_progress=on_progress)
     skip_bad = bad_records_file()
     if contents.bad and skip_bad:
         bad: list[Entry] = click.get_current_context().meta.setdefault("bad", [])
         bad += contents.bad
         formats.set_aside(bad, skip_bad)
-        say(f"{path}: {number_of(len(contents.bad), 'record')} omitted; see {skip_bad}")
+        say(f"{contents.path}: {number_of(len(contents.bad), 'record')} omitted; see {skip_bad}")
     contents.refuse(skip_bad=omit_bad or skip_bad is not None)
     contents.tell()
     return contents

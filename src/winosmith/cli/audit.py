@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from winosmith.embed import TextEmbedder
 
 
-def _files(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+def _files(context: click.Context, _: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Refuse paths that are not files, and suggest the files to give."""
+    if context.params.get("pool") or context.params.get("fix"):
+        return paths
     for path in paths:
         if path == "-":
             raise click.BadParameter(
@@ -59,6 +62,21 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=_files)
 @format_option
+@click.option(
+    "--pool",
+    is_flag=True,
+    is_eager=True,
+    help="Audit all files, and those of folders and of patterns such as "
+    "'units/**/quiz.json', as one data set; findings have the file and the line.",
+)
+@click.option(
+    "--fix",
+    is_flag=True,
+    is_eager=True,
+    help="Put the options of each item in a random order in the files themselves, and "
+    "adapt keys and letters in explanations; items that can't be changed safely are "
+    "listed. All files are one data set. A second run changes nothing.",
+)
 @click.option("--draws", default=1000, show_default=True, type=click.IntRange(19, 1_000_000),
               help="Initial number of random draws for the p-values of cues; p is at least "
               "1 / (1 + draws). Draws are added, up to 20,000, until it is clear whether p is "
@@ -99,6 +117,9 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.option("--least-kept", default=0.2, show_default=True, type=click.FloatRange(0, 1),
               metavar="FRACTION", help="Smallest fraction of the items that --repair may keep; it "
               "is refused if thinning would keep fewer.")  # fmt: skip
+@click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md|FILE.csv",
+              help="Write a work list: the fewest options to lengthen so that the longest option "
+              "is correct by chance only, starting with the fewest characters.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace another repair in the folder.")
 @click.option("--out", type=PAGE, metavar="FILE.html", help="Write the report to this page.")
 @json_option
@@ -120,7 +141,8 @@ def command(
     The audit tries about fifty cues that select an option without reading (the longest, the rarest
     word, "all of the above", a position …) and compares each with chance. It trains word models
     that see only the options, only the question, or both. It also checks fields, the order of
-    items, copies, near-duplicates and contradictions, within and across splits.
+    items, copies, near-duplicates and contradictions, within and across splits. With --pool, all
+    files are one data set, such as the quizzes of a course; --fix changes their orders in place.
 
     --repair removes copies, shuffles the options if their order has no meaning, and removes items
     until no cue predicts the answers; the result is measured on items that the repair did not see.
@@ -136,9 +158,26 @@ def command(
         winosmith audit items.jsonl --answers answers.csv --repair repaired
         winosmith audit train.jsonl dev.jsonl test.jsonl --repair repaired
         winosmith audit questions.csv --fail-on cue=3pt,duplicates,leak
+        winosmith audit 'units/**/quiz.json' --pool --out audit.html
+        winosmith audit 'units/**/quiz.json' --pool --todo work.md
+        winosmith audit 'units/**/quiz.json' --fix
     """  # noqa: D301
     from winosmith import audit, formats
+    from winosmith.cli._in_place import fix_files
+    from winosmith.data import data_files
 
+    if options["pool"] or options["fix"]:
+        data = tuple(file for path in data for file in data_files(path))
+    if options["fix"]:
+        if answers or texts or rules or repaired or options["todo"]:
+            raise click.UsageError(
+                "--fix changes files and measures nothing: run it without --answers, --texts, "
+                "--fail-on, --todo and --repair"
+            )
+        fix_files(
+            data, format_name, options["seed"], as_json=options["as_json"], out=options["out"]
+        )
+        return
     _check_rules(rules, probes=not options["no_probes"], texts=bool(texts))
     if options["encoder"] and options["no_probes"]:
         raise click.UsageError("--embed needs the probes; omit --no-probes")
@@ -161,10 +200,13 @@ def command(
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
     declared: dict[str, Declared] = {}
-    for path in data:
-        name = formats.stem(path) if formats.stem(path) not in splits else path
+    for path in [data] if options["pool"] else data:
+        first, whole = (
+            (path, path) if isinstance(path, str) else (path[0], os.path.commonpath(path))
+        )
+        name = formats.stem(whole) if formats.stem(whole) not in splits else whole
         splits[name], refused[name] = _read(path, format_name)
-        declared[name] = audit.declared(path, splits[name])
+        declared[name] = audit.declared(first, splits[name])
     how = {
         "answers": _answers(answers, splits, filters) if answers else None,
         "draws": options["draws"],
@@ -201,6 +243,8 @@ def command(
         _to_judge(found, options["suspects"], judged.secret)
     if sheet:
         _to_sheet(found, options["suspects"], sheet)
+    if options["todo"]:
+        _write_todo(splits, options["todo"])
     if broken:
         fail_gate(broken)
 
@@ -320,6 +364,16 @@ def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
     return Dataset(asked, "+".join(part.name for part in found.parts))
 
 
+def _write_todo(splits: Mapping[str, Dataset], path: str) -> None:
+    from winosmith import audit
+    from winosmith.outputs import write_aside
+
+    rewrites = [one for split in splits.values() for one in audit.todo(split)]
+    with write_aside(path) as file:
+        audit.write_todo(rewrites, file, as_csv=path.endswith(".csv"))
+    say(f"Wrote {path}: {len(rewrites):,} options to lengthen.")
+
+
 def _to_judge(found: Audit, most: int, secret: str) -> None:
     from winosmith.web import hosting
 
@@ -336,13 +390,21 @@ def _to_sheet(found: Audit, most: int, path: str) -> None:
     say(f"Wrote {path}, {len(asked):,} problems: winosmith humans sheets {path} --out DIR")
 
 
-def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
-    """Return the items of a file, and the place and reason of each omitted record."""
+def _read(path: str | tuple[str, ...], format_name: str | None) -> tuple[Dataset, list[str]]:
+    """Return the items of a file, or of several that are one data set.
+
+    Each omitted record is listed by its place and the reason.
+    """
     from winosmith import audit, formats
 
-    tell = audit.paced(say, f"{path}: reading", 100, "%")
+    is_pool = not isinstance(path, str)
+    tell = audit.paced(say, f"{path[0] if is_pool else path}: reading", 100, "%")
     contents = read_contents(
-        path, format_name, omit_bad=True, on_progress=lambda share: tell(int(100 * share))
+        path,
+        format_name,
+        omit_bad=True,
+        ids_are_places=is_pool,
+        on_progress=lambda share: tell(int(100 * share)),
     )
     refused = [f"{entry.place}: {entry.reason}" for entry in contents.bad]
     return formats.problems_of(contents), refused

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from winosmith.data._bytes import content, stem
+from winosmith.data._bytes import content, data_files, stem
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import (
     Record,
@@ -15,6 +15,7 @@ from winosmith.data._json import (
     array_records,
     by_columns,
     column_records,
+    elements,
     id_records,
     line_records,
     members,
@@ -41,6 +42,8 @@ __all__ = [
     "cell",
     "column_records",
     "content",
+    "data_files",
+    "elements",
     "file_of",
     "id_records",
     "is_table",

@@ -136,6 +136,23 @@ def expanded(path: str | Path) -> list[str]:
     return [str(one) for one in sorted(shown)]
 
 
+def data_files(path: str | Path) -> list[str]:
+    """Return the files that a path names; of a folder, those with extensions of data.
+
+    Raises:
+        FormatError: there is none.
+    """
+    given = expanded(path)
+    if not Path(path).is_dir():
+        return given
+    found = [one for one in given if has_data(one)]
+    if not found:
+        raise FormatError(
+            f"the folder has no data: no file ends in {', '.join(sorted(DATA))}", path
+        )
+    return found
+
+
 def has_data(path: str) -> bool:
     """Return whether a file in a folder or an archive has data, by its name.
 

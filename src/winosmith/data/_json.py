@@ -75,7 +75,7 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
     in_lines = "\n" in text.strip()
     begin = text.index("[", start)
     number, counted = (1, 0) if in_lines else (0, begin)
-    for at, end, record, fault in _elements(text, begin, is_whole=start is None):
+    for at, end, record, fault in elements(text, begin, is_whole=start is None):
         number += text.count("\n", counted, at) if in_lines else 1
         counted = at
         place, raw = Place(path, number, "line" if in_lines else "row", at, end), text[at:end]
@@ -89,7 +89,7 @@ _LENIENT = json.JSONDecoder()
 """Finds the end of a value that JSON does not have, such as NaN."""
 
 
-def _elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
+def elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
     """Yield what is between the brackets or braces that begin at an offset.
 
     Of an object, names and values are yielded by turns. With `is_whole`, more text after the end is
@@ -148,7 +148,7 @@ def members(source: Source) -> dict[str, Member]:
     if not source.start.startswith("{") or has_lines(source):
         return {}
     begin = text.index("{")
-    found = [*_elements(text, begin)]
+    found = [*elements(text, begin)]
     held = {
         name.value: value
         for name, value in zip(found[::2], found[1::2], strict=False)

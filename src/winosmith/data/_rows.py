@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree.ElementTree import Element
 
-from winosmith.data._bytes import DATA, STANDARD_INPUT, File, expanded, files, has_data, stem
+from winosmith.data._bytes import STANDARD_INPUT, File, data_files, files, stem
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import Record, array_records, line_records, members, one_record
 from winosmith.data._place import Row
@@ -161,14 +161,7 @@ def _files(path: str) -> list[File]:
         return [File("<stdin>", one.raw) for one in files(path)]
     if sheet := SHEET.fullmatch(path):
         return [File(f"{file.path}#{sheet[2]}", file.raw) for file in files(sheet[1])]
-    given = expanded(path)
-    if Path(path).is_dir():
-        given = [one for one in given if has_data(one)]
-        if not given:
-            raise FormatError(
-                f"the folder has no data: no file ends in {', '.join(sorted(DATA))}", path
-            )
-    return [file for one in given for file in files(one)]
+    return [file for one in data_files(path) for file in files(one)]
 
 
 def joined(parts: Sequence[Rows], path: str) -> Rows:

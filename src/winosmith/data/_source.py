@@ -155,8 +155,8 @@ def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
     if _is_western(raw):
         windows = CONTROLS.search(raw.decode("latin-1"))
         name = "Windows-1252 (cp1252)" if windows else "Latin-1 or Windows-1252 (cp1252)"
-        start = max(raw.rfind(b"\n", 0, at) + 1, at - _SHOWN)
-        seen = raw[start : at + _SHOWN].decode("cp1252").splitlines()[0].strip()
+        begin = max(raw.rfind(b"\n", 0, at) + 1, at - _SHOWN)
+        seen = raw[begin : at + _SHOWN].decode("cp1252").splitlines()[0].strip()
         what = f"probably in {name}, which reads {seen!r} here"
         raise _other_encoding(what, "cp1252", path, line)
     raise FormatError(

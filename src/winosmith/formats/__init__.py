@@ -13,9 +13,11 @@ from __future__ import annotations
 from winosmith.data import Readable, Source, content, stem
 from winosmith.formats._answers import letter_of, option_of_text, readings
 from winosmith.formats._base import Entry, Format, Item, Writer
+from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import AnswerIs, Columns
 from winosmith.formats._detect import FORMATS, format_named, writer_named
 from winosmith.formats._jsonl import frame, lines
+from winosmith.formats._letters import SERIES
 from winosmith.formats._names import of_answers
 from winosmith.formats._read import (
     SKIP_BAD,
@@ -33,10 +35,13 @@ from winosmith.formats._read import (
     unfit,
     write,
 )
+from winosmith.formats._spans import Value, json_value, row_value
 from winosmith.formats._twins import alike, paired_by, refuse_unread_pairs
 
 __all__ = [
     "FORMATS",
+    "PREFIX",
+    "SERIES",
     "SKIP_BAD",
     "AnswerIs",
     "Columns",
@@ -48,12 +53,14 @@ __all__ = [
     "Readable",
     "ReadingNote",
     "Source",
+    "Value",
     "Writer",
     "alike",
     "content",
     "dataset_of",
     "format_named",
     "frame",
+    "json_value",
     "letter_of",
     "lines",
     "losses",
@@ -66,6 +73,7 @@ __all__ = [
     "read_items",
     "readings",
     "refuse_unread_pairs",
+    "row_value",
     "scan",
     "set_aside",
     "stem",

@@ -203,6 +203,7 @@ def scan(
     as_written: bool = False,
     columns: Columns | None = None,
     encoding: str | None = None,
+    ids_are_places: bool = False,
     on_progress: Callable[[float], object] | None = None,
 ) -> Contents:
     """Read every record of a file, the bad ones with the reason.
@@ -222,6 +223,8 @@ def scan(
         columns: which columns hold question, choices and answer; the file is then read as rows
             of questions.
         encoding: of a text; found if None (UTF-8; UTF-16 and UTF-32 with a byte-order mark).
+        ids_are_places: give each problem its place as its id ("unit-1/quiz.json:12"), so that
+            files whose ids are equal are one data set; a problem with a lineage keeps its id.
         on_progress: called now and then with the fraction of a file's lines that is read, 0–1.
 
     Raises:
@@ -243,7 +246,7 @@ def scan(
     else:
         entries = list(reported(known.read(rows), rows.source, on_progress))
         notes += lost_blanks(rows, entries) if known is JSONL else []
-    entries = list(_distinct(entries))
+    entries = list(_distinct(map(_with_place, entries) if ids_are_places else entries))
     if not as_written:
         entries, apart = with_blanks_apart(entries)
         entries, repeats = without_repeats(entries) if known in (CSV, WINOGRANDE) else (entries, [])
@@ -321,6 +324,13 @@ def _has_controls(item: Item) -> bool:
     others = item.options if isinstance(item, Problem) else (item.candidate,)
     texts = (item.sentence, *others)
     return not all(map(str.isascii, texts)) and any(map(data.CONTROLS.search, texts))
+
+
+def _with_place(entry: Entry) -> Entry:
+    problem = entry.item
+    if not isinstance(problem, Problem) or problem.lineage:
+        return entry
+    return replace(entry, item=replace(problem, id=str(entry.place)))
 
 
 def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -448,6 +458,7 @@ class Reading(TypedDict, total=False):
     as_written: bool
     columns: Columns | None
     encoding: str | None
+    ids_are_places: bool
 
 
 def read_items(

@@ -1,0 +1,546 @@
+"""Change quizzes in their own files: put the options of each item in an order drawn at random.
+
+The order depends on the item's text and the seed (see `winosmith.audit.repair`), so a second run
+changes nothing. Orders are never balanced: whoever knows of the balance can undo it. A file keeps
+its layout: only options, keys and letters that name options change. What can't be changed safely is
+left as it is, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from winosmith import data, formats
+from winosmith.audit._cues import in_order
+from winosmith.audit._items import in_classes
+from winosmith.audit._repair import order_of
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError, ProblemError
+from winosmith.formats import Contents, Value, json_value, row_value
+from winosmith.outputs import write_aside
+from winosmith.problem import Problem
+
+_LIST = r"\(?[A-Z]\)?(?:(?:\s*,)?\s*(?:and|or|&|,)\s*\(?[A-Z]\)?)*(?![A-Za-z0-9])"
+_REFERENCE = re.compile(
+    rf"(?i:\b(?:options?|answers?|choices?)\s+){_LIST}|\([A-Z]\)|(?m:^[^\S\n]*[A-Z][.):](?=\s))"
+)
+"""Letters that certainly name options: "option B", "answers A and C", "(B)", "B. …"."""
+
+_LONE = re.compile(r"(?<![A-Za-z0-9'’])[A-Z](?![A-Za-z0-9'’])")
+_ARTICLE = re.compile(r"A(?= [a-z])|I(?= )")
+_BY_PLACE = re.compile(
+    r"(?i)\b(?:first|second|third|fourth|fifth|last|previous|preceding|following|other) "
+    r"(?:\w+ )?(?:options?|answers?|choices?)\b|\b(?:option|answer|choice)s? (?:no\. |#)?\d"
+)
+
+Span = tuple[int, int]
+
+
+class Edit(NamedTuple):
+    """A part of a text and what takes its place."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Unchanged(NamedTuple):
+    """An item that was left as it is, and why."""
+
+    place: data.Place
+    reason: str
+
+
+@dataclass(frozen=True)
+class FixedFile:
+    """What became of a file.
+
+    Attributes:
+        path: of the file.
+        items: how many it has.
+        changed: how many of them have their options in another order now.
+        most: how many have the correct option at the place where it is most often.
+        chance: how many that is at most in 95 of 100 files of as many items, by chance.
+        text: the new text.
+        encoding: of the file.
+    """
+
+    path: str
+    items: int
+    changed: int
+    most: int
+    chance: int
+    text: str
+    encoding: str
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The new texts of some files.
+
+    Attributes:
+        files: in the order in which they were read.
+        unchanged: the items that were left as they are.
+    """
+
+    files: tuple[FixedFile, ...]
+    unchanged: tuple[Unchanged, ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON record."""
+        return {
+            "files": [
+                {
+                    "file": file.path,
+                    "items": file.items,
+                    "changed": file.changed,
+                    "most_frequent_place": file.most,
+                    "by_chance_at_most": file.chance,
+                }
+                for file in self.files
+            ],
+            "unchanged": [
+                {"place": str(one.place), "reason": one.reason} for one in self.unchanged
+            ],
+        }
+
+    def write(self) -> list[str]:
+        """Replace the files whose text has changed; return their paths."""
+        written = []
+        for file in self.files:
+            if file.changed:
+                with write_aside(file.path, "wb") as out:
+                    out.write(file.text.encode(file.encoding))
+                written.append(file.path)
+        return written
+
+
+def fix(
+    paths: Sequence[str | Path],
+    seed: int = 0,
+    *,
+    format_name: str | None = None,
+    columns: formats.Columns | None = None,
+    encoding: str | None = None,
+) -> Fixed:
+    """Return files whose items have their options in random orders.
+
+    All files are one data set. The new texts are read again: an item that would be read with other
+    texts or another answer is left unchanged.
+
+    Args:
+        paths: files of JSON, JSON Lines, CSV or TSV, not packed.
+        seed: of the orders.
+        format_name: as for `formats.scan`.
+        columns: as for `formats.scan`.
+        encoding: of the files; found if None.
+
+    Raises:
+        FormatError: the files can't be read.
+        DataError: a file is not a text that can be written back as it is, or two records overlap.
+    """
+    sources = [data.Source(path, encoding=encoding) for path in paths]
+    codecs = [_codec(source, encoding) for source in sources]
+    how: dict[str, Any] = {"columns": columns, "pair_by": "", "ids_are_places": True}
+    before = formats.scan(_rows(sources), format_name, **how)
+    left = {one.place: str(one.reason) for one in before.bad}
+    while True:
+        edits = _edits(before, {str(one.path): one for one in sources}, columns, seed, left)
+        texts = [_edited(one.text, edits[str(one.path)]) for one in sources]
+        again = [
+            data.Source(source.path, text.encode("utf-8", "surrogatepass"))
+            for source, text in zip(sources, texts, strict=True)
+        ]
+        after = formats.scan(_rows(again), format_name, **how)
+        differ = [
+            place
+            for place, old, new in zip(before.places, before.items, after.items, strict=False)
+            if place not in left and _content(old) != _content(new)
+        ]
+        if len(before.items) != len(after.items):
+            raise DataError("the files would be read as other items if their options moved")
+        if not differ:
+            break
+        left |= dict.fromkeys(differ, "it would be read differently with its options moved")
+    own: defaultdict[str, list[tuple[formats.Item, formats.Item]]] = defaultdict(list)
+    for place, old, new in zip(before.places, before.items, after.items, strict=True):
+        own[place.path].append((old, new))
+    files = [
+        _file(str(source.path), text, codec, own[str(source.path)])
+        for source, text, codec in zip(sources, texts, codecs, strict=True)
+    ]
+    return Fixed(tuple(files), tuple(Unchanged(place, why) for place, why in left.items()))
+
+
+def _codec(source: data.Source, encoding: str | None) -> str:
+    """Return the encoding by which a file's text becomes its bytes again.
+
+    Raises:
+        DataError: there is none.
+    """
+    raw = Path(source.path).read_bytes()
+    for codec in ("utf-8", "utf-8-sig", *filter(None, [encoding])):
+        if source.text.encode(codec, "replace") == raw:
+            return codec
+    raise DataError(
+        f"{source.path} can't be changed in place: unpack it, and save it as UTF-8 first"
+    )
+
+
+def _rows(sources: Sequence[data.Source]) -> data.Rows:
+    return data.joined([data.read(source) for source in sources], str(sources[0].path))
+
+
+def _content(item: formats.Item) -> object:
+    """Return what must not change: the texts, and which is correct."""
+    if not isinstance(item, Problem):
+        return item
+    key = None if item.answer is None else item.options[item.answer]
+    return item.sentence, sorted(item.options), key
+
+
+def _file(
+    path: str, text: str, codec: str, own: Sequence[tuple[formats.Item, formats.Item]]
+) -> FixedFile:
+    problems = [new for _, new in own if isinstance(new, Problem)]
+    keys = [one.answer for one in problems if one.answer is not None]
+    return FixedFile(
+        path,
+        len(own),
+        sum(old != new for old, new in own),
+        max(Counter(keys).values(), default=0),
+        _most_by_chance(tuple(len(p.options) for p in problems if p.answer is not None)),
+        text,
+        codec,
+    )
+
+
+@cache
+def _most_by_chance(counts: tuple[int, ...], draws: int = 2000) -> int:
+    """Return how often a place is correct at most in 95 of 100 random files of such items."""
+    if not counts:
+        return 0
+    drawn = np.random.default_rng(0).random((draws, len(counts))) * np.array(counts)
+    places = drawn.astype(int)
+    most = np.max([(places == at).sum(axis=1) for at in range(max(counts))], axis=0)
+    return int(np.quantile(most, 0.95, method="inverted_cdf"))
+
+
+def _edited(text: str, edits: Iterable[Edit]) -> str:
+    parts, at = [], 0
+    for start, end, new in sorted(edits):
+        if start < at:
+            raise DataError("two records share a part of the file")
+        parts += [text[at:start], new]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+class _Found(NamedTuple):
+    """The options of an item in its record.
+
+    Attributes:
+        slots: for each option, the parts of the text that move with it.
+        signs: before each option ("A. "); "" if there are none.
+        labels: of the options, such as their columns; none if they have none.
+        flagged: whether the options themselves say which is correct.
+        whole: the list or object that has only the options; None if they are columns.
+    """
+
+    slots: list[list[Span]]
+    signs: list[str]
+    labels: tuple[str, ...] = ()
+    flagged: bool = False
+    whole: Span | None = None
+
+
+def _edits(
+    contents: Contents,
+    sources: Mapping[str, data.Source],
+    columns: formats.Columns | None,
+    seed: int,
+    left: dict[data.Place, str],
+) -> defaultdict[str, list[Edit]]:
+    """Return the edits of each file, and add the items that can't be changed to `left`."""
+    tables: dict[str, data.Delimited] = {}
+    problems = Dataset(contents.problems)
+    classes = in_classes(problems)
+    times = Counter(contents.places)
+    found: dict[data.Place, tuple[Problem, Value, _Found]] = {}
+    for place, problem, is_class in zip(contents.places, problems, classes, strict=True):
+        if place in left:
+            continue
+        try:
+            if is_class or in_order(problem.sentence, problem.options):
+                raise ProblemError("the order of its options has a meaning")
+            if times[place] > 1:
+                raise ProblemError("its record has several items")
+            record = _record(place, sources[place.path], tables)
+            found[place] = problem, record, _options(record, problem, sources[place.path].text)
+        except ProblemError as error:
+            left[place] = str(error)
+    kinds = _key_kinds(found.values(), columns)
+    edits: defaultdict[str, list[Edit]] = defaultdict(list)
+    for place, (problem, record, own) in found.items():
+        text = sources[place.path].text
+        try:
+            if problem.answer is not None and not kinds and not own.flagged:
+                raise ProblemError("the column of its answer is not found")
+            order = order_of(problem, seed)
+            edits[place.path] += [
+                *_moved(own, order, text),
+                *_rekeyed(record, problem, own, order, kinds, text),
+                *_relettered(record, problem, own, order, kinds, text),
+            ]
+        except ProblemError as error:
+            left[place] = str(error)
+    return edits
+
+
+def _record(place: data.Place, source: data.Source, tables: dict[str, data.Delimited]) -> Value:
+    if place.start is None or place.end is None:
+        raise ProblemError("it has no text of its own in the file")
+    if source.text[place.start] == "{":
+        return json_value(source.text, place.start)
+    if place.path not in tables:
+        tables[place.path] = data.Delimited(source)
+    return row_value(source.text, place.start, place.end, tables[place.path])
+
+
+def _options(record: Value, problem: Problem, text: str) -> _Found:
+    """Find the options of an item in its record.
+
+    Raises:
+        ProblemError: they are nowhere, or in two places.
+    """
+    found = [one for value in record.within() for one in _as_options(value, problem, text)]
+    if len(found) != 1:
+        where = "in two places" if found else "not found as a list or as columns"
+        raise ProblemError(f"its options are {where}")
+    return found[0]
+
+
+def _as_options(value: Value, problem: Problem, text: str) -> Iterator[_Found]:
+    """Yield how a list or object holds the options, if it does."""
+    options = problem.options
+    if isinstance(value.value, list):
+        elements = [*value.inside.values()]
+        if len(elements) == len(options):
+            yield from _in_list(elements, options, text, (value.start, value.end))
+    elif isinstance(value.value, dict):
+        texts = {" ".join(option.split()) for option in options}
+        held = {
+            str(name): one
+            for name, one in value.inside.items()
+            if not formats.of_answers(str(name)) and " ".join(str(one.value).split()) in texts
+        }
+        if spans := _spans([*held.values()], options, text):
+            whole = (value.start, value.end) if len(held) == len(value.inside) else None
+            yield _Found([[span] for span in spans[0]], spans[1], tuple(held), whole=whole)
+
+
+def _in_list(
+    elements: Sequence[Value], options: Sequence[str], text: str, whole: Span
+) -> Iterator[_Found]:
+    if spans := _spans(elements, options, text):
+        yield _Found([[span] for span in spans[0]], spans[1], whole=whole)
+    if not elements[0].inside or any([*one.inside] != [*elements[0].inside] for one in elements):
+        return
+    columns = {name: [one.inside[name] for one in elements] for name in elements[0].inside}
+    if not any(_spans(values, options, text) for values in columns.values()):
+        return
+    labels = next((each for each in columns.values() if _is_series(each)), [])
+    moving = [each for each in columns.values() if not _is_series(each)]
+    flags = ([one.value for one in each] for each in moving)
+    yield _Found(
+        [[(one.start, one.end) for one in own] for own in zip(*moving, strict=True)],
+        [""] * len(options),
+        tuple(str(one.value) for one in labels),
+        flagged=any(all(isinstance(f, bool) for f in own) and sum(own) == 1 for own in flags),
+        whole=whole,
+    )
+
+
+def _spans(
+    values: Sequence[Value], options: Sequence[str], text: str
+) -> tuple[list[Span], list[str]] | None:
+    """Return where the texts of options are, and the sign before each ("A. "), if they are here."""
+    if len(values) != len(options) or any(
+        one.inside or isinstance(one.value, bool | None) for one in values
+    ):
+        return None
+    tidy = [" ".join(option.split()) for option in options]
+    if [" ".join(str(one.value).split()) for one in values] == tidy:
+        return [(one.start, one.end) for one in values], [""] * len(options)
+    spans, signs = [], []
+    for one, option in zip(values, tidy, strict=True):
+        quote = text.startswith('"', one.start)
+        sign = formats.PREFIX.match(str(one.value))
+        if not sign or not text.startswith(sign[0], one.start + quote):
+            return None
+        if " ".join(str(one.value)[sign.end() :].split()) != option:
+            return None
+        spans.append((one.start + quote + sign.end(), one.end - quote))
+        signs.append(sign[0])
+    return spans, signs
+
+
+def _is_series(values: Sequence[Value]) -> bool:
+    """Return whether values are the signs of options in their order: A, B, C or 0, 1, 2."""
+    count = range(len(values))
+    letters = [formats.letter_of(one.value) for one in values]
+    if [one and one[1] for one in letters] == [*count]:
+        return True
+    return [str(one.value) for one in values] in ([*map(str, count)], [str(n + 1) for n in count])
+
+
+def _moved(own: _Found, order: Sequence[int], text: str) -> Iterator[Edit]:
+    """Yield the edits that put each option at its new place."""
+    for slot, old in zip(own.slots, order, strict=True):
+        for (start, end), (first, last) in zip(slot, own.slots[old], strict=True):
+            if start != first:
+                yield Edit(start, end, text[first:last])
+
+
+def _key_kinds(
+    found: Iterable[tuple[Problem, Value, _Found]], columns: formats.Columns | None
+) -> dict[str, str]:
+    """Return the names of the values that say which option is correct in all items, and how."""
+    fits: dict[str, set[str]] = {}
+    for problem, record, own in found:
+        for name, value in _others(record, own):
+            if problem.answer is None or not _may_be_key(name, columns):
+                continue
+            read = _readings(value, problem, own)
+            if read or value.value not in (None, ""):
+                kinds = {kind for kind, at in read.items() if at == problem.answer}
+                fits[name] = fits.get(name, kinds) & kinds
+    return {name: min(kinds, key=_ORDER.index) for name, kinds in fits.items() if kinds}
+
+
+_ORDER = ("label", "text", "letter", "0", "1")
+"""The kinds of keys; if several fit all items, the first one is taken."""
+
+
+def _may_be_key(name: str, columns: formats.Columns | None) -> bool:
+    return formats.of_answers(name) or (columns is not None and name == columns.answer)
+
+
+def _others(record: Value, own: _Found) -> Iterator[tuple[str, Value]]:
+    """Yield the names and values of a record that are not its options."""
+    taken = [own.whole] if own.whole else [span for slot in own.slots for span in slot]
+    for name, value in record.leaves():
+        if not any(start < value.end and value.start < end for start, end in taken):
+            yield str(name), value
+
+
+def _readings(value: Value, problem: Problem, own: _Found) -> dict[str, int]:
+    signed = [s + option for s, option in zip(own.signs, problem.options, strict=True) if s]
+    return formats.readings(value.value, problem.options, own.labels, signed)
+
+
+def _rekeyed(
+    record: Value,
+    problem: Problem,
+    own: _Found,
+    order: Sequence[int],
+    kinds: Mapping[str, str],
+    text: str,
+) -> Iterator[Edit]:
+    """Yield the edits that let the keys name the places where the correct option is now.
+
+    Raises:
+        ProblemError: a key can't be written for another place.
+    """
+    if problem.answer is None:
+        return
+    old, new = problem.answer, order.index(problem.answer)
+    for name, value in _others(record, own):
+        kind = kinds.get(name)
+        if kind is None or new == old or value.value in (None, ""):
+            continue
+        raw = text[value.start : value.end]
+        if kind == "text" and own.signs[old] and own.signs[old].strip() in raw:
+            yield Edit(value.start, value.end, raw.replace(own.signs[old], own.signs[new], 1))
+        elif kind == "label":
+            if raw.count(own.labels[old]) != 1:
+                raise ProblemError(f"its {name!r} can't be changed")
+            yield Edit(value.start, value.end, raw.replace(own.labels[old], own.labels[new]))
+        elif kind in ("0", "1"):
+            yield Edit(value.start, value.end, re.sub(r"\d+", str(new + int(kind)), raw, count=1))
+        elif kind == "letter":
+            yield Edit(value.start, value.end, _next_letter(raw, old, new))
+
+
+def _next_letter(raw: str, old: int, new: int) -> str:
+    """Return a key with the letter of another option."""
+    for series in formats.SERIES:
+        if len(series) > max(old, new) and raw.count(series[old]) == 1:
+            return raw.replace(series[old], series[new])
+    raise ProblemError(f"its key {raw} has no letter that can be changed")
+
+
+def _is_parallel(value: Value, problem: Problem, own: _Found) -> bool:
+    """Return whether a list or object other than the options has a value for each of them."""
+    spans = [span for slot in own.slots for span in slot]
+    if any(value.start <= start and end <= value.end for start, end in spans):
+        return False
+    if any(start <= value.start and value.end <= end for start, end in spans):
+        return False
+    names = [str(name) for name in value.inside]
+    if isinstance(value.value, dict):
+        letters = [formats.letter_of(name) for name in names]
+        is_named = [one and one[1] for one in letters] == [*range(len(names))]
+        return len(names) == len(problem.options) and (
+            is_named or {*names} in ({*own.labels}, {*problem.options})
+        )
+    return isinstance(value.value, list) and len(names) == len(problem.options)
+
+
+def _relettered(
+    record: Value,
+    problem: Problem,
+    own: _Found,
+    order: Sequence[int],
+    kinds: Mapping[str, str],
+    text: str,
+) -> Iterator[Edit]:
+    """Yield the edits of letters that name options in further texts, such as explanations.
+
+    Raises:
+        ProblemError: a text names options in another way, or a value is there for each option.
+    """
+    if [*order] == [*range(len(order))]:
+        return
+    if any(_is_parallel(value, problem, own) for value in record.within()):
+        raise ProblemError("another list has a value for each option")
+    for name, value in _others(record, own):
+        is_question = isinstance(value.value, str) and value.value.strip() in problem.sentence
+        if name in kinds or not isinstance(value.value, str) or is_question:
+            continue
+        changed = {
+            at
+            for found in _REFERENCE.finditer(value.value)
+            for at in range(*found.span())
+            if _LONE.match(value.value, at)
+        }
+        for lone in _LONE.finditer(value.value):
+            at = lone.start()
+            is_option = ord(lone[0]) - ord("A") < len(order)
+            if is_option and at not in changed and not _ARTICLE.match(value.value, at):
+                raise ProblemError(f"its {name!r} may name an option by {lone[0]!r}")
+        if _BY_PLACE.search(value.value):
+            raise ProblemError(f"its {name!r} may name an option by its place")
+        places = value.characters(text) if changed else []
+        for at in sorted(changed):
+            old = ord(value.value[at]) - ord("A")
+            if old < len(order):
+                yield Edit(*places[at], chr(ord("A") + order.index(old)))

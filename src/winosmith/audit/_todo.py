@@ -1,0 +1,84 @@
+"""A work list for authors: which incorrect options to lengthen until the longest is at chance."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import IO
+
+from winosmith.escape import for_csv, for_markdown
+from winosmith.problem import Problem
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """An option to lengthen.
+
+    Attributes:
+        id: of the item; its place if the item was read so.
+        option: the 0-based number of the option: the longest incorrect one.
+        text: of the option.
+        missing: the number of characters to add, so that it is longer than the correct option.
+    """
+
+    id: str
+    option: int
+    text: str
+    missing: int
+
+
+def todo(problems: Iterable[Problem]) -> list[Rewrite]:
+    """Return the fewest options to lengthen so that the longest option is correct by chance only.
+
+    In so many items more than expected the correct option is the longest, in characters. Each of
+    these options makes another option the longest in one of them. Those with the fewest missing
+    characters come first. The expected number is the sum over the items of 1 / (number of options);
+    a tie of the correct option with n - 1 others counts 1 / n.
+
+    Args:
+        problems: the items; those without a key, or with options of one length, don't count.
+
+    Returns:
+        The options in the order in which to lengthen them; empty if the number is at chance or
+        below.
+
+    >>> items = [Problem(f"{n}", "Which?", ("a long one", "b", "cc"), 0, blank=None)
+    ...          for n in range(3)]
+    >>> [(one.id, one.text, one.missing) for one in todo(items)]
+    [('0', 'cc', 9), ('1', 'cc', 9)]
+    """
+    surplus = 0.0
+    found: list[Rewrite] = []
+    for problem in problems:
+        lengths = [*map(len, problem.options)]
+        key = problem.answer
+        if key is None or len({*lengths}) == 1:
+            continue
+        longest = lengths.count(max(lengths))
+        surplus += (lengths[key] == max(lengths)) / longest - 1 / len(lengths)
+        if lengths[key] == max(lengths) and longest == 1:
+            others = [at for at in range(len(lengths)) if at != key]
+            at = max(others, key=lengths.__getitem__)
+            missing = lengths[key] - lengths[at] + 1
+            found.append(Rewrite(problem.id, at, problem.options[at], missing))
+    found.sort(key=lambda one: one.missing)
+    return found[: max(0, ceil(surplus - 1e-9))]
+
+
+def write_todo(rewrites: Sequence[Rewrite], file: IO[str], *, as_csv: bool) -> None:
+    """Write a work list: CSV, or Markdown with a check box for each option."""
+    if as_csv:
+        table = csv.writer(file, lineterminator="\r\n")
+        table.writerow(["item", "option", "text", "characters_to_add"])
+        table.writerows(
+            [for_csv(one.id), one.option + 1, for_csv(one.text), one.missing] for one in rewrites
+        )
+        return
+    file.write(f"# Options to lengthen: {len(rewrites):,}\n\n")
+    for one in rewrites:
+        file.write(
+            f"- [ ] {for_markdown(one.id)}: option {one.option + 1}, “{for_markdown(one.text)}”: "
+            f"add {one.missing} characters or more\n"
+        )

@@ -1,0 +1,115 @@
+"""The values of a record with their places in a file's text, so that they can be changed there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from winosmith import data
+from winosmith.errors import ProblemError
+from winosmith.outputs import unguarded
+from winosmith.records import DECODER
+
+_JSON_CHARACTER = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL
+)
+_CELL_CHARACTER = re.compile('""|.', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a record.
+
+    Attributes:
+        start: where it begins in the file's text, in characters from 0.
+        end: where it ends there, not included.
+        value: it as it was read.
+        inside: its elements by their numbers, or its values by their names; none if it is a text, a
+            number, true, false or null.
+    """
+
+    start: int
+    end: int
+    value: Any
+    inside: Mapping[int | str, Value]
+
+    def leaves(self, name: int | str = "") -> Iterator[tuple[int | str, Value]]:
+        """Yield the values that have none inside, with the nearest name."""
+        if not self.inside:
+            yield name, self
+        for own, value in self.inside.items():
+            yield from value.leaves(own if isinstance(own, str) else name)
+
+    def within(self) -> Iterator[Value]:
+        """Yield it and all values inside."""
+        yield self
+        for value in self.inside.values():
+            yield from value.within()
+
+    def characters(self, text: str) -> list[tuple[int, int]]:
+        """Return where each character of a text is in the file, as [start, end).
+
+        Raises:
+            ProblemError: its characters are not those of the file one by one.
+        """
+        start, end = self.start, self.end
+        pattern = _CELL_CHARACTER
+        if text[start:end].startswith('"'):
+            start, end = start + 1, end - 1
+            pattern = _CELL_CHARACTER if '""' in text[start:end] else _JSON_CHARACTER
+        found = [match.span() for match in pattern.finditer(text, start, end)]
+        if len(found) != len(self.value):
+            raise ProblemError("its text can't be followed in the file")
+        return found
+
+
+def json_value(text: str, start: int) -> Value:
+    """Return the value of JSON that begins at an offset of a text.
+
+    Raises:
+        ProblemError: it is not JSON.
+    """
+    is_object = text[start] == "{"
+    if not is_object and text[start] != "[":
+        value, end = DECODER.raw_decode(text, start)
+        return Value(start, end, value, {})
+    parts = [*data.elements(text, start)]
+    if any(part.fault for part in parts):
+        raise ProblemError("the record is not JSON")
+    values = parts[1::2] if is_object else parts
+    names = [part.value for part in parts[::2]] if is_object else [*range(len(parts))]
+    inside = {name: json_value(text, part.start) for name, part in zip(names, values, strict=True)}
+    whole, end = DECODER.raw_decode(text, start)
+    return Value(start, end, whole, inside)
+
+
+def row_value(text: str, start: int, end: int, table: data.Delimited) -> Value:
+    """Return the cells of a row of a table by their columns.
+
+    Raises:
+        ProblemError: the row has other cells than the header.
+    """
+    mark = re.escape(table.separator)
+    plain = f"[^{mark}]*"
+    cell = re.compile(rf'"(?:[^"]|"")*"|{plain}' if table.is_quoted else plain)
+    spans, at = [], start
+    while True:
+        found = cell.match(text, at, end)
+        at = found.end() if found else end
+        spans.append((found.start() if found else at, at))
+        if at >= end:
+            break
+        if text[at] != table.separator:
+            raise ProblemError("its cells can't be told apart")
+        at += 1
+    if len(spans) != len(table.header):
+        raise ProblemError(f"the row has {len(spans)} cells; the header has {len(table.header)}")
+    inside: dict[int | str, Value] = {}
+    for name, (begin, stop) in zip(table.header, spans, strict=True):
+        raw = text[begin:stop]
+        if table.is_quoted and raw.startswith('"'):
+            raw = raw[1:-1].replace('""', '"')
+        inside[name] = Value(begin, stop, unguarded(raw), {})
+    return Value(start, end, {name: one.value for name, one in inside.items()}, inside)

@@ -1,0 +1,201 @@
+"""Changing quizzes in their own files (`winosmith.audit.fix`)."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import formats
+from winosmith.audit import fix
+from winosmith.errors import DataError
+
+TEXTS = [("red", 'so-called "blue"', "café, gray", "green"), ("salt", "sand", "soap", "silk")] * 6
+
+
+def rows(record: Callable[[int, tuple[str, ...], int], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return items of which every fourth has each place as its key."""
+    return [record(n, texts, n % 4) for n, texts in enumerate(TEXTS)]
+
+
+def _listed(n: int, texts: tuple[str, ...], key: int) -> dict[str, Any]:
+    return {"question": f"Which is {n}?", "options": [*texts], "answer": key}
+
+
+LAYOUTS: dict[str, Callable[[int, tuple[str, ...], int], dict[str, Any]]] = {
+    "from 0": _listed,
+    "from 1": lambda n, t, key: _listed(n, t, key) | {"answer": key + 1},
+    "digits as texts": lambda n, t, key: _listed(n, t, key) | {"answer": str(key)},
+    "letters": lambda n, t, key: _listed(n, t, key) | {"answer": "ABCD"[key]},
+    "small letters": lambda n, t, key: _listed(n, t, key) | {"answer": f"({'abcd'[key]})"},
+    "texts": lambda n, t, key: _listed(n, t, key) | {"answer": t[key]},
+    "two keys": lambda n, t, key: _listed(n, t, key) | {"answer": "ABCD"[key], "answer_index": key},
+    "signs": lambda n, t, key: {
+        "question": f"Which is {n}?",
+        "options": [f"{sign}. {text}" for sign, text in zip("ABCD", t, strict=True)],
+        "answer": "ABCD"[key],
+    },
+    "labels": lambda n, t, key: {
+        "question": f"Which is {n}?",
+        "options": dict(zip("ABCD", t, strict=True)),
+        "answer": "ABCD"[key],
+    },
+    "labelled objects": lambda n, t, key: {
+        "question": f"Which is {n}?",
+        "options": [{"label": s, "text": o} for s, o in zip("ABCD", t, strict=True)],
+        "answerKey": "ABCD"[key],
+    },
+    "flags": lambda n, t, key: {
+        "question": f"Which is {n}?",
+        "answers": [{"text": o, "correct": at == key} for at, o in enumerate(t)],
+    },
+    "columns": lambda n, t, key: {
+        "question": f"Which is {n}?", **dict(zip("ABCD", t, strict=True)), "answer": "ABCD"[key],
+    },
+    "numbered columns": lambda n, t, key: {
+        "question": f"Which is {n}?",
+        **{f"option{at}": text for at, text in enumerate(t, 1)},
+        "answer": key + 1,
+    },
+}  # fmt: skip
+"""Layouts of quizzes: how options and keys are written."""
+
+
+def content(path: Path) -> list[tuple[str, list[str], str]]:
+    """Return the questions, the sets of options and the correct options of a file."""
+    return [
+        (p.sentence, sorted(p.options), p.options[p.answer])
+        for p in formats.scan(path).problems
+        if p.answer is not None
+    ]
+
+
+def written(layout: str, folder: Path, ending: str) -> Path:
+    """Write a quiz in a layout."""
+    quiz = rows(LAYOUTS[layout])
+    path = folder / f"quiz.{ending}"
+    if ending == "csv":
+        out = io.StringIO(newline="")
+        table = csv.DictWriter(out, [*quiz[0]], lineterminator="\r\n")
+        table.writeheader()
+        table.writerows(quiz)
+        path.write_bytes(out.getvalue().encode("utf-8-sig"))
+    elif ending == "jsonl":
+        path.write_text("".join(json.dumps(one) + "\n" for one in quiz))
+    else:
+        path.write_text(json.dumps({"title": "Made up", "questions": quiz}, indent=4) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("layout", "ending"),
+    [(layout, ending) for layout in LAYOUTS for ending in ("json", "jsonl")]
+    + [("columns", "csv"), ("numbered columns", "csv")],
+)
+def test_options_move_and_nothing_else_changes(tmp_path: Path, layout: str, ending: str) -> None:
+    """Texts and answers stay as sets, the letters and marks of the file too; once is enough."""
+    path = written(layout, tmp_path, ending)
+    raw, before = path.read_bytes(), content(path)
+    places = [p.answer for p in formats.scan(path).problems]
+    found = fix([path])
+    assert found.unchanged == ()
+    assert found.write() == [str(path)]
+    assert content(path) == before
+    assert [p.answer for p in formats.scan(path).problems] != places
+    lines = zip(path.read_bytes().splitlines(), raw.splitlines(), strict=True)
+    spaces = [(len(now) - len(now.lstrip()), len(old) - len(old.lstrip())) for now, old in lines]
+    assert all(now == old for now, old in spaces)
+    assert path.read_bytes()[:3] == raw[:3]  # a byte-order mark
+    assert fix([path]).write() == []
+    assert fix([path], seed=1).files[0].changed
+
+
+def quiz(folder: Path, **further: Any) -> Path:
+    """Write a quiz of which each item has further values."""
+    path = folder / "quiz.json"
+    path.write_text(json.dumps([one | further for one in rows(_listed)]))
+    return path
+
+
+def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
+    """A letter that names an option names the same option afterwards."""
+    path = tmp_path / "quiz.json"
+    quiz = rows(_listed)
+    for one in quiz:
+        key = one["answer"]
+        letters = ["ABCD"[at] for at in (key, (key + 1) % 4, (key + 2) % 4)]
+        one["explanation"] = (
+            "Option {0}\nis right (not {1}); options {1} and {2} aren't. A cup é.".format(
+                letters[0], f"({letters[1]})", f"({letters[2]})"
+            )
+        )
+    path.write_text(json.dumps(quiz))
+    assert fix([path]).write()
+    for old, new in zip(quiz, json.loads(path.read_text()), strict=True):
+        named = [
+            old["options"]["ABCD".index(c)] for c in re.findall("[A-D](?! cup)", old["explanation"])
+        ]
+        now = [
+            new["options"]["ABCD".index(c)] for c in re.findall("[A-D](?! cup)", new["explanation"])
+        ]
+        assert named == now
+        assert re.sub("[A-D]", "", old["explanation"]) == re.sub("[A-D]", "", new["explanation"])
+
+
+@pytest.mark.parametrize(
+    ("further", "reason"),
+    [
+        ({"why": "Clearly B is meant."}, "its 'why' may name an option by 'B'"),
+        ({"why": "The second option is wrong."}, "its 'why' may name an option by its place"),
+        ({"feedback": ["a", "b", "c", "d"]}, "another list has a value for each option"),
+        ({"feedback": {"A": "a", "B": "b", "C": "c", "D": "d"}}, "another list has a value"),
+        (
+            {"options": ["a", "b", "c", "all of the above"]},
+            "the order of its options has a meaning",
+        ),
+        ({"copy": ["a", "b", "c", "d"], "options": ["a", "b", "c", "d"]}, "in two places"),
+    ],
+)
+def test_what_cannot_be_changed_safely_stays(
+    tmp_path: Path, further: dict[str, Any], reason: str
+) -> None:
+    """The file is as it was, and each item is listed with its line and the reason."""
+    path = quiz(tmp_path, **further)
+    raw = path.read_bytes()
+    found = fix([path])
+    assert found.write() == []
+    assert path.read_bytes() == raw
+    assert len(found.unchanged) == len(TEXTS)
+    assert all(reason in one.reason for one in found.unchanged)
+    assert str(found.unchanged[1].place) == f"{path}, row 2"
+
+
+def test_a_packed_file_is_refused(tmp_path: Path) -> None:
+    """It could not be written back as it was."""
+    path = tmp_path / "quiz.json.gz"
+    path.write_bytes(gzip.compress(quiz(tmp_path).read_bytes()))
+    with pytest.raises(DataError, match="unpack it"):
+        fix([path])
+
+
+def test_orders_depend_on_the_item_only(tmp_path: Path) -> None:
+    """An item gets the same order in any file and row, and places are about equally frequent."""
+    items = [_listed(n, (f"red {n}", "blue", "green", "gray"), 0) for n in range(400)]
+    (tmp_path / "all.json").write_text(json.dumps(items))
+    for part in (0, 1):
+        (tmp_path / f"part{part}.json").write_text(json.dumps(items[part::2]))
+    fix([tmp_path / "all.json"]).write()
+    fix([tmp_path / "part0.json", tmp_path / "part1.json"]).write()
+    whole, *halves = (json.loads((tmp_path / f"{name}.json").read_text())
+                      for name in ("all", "part0", "part1"))  # fmt: skip
+    assert [whole[0::2], whole[1::2]] == halves
+    counts = Counter(item["answer"] for item in whole)
+    assert all(70 <= counts[place] <= 130 for place in range(4))

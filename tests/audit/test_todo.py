@@ -1,0 +1,66 @@
+"""The work list of options to lengthen (`winosmith.audit.todo`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+from hypothesis import given, strategies as st
+
+from tests.conftest import examples
+from winosmith.audit import todo, write_todo
+from winosmith.problem import Problem
+
+LENGTHS = st.lists(st.integers(1, 6), min_size=2, max_size=5)
+
+
+def problem(n: int, lengths: list[int], key: int) -> Problem:
+    """Return an item whose options have these lengths."""
+    options = tuple(chr(97 + at) + "x" * length for at, length in enumerate(lengths))
+    return Problem(f"q{n}", "Which?", options, key % len(options), blank=None)
+
+
+def surplus(problems: list[Problem]) -> float:
+    """Return how many more items than expected have the longest option as their key."""
+    found = 0.0
+    for one in problems:
+        lengths = [*map(len, one.options)]
+        if len({*lengths}) > 1 and one.answer is not None:
+            is_longest = lengths[one.answer] == max(lengths)
+            found += is_longest / lengths.count(max(lengths)) - 1 / len(lengths)
+    return found
+
+
+@examples(100)
+@given(items=st.lists(st.tuples(LENGTHS, st.integers(0, 4)), max_size=30))
+def test_afterwards_the_longest_is_at_chance(items: list[tuple[list[int], int]]) -> None:
+    """With all options lengthened the surplus is gone; with one fewer, some is left."""
+    problems = [problem(n, *one) for n, one in enumerate(items)]
+    rewrites = todo(problems)
+    at = {one.id: row for row, one in enumerate(problems)}
+    left = surplus(problems)
+    for rewrite in rewrites:
+        assert left > 0
+        row = at[rewrite.id]
+        options = [*problems[row].options]
+        assert options[rewrite.option] == rewrite.text
+        options[rewrite.option] += "x" * rewrite.missing
+        problems[row] = replace(problems[row], options=tuple(options))
+        left = surplus(problems)
+    sole = [one for one in problems if one.options[one.answer or 0] == max(one.options, key=len)]
+    assert left < 1e-9 or not any(
+        sum(len(o) == len(one.options[one.answer or 0]) for o in one.options) == 1 for one in sole
+    )
+    assert [one.missing for one in rewrites] == sorted(one.missing for one in rewrites)
+
+
+def test_texts_of_strangers_are_harmless_in_the_list() -> None:
+    """Neither a spreadsheet nor Markdown runs what an option says."""
+    items = [Problem(f"q{n}", "Which?", ("a longer one", "=1<b>"), 0, blank=None) for n in range(4)]
+    lists = {as_csv: StringIO() for as_csv in (True, False)}
+    for as_csv, file in lists.items():
+        write_todo(todo(items), file, as_csv=as_csv)
+    assert lists[True].getvalue().splitlines() == [
+        "item,option,text,characters_to_add", "q0,2,'=1<b>,8", "q1,2,'=1<b>,8",
+    ]  # fmt: skip
+    assert "- [ ] q0: option 2, “\\=1\\<b\\>”: add 8 characters or more" in lists[False].getvalue()

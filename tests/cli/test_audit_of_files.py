@@ -1,0 +1,70 @@
+"""`winosmith audit` of many small files: --pool, --todo and --fix."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WORDS = ("forests", "harbours", "teachers", "markets", "bridges", "engines", "gardens", "rivers")
+
+
+@pytest.fixture
+def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Return quizzes of five items each, with ids that all files have; the key is the longest."""
+    monkeypatch.chdir(tmp_path)
+    paths = []
+    for unit in range(20):
+        questions = []
+        for n in range(5):
+            options = [WORDS[(unit * 3 + n * 5 + at) % 8] for at in range(4)]
+            options[(unit + n) % 4] += f", as the text of unit {unit} explains at length"
+            questions.append({"id": f"q{n}", "question": f"What is {n} of {unit * unit + n}?",
+                              "options": options, "correct": (unit + n) % 4})  # fmt: skip
+        paths.append(tmp_path / "units" / f"unit-{unit:02}" / "quiz.json")
+        paths[-1].parent.mkdir(parents=True)
+        paths[-1].write_text(json.dumps({"questions": questions}, indent=2))
+    return paths
+
+
+def test_many_files_are_one_data_set(cli: Any, units: list[Path]) -> None:
+    """The cue is found in all of them, and an item is named by its file and line."""
+    questions = json.loads(units[0].read_text())
+    questions["questions"].append(questions["questions"][1] | {"id": "copy"})
+    units[0].write_text(json.dumps(questions, indent=2))
+    words = ("audit", "units/**/quiz.json", "--pool", "--no-probes", "--draws", 99)
+    found = json.loads(cli(*words, "--json"))
+    [split] = found["splits"].values()
+    assert split["items"] == 101
+    assert "the longest, in characters" in found["verdict"]
+    assert "units/unit-00/quiz.json:" in cli(*words)
+    assert found == json.loads(cli("audit", "units", *words[2:], "--json"))
+
+
+def test_the_work_list_names_files_and_lines(cli: Any, units: list[Path]) -> None:
+    """As Markdown and as CSV; three of four items have the longest option by more than chance."""
+    for name in ("work.md", "work.csv"):
+        cli("audit", "units", "--pool", "--no-probes", "--draws", 19, "--todo", name)
+    boxes = [line for line in Path("work.md").read_text().splitlines() if line.startswith("- [ ]")]
+    assert len(boxes) == 75
+    assert len(Path("work.csv").read_text().splitlines()) == 76
+    assert boxes[0].startswith("- [ ] units/unit-")
+
+
+def test_files_are_fixed_in_place(cli: Any, units: list[Path]) -> None:
+    """The table has each file's spread; a second run changes nothing."""
+    told = cli("audit", "units/**/quiz.json", "--fix")
+    assert " of 100 items have their options in another order now, in 20 of 20 files" in told
+    found = json.loads(cli("audit", "units/**/quiz.json", "--fix", "--json"))
+    assert {one["changed"] for one in found["files"]} == {0}
+    assert all(1 <= one["most_frequent_place"] <= 5 for one in found["files"])
+    assert found["unchanged"] == []
+
+
+def test_fixing_measures_nothing(cli: Any, units: list[Path]) -> None:
+    """Options that ask for a measurement are refused, before any file changes."""
+    before = units[0].read_bytes()
+    assert "measures nothing" in cli.refused("audit", "units", "--fix", "--fail-on", "leak")
+    assert units[0].read_bytes() == before
