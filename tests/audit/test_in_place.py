@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import needed
 from winosmith import formats
 from winosmith.audit import fix
 from winosmith.errors import DataError
@@ -88,6 +89,9 @@ def written(layout: str, folder: Path, ending: str) -> Path:
         table.writeheader()
         table.writerows(quiz)
         path.write_bytes(out.getvalue().encode("utf-8-sig"))
+    elif ending == "yaml":
+        dumped = needed("yaml").safe_dump({"questions": quiz}, sort_keys=False, allow_unicode=True)
+        path.write_text("# A quiz.\n" + dumped.replace("- question:", "# An item\n- question:"))
     elif ending == "jsonl":
         path.write_text("".join(json.dumps(one) + "\n" for one in quiz))
     else:
@@ -97,7 +101,7 @@ def written(layout: str, folder: Path, ending: str) -> Path:
 
 @pytest.mark.parametrize(
     ("layout", "ending"),
-    [(layout, ending) for layout in LAYOUTS for ending in ("json", "jsonl")]
+    [(layout, ending) for layout in LAYOUTS for ending in ("json", "jsonl", "yaml")]
     + [("columns", "csv"), ("numbered columns", "csv")],
 )
 def test_options_move_and_nothing_else_changes(tmp_path: Path, layout: str, ending: str) -> None:

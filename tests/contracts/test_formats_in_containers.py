@@ -28,6 +28,7 @@ zstandard = needed("zstandard")
 openpyxl = needed("openpyxl")
 feather = needed("pyarrow.feather")
 parquet = needed("pyarrow.parquet")
+yaml = needed("yaml")
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -99,6 +100,13 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
     return file.getvalue()
 
 
+def _in_yaml(records: Records, folder: Path) -> Stored:
+    path = folder / "quiz.yaml"
+    parts = [yaml.safe_dump([dict(record)], allow_unicode=True) for record in records]
+    path.write_text("# Records\n" + "".join(parts), "utf-8")
+    return Stored(path, f"{path}:{2 + ''.join(parts[:-1]).count(chr(10))}")
+
+
 def _in_archive(records: Records, folder: Path) -> Stored:
     path = folder / "parts.zip"
     last = gzip.compress(_lines(records[-1:]))
@@ -164,6 +172,7 @@ def _splits(records: Records, folder: Path) -> Stored:
 
 
 CONTAINERS: dict[str, Callable[[Records, Path], Stored]] = {
+    "YAML": _in_yaml,
     "JSON Lines": _in_file(_lines),
     "JSON array": _in_file(lambda records: _array(records).encode(), above=1),
     "records under a key": _in_file(

@@ -22,9 +22,10 @@ from winosmith import data, formats
 from winosmith.audit._cues import in_order
 from winosmith.audit._items import in_classes
 from winosmith.audit._repair import order_of
+from winosmith.data import Place, Value
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, ProblemError
-from winosmith.formats import Contents, Value, json_value, row_value
+from winosmith.errors import DataError, InputError, ProblemError
+from winosmith.formats import Contents
 from winosmith.outputs import write_aside
 from winosmith.problem import Problem
 
@@ -55,7 +56,7 @@ class Edit(NamedTuple):
 class Unchanged(NamedTuple):
     """An item that was left as it is, and why."""
 
-    place: data.Place
+    place: Place
     reason: str
 
 
@@ -267,14 +268,14 @@ def _edits(
     sources: Mapping[str, data.Source],
     columns: formats.Columns | None,
     seed: int,
-    left: dict[data.Place, str],
+    left: dict[Place, str],
 ) -> defaultdict[str, list[Edit]]:
     """Return the edits of each file, and add the items that can't be changed to `left`."""
-    tables: dict[str, data.Delimited] = {}
+    known: dict[str, Any] = {}
     problems = Dataset(contents.problems)
     classes = in_classes(problems)
     times = Counter(contents.places)
-    found: dict[data.Place, tuple[Problem, Value, _Found]] = {}
+    found: dict[Place, tuple[Problem, Value, _Found]] = {}
     for place, problem, is_class in zip(contents.places, problems, classes, strict=True):
         if place in left:
             continue
@@ -283,9 +284,9 @@ def _edits(
                 raise ProblemError("the order of its options has a meaning")
             if times[place] > 1:
                 raise ProblemError("its record has several items")
-            record = _record(place, sources[place.path], tables)
+            record = _record(place, sources[place.path], known)
             found[place] = problem, record, _options(record, problem, sources[place.path].text)
-        except ProblemError as error:
+        except InputError as error:
             left[place] = str(error)
     kinds = _key_kinds(found.values(), columns)
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
@@ -300,19 +301,31 @@ def _edits(
                 *_rekeyed(record, problem, own, order, kinds, text),
                 *_relettered(record, problem, own, order, kinds, text),
             ]
-        except ProblemError as error:
+        except InputError as error:
             left[place] = str(error)
     return edits
 
 
-def _record(place: data.Place, source: data.Source, tables: dict[str, data.Delimited]) -> Value:
+def _record(place: Place, source: data.Source, known: dict[str, Any]) -> Value:
+    """Return the values of a record with their places.
+
+    Args:
+        place: of the record.
+        source: the file.
+        known: what was found out about each file; it is added to.
+    """
     if place.start is None or place.end is None:
         raise ProblemError("it has no text of its own in the file")
+    if data.is_yaml(source):
+        if place.path not in known:
+            known[place.path] = {one.start: one for one in data.yaml_records(source)}
+        record: Value = known[place.path][place.start]
+        return record
     if source.text[place.start] == "{":
-        return json_value(source.text, place.start)
-    if place.path not in tables:
-        tables[place.path] = data.Delimited(source)
-    return row_value(source.text, place.start, place.end, tables[place.path])
+        return data.json_value(source.text, place.start)
+    if place.path not in known:
+        known[place.path] = data.Delimited(source)
+    return data.row_value(source.text, place.start, place.end, known[place.path])
 
 
 def _options(record: Value, problem: Problem, text: str) -> _Found:
@@ -403,7 +416,13 @@ def _is_series(values: Sequence[Value]) -> bool:
 
 
 def _moved(own: _Found, order: Sequence[int], text: str) -> Iterator[Edit]:
-    """Yield the edits that put each option at its new place."""
+    """Yield the edits that put each option at its new place.
+
+    Raises:
+        ProblemError: an option has several lines, which belong to its place in YAML.
+    """
+    if any("\n" in text[start:end] for slot in own.slots for start, end in slot):
+        raise ProblemError("its options have several lines")
     for slot, old in zip(own.slots, order, strict=True):
         for (start, end), (first, last) in zip(slot, own.slots[old], strict=True):
             if start != first:

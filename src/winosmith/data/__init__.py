@@ -15,7 +15,6 @@ from winosmith.data._json import (
     array_records,
     by_columns,
     column_records,
-    elements,
     id_records,
     line_records,
     members,
@@ -23,8 +22,10 @@ from winosmith.data._json import (
 from winosmith.data._place import Place, Row
 from winosmith.data._rows import Kind, Readable, Rows, joined, read
 from winosmith.data._source import CONTROLS, Source
+from winosmith.data._spans import Value, json_value, row_value
 from winosmith.data._tables import cell, is_table, table_name
 from winosmith.data._workbook import file_of
+from winosmith.data._yaml import is_yaml, yaml_records
 
 __all__ = [
     "CONTROLS",
@@ -36,6 +37,7 @@ __all__ = [
     "Row",
     "Rows",
     "Source",
+    "Value",
     "are_records",
     "array_records",
     "by_columns",
@@ -43,14 +45,17 @@ __all__ = [
     "column_records",
     "content",
     "data_files",
-    "elements",
     "file_of",
     "id_records",
     "is_table",
+    "is_yaml",
     "joined",
+    "json_value",
     "line_records",
     "members",
     "read",
+    "row_value",
     "stem",
     "table_name",
+    "yaml_records",
 ]

@@ -43,7 +43,8 @@ _ZSTANDARD_OF_ZIP = 93
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 DATA = frozenset(
-    ".json .jsonl .ndjson .csv .tsv .txt .xlsx .xml .parquet .arrow .feather .zip".split()
+    ".json .jsonl .ndjson .csv .tsv .txt .xlsx .xml .yaml .yml "
+    ".parquet .arrow .feather .zip".split()
 )
 """The extensions of data, by which files are chosen in folders and archives."""
 

@@ -26,6 +26,7 @@ from winosmith.data._tables import (
 )
 from winosmith.data._workbook import SHEET, is_workbook, sheet_rows
 from winosmith.data._xml import elements
+from winosmith.data._yaml import is_yaml, yaml_rows
 from winosmith.errors import FormatError
 
 Readable: TypeAlias = "str | PathLike[str] | Source | Rows | Sequence[str | PathLike[str]] | Any"
@@ -187,6 +188,8 @@ def _of_file(file: File, encoding: str | None) -> Rows:
 
 def _of_source(source: Source) -> Rows:
     path = str(source.path)
+    if is_yaml(source):
+        return Rows(path, "array", lambda: yaml_rows(source), source)
     if source.start.startswith("["):
         return Rows(path, "array", lambda: array_records(source), source)
     if source.start.startswith("{"):

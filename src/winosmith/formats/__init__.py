@@ -35,7 +35,6 @@ from winosmith.formats._read import (
     unfit,
     write,
 )
-from winosmith.formats._spans import Value, json_value, row_value
 from winosmith.formats._twins import alike, paired_by, refuse_unread_pairs
 
 __all__ = [
@@ -53,14 +52,12 @@ __all__ = [
     "Readable",
     "ReadingNote",
     "Source",
-    "Value",
     "Writer",
     "alike",
     "content",
     "dataset_of",
     "format_named",
     "frame",
-    "json_value",
     "letter_of",
     "lines",
     "losses",
@@ -73,7 +70,6 @@ __all__ = [
     "read_items",
     "readings",
     "refuse_unread_pairs",
-    "row_value",
     "scan",
     "set_aside",
     "stem",

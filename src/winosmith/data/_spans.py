@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from winosmith import data
-from winosmith.errors import ProblemError
+from winosmith.data._delimited import Delimited
+from winosmith.data._json import elements
+from winosmith.errors import DataError
 from winosmith.outputs import unguarded
 from winosmith.records import DECODER
 
 _JSON_CHARACTER = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL
 )
-_CELL_CHARACTER = re.compile('""|.', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -52,16 +52,27 @@ class Value:
         """Return where each character of a text is in the file, as [start, end).
 
         Raises:
-            ProblemError: its characters are not those of the file one by one.
+            DataError: its characters are not those of the file one by one.
         """
         start, end = self.start, self.end
-        pattern = _CELL_CHARACTER
-        if text[start:end].startswith('"'):
+        if text[start:end] != self.value and text[start : start + 1] in ("'", '"'):
             start, end = start + 1, end - 1
-            pattern = _CELL_CHARACTER if '""' in text[start:end] else _JSON_CHARACTER
-        found = [match.span() for match in pattern.finditer(text, start, end)]
-        if len(found) != len(self.value):
-            raise ProblemError("its text can't be followed in the file")
+        raw = text[start:end]
+        if raw == self.value:
+            return [(at, at + 1) for at in range(start, end)]
+        for quote in ("''", '""'):
+            if raw.replace(quote, quote[0]) == self.value:
+                return [
+                    found.span()
+                    for found in re.compile(f"{quote}|.", re.S).finditer(text, start, end)
+                ]
+        try:
+            is_json = DECODER.decode(f'"{raw}"') == self.value
+        except ValueError:
+            is_json = False
+        found = [match.span() for match in _JSON_CHARACTER.finditer(text, start, end)]
+        if not is_json or len(found) != len(self.value):
+            raise DataError("its text can't be followed in the file")
         return found
 
 
@@ -69,15 +80,15 @@ def json_value(text: str, start: int) -> Value:
     """Return the value of JSON that begins at an offset of a text.
 
     Raises:
-        ProblemError: it is not JSON.
+        DataError: it is not JSON.
     """
     is_object = text[start] == "{"
     if not is_object and text[start] != "[":
         value, end = DECODER.raw_decode(text, start)
         return Value(start, end, value, {})
-    parts = [*data.elements(text, start)]
+    parts = [*elements(text, start)]
     if any(part.fault for part in parts):
-        raise ProblemError("the record is not JSON")
+        raise DataError("the record is not JSON")
     values = parts[1::2] if is_object else parts
     names = [part.value for part in parts[::2]] if is_object else [*range(len(parts))]
     inside = {name: json_value(text, part.start) for name, part in zip(names, values, strict=True)}
@@ -85,11 +96,11 @@ def json_value(text: str, start: int) -> Value:
     return Value(start, end, whole, inside)
 
 
-def row_value(text: str, start: int, end: int, table: data.Delimited) -> Value:
+def row_value(text: str, start: int, end: int, table: Delimited) -> Value:
     """Return the cells of a row of a table by their columns.
 
     Raises:
-        ProblemError: the row has other cells than the header.
+        DataError: the row has other cells than the header.
     """
     mark = re.escape(table.separator)
     plain = f"[^{mark}]*"
@@ -102,10 +113,10 @@ def row_value(text: str, start: int, end: int, table: data.Delimited) -> Value:
         if at >= end:
             break
         if text[at] != table.separator:
-            raise ProblemError("its cells can't be told apart")
+            raise DataError("its cells can't be told apart")
         at += 1
     if len(spans) != len(table.header):
-        raise ProblemError(f"the row has {len(spans)} cells; the header has {len(table.header)}")
+        raise DataError(f"the row has {len(spans)} cells; the header has {len(table.header)}")
     inside: dict[int | str, Value] = {}
     for name, (begin, stop) in zip(table.header, spans, strict=True):
         raw = text[begin:stop]

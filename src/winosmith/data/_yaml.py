@@ -1,0 +1,124 @@
+"""YAML (`pip install 'winosmith[yaml]'`): a list of records, or a mapping with one such list.
+
+Plain scalars are read by the core schema of YAML 1.2: yes, no and 1:30 are texts. Nothing is
+executed. Aliases and merged keys are refused, since they could make a small file very large.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from winosmith.data._json import are_records
+from winosmith.data._place import Place, Row
+from winosmith.data._source import Source
+from winosmith.data._spans import Value
+from winosmith.errors import FormatError, require
+
+_WORDS = dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(
+    ("false", "False", "FALSE"), False
+)
+_NULL = {"", "~", "null", "Null", "NULL"}
+_INTEGER = re.compile(r"[-+]?[0-9]{1,300}")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
+
+
+def is_yaml(source: Source) -> bool:
+    """Return whether a file is YAML, by its extension."""
+    return source.path.suffix.lower() in (".yaml", ".yml")
+
+
+def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
+    """Yield the records of a file of YAML.
+
+    Raises:
+        FormatError: the file is not YAML, has an alias, or has no list of records or several.
+    """
+    for record in yaml_records(source):
+        number = source.text.count("\n", 0, record.start) + 1
+        place = Place(str(source.path), number, "line", record.start, record.end)
+        raw = source.text[record.start : record.end]
+        if isinstance(record.value, dict):
+            yield Row(place, raw, record.value)
+        else:
+            yield Row(place, raw, None, f"this is not a mapping: {raw[:40]!r}")
+
+
+def yaml_records(source: Source) -> list[Value]:
+    """Return the records of a file of YAML as values with their places.
+
+    Raises:
+        FormatError: see `yaml_rows`.
+    """
+    yaml: Any = require("yaml", "yaml")
+    path = source.path
+    try:
+        for event in yaml.parse(source.text, Loader=_loader(yaml)):
+            if isinstance(event, yaml.AliasEvent):
+                number = event.start_mark.line + 1
+                raise FormatError("aliases (*name) are not read; write the value", path, number)
+        nodes = [*yaml.compose_all(source.text, Loader=_loader(yaml))]
+        documents = [_value(node, path) for node in nodes if node is not None]
+    except yaml.MarkedYAMLError as error:
+        number = error.problem_mark.line + 1 if error.problem_mark else None
+        raise FormatError(f"this is not YAML: {error.problem}", path, number) from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise FormatError(f"this is not YAML: {error}", path) from None
+    if len(documents) == 1:
+        [value] = documents
+        lists = [one for one in value.inside.values() if are_records(one.value)]
+        if isinstance(value.value, list):
+            return [*value.inside.values()]
+        if len(lists) == 1:
+            return [*lists[0].inside.values()]
+        if len(lists) > 1:
+            raise FormatError("it has several lists of records; keep one in each file", path)
+    return documents
+
+
+def _loader(yaml: Any) -> Any:
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _value(node: Any, path: object) -> Value:
+    """Return a node of YAML as a value with its place."""
+    start, end = node.start_mark.index, node.end_mark.index
+    if node.id == "scalar":
+        if node.style in ("|", ">"):
+            return Value(start, end, node.value.rstrip("\n"), {})
+        is_text = bool(node.style) or node.tag == "tag:yaml.org,2002:str"
+        return Value(start, end, node.value if is_text else _scalar(node.value), {})
+    if node.id == "sequence":
+        inside: dict[int | str, Value] = {
+            at: _value(one, path) for at, one in enumerate(node.value)
+        }
+        value: Any = [one.value for one in inside.values()]
+    else:
+        inside = {}
+        for name, one in node.value:
+            number = name.start_mark.line + 1
+            if name.id != "scalar" or name.value in inside:
+                raise FormatError("each name must be a text that occurs once", str(path), number)
+            if name.value == "<<" and not name.style:
+                raise FormatError("merged keys (<<) are not read", str(path), number)
+            inside[name.value] = _value(one, path)
+        value = {name: one.value for name, one in inside.items()}
+    if not node.flow_style and inside:
+        end = max(one.end for one in inside.values())  # without the comments that follow
+    return Value(start, end, value, inside)
+
+
+def _scalar(text: str) -> Any:
+    """Return a plain scalar as the core schema of YAML 1.2 reads it; other numbers are texts.
+
+    >>> [_scalar(text) for text in ("3", "0.5", "true", "yes", "1:30", "~")]
+    [3, 0.5, True, 'yes', '1:30', None]
+    """
+    if text in _NULL:
+        return None
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text

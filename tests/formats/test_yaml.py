@@ -1,0 +1,76 @@
+"""Quizzes in YAML (`winosmith.data`)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, strategies as st
+
+from tests.conftest import examples
+from winosmith import formats
+from winosmith.errors import FormatError, InputError
+
+QUIZ = """\
+# The quiz of a unit
+title: Colours
+questions:
+  - question: Is it 1:30 or "yes"?   # a comment
+    options: [yes, 1:30, 'no', 0x1F]
+    answer: 2
+  - question: >
+      Was ist größer
+      als “é”?
+    options:
+    - "a\\tb"
+    - ü
+
+    - Null
+    - 7.50
+    answer: 0
+"""
+
+
+def test_plain_texts_stay_texts(tmp_path: Path) -> None:
+    """What YAML 1.1 would make of yes, 1:30 and 0x1F is not what the author wrote."""
+    path = tmp_path / "quiz.yml"
+    path.write_text(QUIZ.replace("Null", "'Null'"))
+    first, second = formats.scan(path, columns=formats.Columns(answer_is="0")).problems
+    assert first.options == ("yes", "1:30", "no", "0x1F")
+    assert first.answer == 2
+    assert (second.sentence, second.options) == (
+        "Was ist größer als “é”?",
+        ("a\tb", "ü", "Null", "7.5"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("answer: 2", "answer: &two 2\n    also: *two", r"aliases \(\*name\) are not read"),
+        ("answer: 2", "<<: {answer: 2}", r"merged keys \(<<\) are not read"),
+        ("answer: 2", "answer: 2\n    answer: 3", "each name must be a text that occurs once"),
+        ("title:", "more: [{question: x}]\ntitle:", "several lists of records; keep one"),
+        ("answer: 2", "answer: [2", r"quiz.yml:\d+: this is not YAML: "),
+        ("answer: 2", "answer: \x07", "this is not YAML: "),
+    ],
+)
+def test_what_is_refused_in_yaml(tmp_path: Path, old: str, new: str, reason: str) -> None:
+    """The message has the line and what to do."""
+    path = tmp_path / "quiz.yml"
+    path.write_text(QUIZ.replace(old, new, 1))
+    with pytest.raises(FormatError, match=reason):
+        formats.scan(path)
+
+
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.integers(0, len(QUIZ)), out=st.integers(0, 9), new=st.sampled_from(
+    ["", "&a ", "*a", "!!python/object:os.system ", "[", "]", "{", "- ", ": ", "\t", "'", '"', "|",
+     "? ", "---\n", "%YAML 9\n", "\x00", "\u2028", "[" * 5000, "!!binary x"]))  # fmt: skip
+def test_damaged_yaml_is_read_or_refused(tmp_path: Path, at: int, out: int, new: str) -> None:
+    """No other error than one for people, whatever was typed."""
+    path = tmp_path / "quiz.yml"
+    path.write_text(QUIZ[:at] + new + QUIZ[at + out :])
+    with suppress(InputError):
+        formats.scan(path)
