@@ -31,16 +31,16 @@ __all__ = [
     "Former",
     "Placed",
     "Side",
+    "assign_sides",
     "blocks",
     "contradictions",
     "copies",
     "draw",
+    "find_lookalikes",
     "former_sides",
-    "joined",
-    "looking_like",
-    "placed",
+    "join_blocks",
     "plain",
-    "shuffled",
+    "shuffle",
     "shuffled_blocks",
     "side_kept",
     "whole_twins",
@@ -170,11 +170,11 @@ class _Joined:
         return self._forest.root(self._rows[number])
 
 
-def looking_like(problems: Sequence[Problem], others: Sequence[Problem]) -> set[int]:
+def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> set[int]:
     """Return the rows that have 70 % of their words, and the options, of another set's.
 
     >>> one = Problem("a", "The cup is on _ now.", ("x", "y"))
-    >>> looking_like([one, Problem("b", "Why is _ so?", ("x", "y"))], [one])
+    >>> find_lookalikes([one, Problem("b", "Why is _ so?", ("x", "y"))], [one])
     {0}
     """
     import numpy as np
@@ -266,7 +266,7 @@ def whole_twins(dataset: Dataset, among: Iterable[Sequence[int]] | None = None) 
     """  # noqa: E501
     groups = copies(dataset) if among is None else among
     copy_of = {row: [rows[0]] for rows in groups for row in rows}
-    together = joined(dataset.groups, [copy_of.get(row, []) for row in range(len(dataset))])
+    together = join_blocks(dataset.groups, [copy_of.get(row, []) for row in range(len(dataset))])
     return [sorted(rows) for rows in together]
 
 
@@ -356,7 +356,7 @@ def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
     return sorted(shuffled, key=lambda block: places[block[0]])
 
 
-def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
+def shuffle(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
     """Return the problems in the shuffled order, and the blocks that their rows form.
 
     Everything after depends on this order alone, not on that of the input.
@@ -369,7 +369,9 @@ def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
     return dataset.select(row for block in order for row in block), blocks_of_new
 
 
-def joined(order: Sequence[Sequence[int]], keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
+def join_blocks(
+    order: Sequence[Sequence[int]], keys: Sequence[Iterable[Hashable]]
+) -> list[list[int]]:
     """Return the blocks, those together in which a key occurs that another one holds, too.
 
     So that no contributor, or no source, is on two sides of a split. The order stays that of the
@@ -379,7 +381,7 @@ def joined(order: Sequence[Sequence[int]], keys: Sequence[Iterable[Hashable]]) -
         order: blocks.
         keys: those of each row; a row without any goes together with nothing.
 
-    >>> joined([[0, 1], [2], [3], [4]], [["ann"], ["ann"], ["bob"], ["ann"], []])
+    >>> join_blocks([[0, 1], [2], [3], [4]], [["ann"], ["ann"], ["bob"], ["ann"], []])
     [[0, 1, 3], [2], [4]]
     """
     forest, holder = _Forest(len(order)), dict[Hashable, int]()
@@ -487,7 +489,7 @@ def former_sides(
     )
     named = [[*_keys_held(problem, keys)] for problem in both]
     found: list[frozenset[Side]] = [frozenset()] * len(dataset)
-    for tree in joined(blocks(both), named):
+    for tree in join_blocks(blocks(both), named):
         past = [former[at - len(dataset)].side for at in tree if at >= len(dataset)]
         sides = frozenset(side for side in past if side is not None)
         for row in tree:
@@ -511,7 +513,7 @@ class Placed:
     former: frozenset[Side]
 
 
-def placed(
+def assign_sides(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
     wanted: Mapping[Side, int],
@@ -544,14 +546,14 @@ def placed(
             training; None counts all.
 
     >>> fell = [Problem(f"{at}", f"The {at} _ fell.", ("cup", f"jug {at}"), 0) for at in range(4)]
-    >>> found = placed(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
+    >>> found = assign_sides(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
     >>> [(part.rows, part.side) for part in found]
     [((0, 1), 'dev'), ((2,), 'test'), ((3,), 'train')]
     """
     keys = tuple(keys)
     groups: Sequence[Sequence[int]] = order
     if keys:
-        groups = joined(order, [[*_keys_held(problem, keys)] for problem in dataset])
+        groups = join_blocks(order, [[*_keys_held(problem, keys)] for problem in dataset])
     count = [sum(counted is None or row in counted for row in rows) for rows in groups]
     most = {
         side: size * (1 + SLACK) if keys else max(size * (1 + BLOCK_SLACK), 2)

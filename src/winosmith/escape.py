@@ -6,7 +6,7 @@ reverse the order in which text is displayed (Boucher and Anderson 2021, "Trojan
 markup of the file into which they are copied. Each function below makes a text harmless in one
 output, and is applied where that output is written.
 
-`winosmith.outputs.guarded` does the same for the cells of tables that spreadsheets open.
+`winosmith.outputs.guard_cell` does the same for the cells of tables that spreadsheets open.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def for_csv(cell: str) -> str:
     >>> for_csv("=1+1"), for_csv("a\x1b\nb")
     ("'=1+1", 'a\\x1b b')
     """
-    from winosmith.outputs import guarded
+    from winosmith.outputs import guard_cell
 
-    return guarded(one_line(cell))
+    return guard_cell(one_line(cell))
 
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|$]|(?<!/)~|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")

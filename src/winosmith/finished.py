@@ -14,7 +14,7 @@ from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.outputs import PRIVATE, sha256
-from winosmith.records import json_file, parsed
+from winosmith.records import json_file, parse_json
 
 __all__ = ["BuildFiles", "read_old_ids"]
 
@@ -73,7 +73,7 @@ class BuildFiles:
     @cached_property
     def report(self) -> dict[str, Any]:
         """The object of report.json."""
-        report: dict[str, Any] = parsed((self.folder / "report.json").read_text("utf-8"))
+        report: dict[str, Any] = parse_json((self.folder / "report.json").read_text("utf-8"))
         return report
 
     @cached_property

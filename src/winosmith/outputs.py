@@ -13,7 +13,7 @@ The rules (`OutputFolder.open`):
 - not ours and not empty is refused, even with `force`.
 
 Files are written aside and renamed when they are complete, so a crash leaves either the old file
-or the new one. `guarded` keeps a spreadsheet from running a cell of a table as a formula.
+or the new one. `guard_cell` keeps a spreadsheet from running a cell of a table as a formula.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from typing import IO, Any
 from winosmith._version import __version__
 from winosmith.errors import InputError, OutputError
 from winosmith.locks import try_lock
-from winosmith.records import parsed
+from winosmith.records import parse_json
 
 __all__ = [
     "MANIFEST",
     "PRIVATE",
     "OutputFolder",
-    "guarded",
+    "guard_cell",
     "remove_remains",
     "sha256",
-    "unguarded",
+    "unguard_cell",
     "write_aside",
     "write_error",
 ]
@@ -233,7 +233,7 @@ class OutputFolder:
         self.save()
 
     @contextlib.contextmanager
-    def or_nothing(self) -> Iterator[None]:
+    def discard_on_error(self) -> Iterator[None]:
         """Remove the folder again when the block meets bad input before a file is finished."""
         try:
             yield
@@ -301,7 +301,7 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     try:
-        held = parsed(manifest.read_text("utf-8"))
+        held = parse_json(manifest.read_text("utf-8"))
         safe = all(_inside(folder, name) for name in dict(held["files"]))
         if isinstance(held["recipe"], dict) and safe:
             return dict(held)
@@ -336,19 +336,19 @@ _FORMULA = re.compile(r"'*(?:[\t\r\n]| *[=+\-@＝＋－＠])")
 """What spreadsheets take for the beginning of a formula (OWASP, "CSV Injection")."""
 
 
-def guarded(cell: str) -> str:
+def guard_cell(cell: str) -> str:
     """Return the cell with an apostrophe before what a spreadsheet would run.
 
-    >>> guarded("=1+1"), guarded("a=b")
+    >>> guard_cell("=1+1"), guard_cell("a=b")
     ("'=1+1", 'a=b')
     """
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
-def unguarded(cell: str) -> str:
-    """Return the cell as it was before `guarded`.
+def unguard_cell(cell: str) -> str:
+    """Return the cell as it was before `guard_cell`.
 
-    >>> unguarded("'=1+1"), unguarded("'tis")
+    >>> unguard_cell("'=1+1"), unguard_cell("'tis")
     ('=1+1', "'tis")
     """
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

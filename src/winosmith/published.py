@@ -27,13 +27,13 @@ __all__ = [
     "HELD",
     "NEARLY_ALL",
     "Contents",
-    "contents_in",
     "contents_of",
-    "keep_contents",
     "known_contents",
     "name_of",
+    "read_contents",
     "set_of",
     "traces",
+    "write_contents",
 ]
 
 HELD = "published.npz"
@@ -119,7 +119,7 @@ BESIDE = "trained_on.npz"
 """The file next to a model's weights that holds digests of what it was trained on."""
 
 
-def keep_contents(folder: Path, items: Iterable[Problem | Claim], *before: Contents) -> Path:
+def write_contents(folder: Path, items: Iterable[Problem | Claim], *before: Contents) -> Path:
     """Write down next to a model what it was trained on, as digests, and return the file.
 
     Args:
@@ -137,7 +137,7 @@ def keep_contents(folder: Path, items: Iterable[Problem | Claim], *before: Conte
     return folder / BESIDE
 
 
-def contents_in(folder: Path) -> tuple[Contents, ...]:
+def read_contents(folder: Path) -> tuple[Contents, ...]:
     """Return what the model in a folder was trained on; nothing if nobody wrote it down.
 
     The folder of a run of `winosmith train` stands for the `model/` in it.

@@ -39,7 +39,7 @@ __all__ = [
     "is_file",
     "json_file",
     "json_lines",
-    "parsed",
+    "parse_json",
     "problem_of",
     "problem_record",
     "read_text",
@@ -78,14 +78,14 @@ DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_float=_finite, parse_c
 """Reads JSON as its standard has it (RFC 8259), and no object with a key twice."""
 
 
-def parsed(text: str | bytes) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """Return what a text of JSON says; bytes are UTF-8.
 
     Raises:
         ValueError: it is no JSON; it has NaN, Infinity or a number beyond all floats, an object
             with a key twice, or more brackets inside each other than can be read.
 
-    >>> parsed('{"id": "a", "id": "b"}')
+    >>> parse_json('{"id": "a", "id": "b"}')
     Traceback (most recent call last):
     ValueError: the key 'id' occurs twice in one object
     """
@@ -157,7 +157,7 @@ def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
         if not line.strip():
             continue
         try:
-            record = parsed(line)
+            record = parse_json(line)
         except ValueError as error:
             raise FormatError(f"the line is not JSON: {error}", path, number) from None
         if not isinstance(record, dict):

@@ -29,7 +29,7 @@ import numpy as np
 
 from winosmith.errors import FormatError, InputError
 from winosmith.fetch import HEADERS
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.text import FUNCTION_WORDS, tokens
 
 __all__ = [
@@ -283,7 +283,7 @@ def _check_line(line: bytes, path: Path, number: int) -> None:
 
 
 def _topic_of_line(line: bytes, source: str) -> Topic:
-    return _topic_of_record(parsed(line.decode()), source)
+    return _topic_of_record(parse_json(line.decode()), source)
 
 
 def _fault_of_line(error: Exception) -> str:
@@ -429,7 +429,7 @@ def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
             return [_topic_of_text(text, source)]
         if kind != "application/json":
             raise InputError(f"the answer is {kind!r}; application/json or text/plain is needed")
-        found = parsed(text)
+        found = parse_json(text)
     except InputError:
         raise
     except ValueError as error:

@@ -21,7 +21,7 @@ from typing import Any
 from winosmith.chat._server import Again, BudgetError, ChatError, Line, Messages, Reply, check_url
 from winosmith.errors import InputError, require
 from winosmith.parallel import ordered_map
-from winosmith.records import canonical, parsed
+from winosmith.records import canonical, parse_json
 
 _WAIT = 60.0
 """Seconds to wait for another process that writes."""
@@ -91,7 +91,7 @@ def _text(reply: Reply) -> str:
 
 
 def _reply(text: str) -> Reply:
-    held = parsed(text)
+    held = parse_json(text)
     first = tuple((str(token), float(logprob)) for token, logprob in held.pop("first_token", ()))
     return Reply(**{"text": "", **held}, first_token=first)
 

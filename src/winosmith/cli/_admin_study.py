@@ -15,7 +15,7 @@ from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
 from winosmith.cli._printing import echo, in_words, print_json, print_records, print_table, say
 from winosmith.cli.admin import address_option, on_site, site_argument
-from winosmith.outputs import guarded
+from winosmith.outputs import guard_cell
 
 if TYPE_CHECKING:
     from winosmith.web import Site
@@ -265,7 +265,7 @@ def pay(
     rows = [entry.row() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
-        _write(table, [COLUMNS, *([guarded(cell) for cell in row] for row in rows)])
+        _write(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
     if bonuses:
         lines = list(bonus_lines(book))
         _write(bonuses, lines)

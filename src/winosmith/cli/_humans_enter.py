@@ -18,7 +18,7 @@ from winosmith.cli._printing import echo, print_json, print_records, ring, say
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Entry, Sheet, Sitting, Subject
 from winosmith.outputs import write_aside
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.report import shown
 from winosmith.response import Response
 from winosmith.text import number_of
@@ -114,7 +114,7 @@ def _sheets(paths: Iterable[str]) -> dict[str, Sheet]:
 def _is(path: Path, kind: str = "sheet") -> bool:
     """Return whether a JSON file says that it is one of that kind."""
     try:
-        record = parsed(path.read_text("utf-8"))
+        record = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(record, dict) and record.get("winosmith") == kind

@@ -71,7 +71,7 @@ def print_results(**options: Any) -> None:
         f"{number_of(len(found.tests), 'test')}",
         signature=signature,
         apart=True,
-    ).tell(as_json=options["as_json"], out=options["out"])
+    ).show(as_json=options["as_json"], out=options["out"])
 
 
 def _responses(paths: Sequence[str]) -> tuple[Response, ...]:

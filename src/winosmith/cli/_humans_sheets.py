@@ -95,7 +95,7 @@ def print_sheets(**options: Any) -> None:
         secret={"answers": dataset.digest},
         force=options["force"],
     )
-    with folder.or_nothing():
+    with folder.discard_on_error():
         key = (f"{PRIVATE}/key.csv", partial(humans.answer_key, dataset, made.sheets))
         files = _write(folder, [key, *_files(made.sheets, declared, options)])
         copies = _copies(folder, made.sheets, codes, declared, options)

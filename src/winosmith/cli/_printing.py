@@ -324,7 +324,7 @@ class Output:
     cut: bool = False
     apart: bool = False
 
-    def tell(self, *, as_json: bool, out: str | None) -> None:
+    def show(self, *, as_json: bool, out: str | None) -> None:
         """Write the page to `out` if that is named; print the JSON, or the tables."""
         from winosmith.report import shown
 

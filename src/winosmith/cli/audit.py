@@ -191,7 +191,7 @@ def command(
         verdict=audit.verdict(found),
         signature=audit.signature(found),
         apart=True,
-    ).tell(as_json=options["as_json"], out=options["out"])
+    ).show(as_json=options["as_json"], out=options["out"])
     if not options["as_json"]:
         echo(f"For a README: {found.line}")
         for name, one in mended.items():

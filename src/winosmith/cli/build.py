@@ -11,7 +11,7 @@ import click
 
 from winosmith.cli._options import FILE, FOLDER, bad_records_file, json_option, reading_option
 from winosmith.cli._printing import echo, log_shown, print_json_text, progress, say
-from winosmith.records import parsed
+from winosmith.records import parse_json
 
 
 @click.command()
@@ -121,7 +121,7 @@ def _printed(folder: Path, as_json: bool) -> bool:
 
 
 def _record(folder: Path) -> dict[str, Any]:
-    return dict(parsed((folder / "report.json").read_text("utf-8")))
+    return dict(parse_json((folder / "report.json").read_text("utf-8")))
 
 
 def _print_figures(folder: Path, record: Mapping[str, Any]) -> None:

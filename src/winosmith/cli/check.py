@@ -106,7 +106,7 @@ def command(
     if out:
         _write(checked, result, out, force)
     dropped = len(checked.result.dropped) if strict else 0
-    result.tell(as_json=as_json, out=None)
+    result.show(as_json=as_json, out=None)
     if dropped:
         fail_gate([f"{number_of(dropped, 'problem')} dropped"])
 

@@ -94,7 +94,7 @@ def command(**options: Any) -> None:
             f"{letters(found, pair)} by lineage": of.signature
             for pair, of in zip(found.pairs, lasting, strict=False)
         },
-    ).tell(as_json=options["as_json"], out=options["out"])
+    ).show(as_json=options["as_json"], out=options["out"])
     if broken:
         fail_gate(broken)
 

@@ -74,7 +74,7 @@ def command(
         },
         _sections(file, curve, guesses, signature),
         signature=signature,
-    ).tell(as_json=as_json, out=out)
+    ).show(as_json=as_json, out=out)
 
 
 def _read(path: Path) -> list[Run]:
@@ -288,7 +288,7 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
         },
         [_accuracy_and_area(found, sizes, area, interval, clustered=options["data"] is not None)],
         signature=signature,
-    ).tell(as_json=options["as_json"], out=options["out"])
+    ).show(as_json=options["as_json"], out=options["out"])
 
 
 def _accuracy_and_area(

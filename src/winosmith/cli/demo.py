@@ -15,7 +15,7 @@ from winosmith.cli._options import json_option
 from winosmith.cli._printing import echo, progress, say
 from winosmith.cli.build import print_build
 from winosmith.escape import one_line
-from winosmith.records import parsed
+from winosmith.records import parse_json
 
 if TYPE_CHECKING:
     from winosmith.build import Recipe
@@ -155,7 +155,7 @@ def _write_build(recipe: Recipe, folder: Path, force: bool) -> None:
 def _side_by_side(folder: Path) -> None:
     """Print what AFLite and mirror did with the same twins."""
     records = [
-        parsed((folder / name / "report.json").read_text("utf-8"))
+        parse_json((folder / name / "report.json").read_text("utf-8"))
         for name in ("benchmark", "mirror")
     ]
     echo(f"\n{'same twins, filtered by':<44}{'AFLite':>8}{'mirror':>8}")

@@ -115,7 +115,7 @@ def command(**options: Any) -> None:
             --with chat --model qwen3:8b --base-url http://localhost:11434/v1 \\
             --with wordnet --sets --out evograd
     """  # noqa: D301
-    _result(run(settled(options))).tell(as_json=options["as_json"], out=None)
+    _result(run(settled(options))).show(as_json=options["as_json"], out=None)
 
 
 def _result(found: Mapping[str, Any]) -> Output:

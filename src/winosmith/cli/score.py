@@ -31,7 +31,7 @@ from winosmith.metrics import (
     overlap_sentences,
     rate,
 )
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.report import percent, points, points_span, probability, span
 from winosmith.response import Response
 from winosmith.results import IF_ANY, Result, table
@@ -138,7 +138,7 @@ def command(**options: Any) -> None:
             **(stable.signatures if stable else {}),
         },
         cut=True,
-    ).tell(as_json=options["as_json"], out=options["out"])
+    ).show(as_json=options["as_json"], out=options["out"])
 
 
 def _scores(
@@ -321,7 +321,7 @@ def _gaps(
 
 def _records(path: str) -> Any:
     try:
-        return parsed(formats.Source(path).text)
+        return parse_json(formats.Source(path).text)
     except ValueError as error:
         raise FormatError(f"this is not JSON: {error}", path) from None
 

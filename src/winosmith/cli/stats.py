@@ -54,7 +54,7 @@ def command(
             " + ".join(Path(path).stem for path in data), metrics.claim_statistics(asked)
         )
     )
-    result.tell(as_json=as_json, out=out)
+    result.show(as_json=as_json, out=out)
 
 
 def _read(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Claim, ...]:

@@ -84,7 +84,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         for data, found in seen.items()
         if found.withheld
     }
-    _result(_found(targets, seen, withheld, options), withheld).tell(
+    _result(_found(targets, seen, withheld, options), withheld).show(
         as_json=options["as_json"], out=None
     )
     if not options["as_json"]:
@@ -133,7 +133,7 @@ def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], di
 
     name, given = options["name"], options["trained_on"]
     beside = study.TrainedOn(
-        contents=tuple(c for m in options["model"] for c in published.contents_in(Path(m)))
+        contents=tuple(c for m in options["model"] for c in published.read_contents(Path(m)))
     )
     seen: dict[str, Overlap] = {}
     for target in targets:
