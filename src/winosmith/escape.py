@@ -1,10 +1,9 @@
-r"""How text from data is written into each kind of output: one function for each.
+r"""Escape text from data for each kind of output: one function for each.
 
-Data sets come from strangers. Column names, file names, ids and sentences may contain sequences
-that move a terminal's cursor, set its title or answer for its user (ECMA-48), characters that
-reverse the order in which text is displayed (Boucher and Anderson 2021, "Trojan Source"), and
-markup of the file into which they are copied. Each function below makes a text harmless in one
-output, and is applied where that output is written.
+Data sets are untrusted. Column names, file names, ids and sentences may contain sequences that
+move a terminal's cursor, set its title or type for its user (ECMA-48), characters that reverse the
+order of displayed text (Boucher and Anderson 2021, "Trojan Source"), and markup. Each function
+below makes a text harmless in one output, and is called when that output is written.
 
 `winosmith.outputs.guard_cell` does the same for the cells of tables that spreadsheets open.
 """
