@@ -416,7 +416,7 @@ def test_an_encoder_is_trained_to_see_pronouns(
             "--split-point", "after_option",
         )  # fmt: skip
     _cut(data_dir / "copa" / "copa-dev.xml", "item", slice(5), tmp_path / "copa.xml")
-    with pytest.raises(DataError, match=r"not every problem of copa has one .* leave these"):
+    with pytest.raises(DataError, match=r"not every problem of copa has one .* omit these"):
         _run(transfer_command, tmp_path / "copa.xml", "--model", tmp_path / "m", "--out",
              tmp_path / "t")  # fmt: skip
 
