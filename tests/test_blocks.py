@@ -15,14 +15,14 @@ from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.blocks import (
     Side,
     _place,
+    assign_sides,
     blocks,
     contradictions,
     copies,
     draw,
-    looking_like,
-    placed,
+    find_lookalikes,
     plain,
-    shuffled,
+    shuffle,
     shuffled_blocks,
 )
 from winosmith.errors import DataError
@@ -58,7 +58,7 @@ def test_a_shuffled_set_is_its_blocks_one_after_the_other(seed, twins, singles):
     order = shuffled_blocks(data, seed)
     firsts = [_place(data[block[0]], seed) for block in order]
     assert firsts == sorted(firsts)
-    moved, now = shuffled(data, seed)
+    moved, now = shuffle(data, seed)
     assert moved.ids == tuple(data.ids[row] for block in order for row in block)
     assert [row for block in now for row in block] == list(range(len(data)))
     assert [len(block) for block in now] == [len(block) for block in order]
@@ -82,7 +82,7 @@ def test_what_looks_like_another_set_is_found_without_comparing_all(drawn):
         return one.options == other.options and shared
 
     found = {row for row, one in enumerate(here) if any(alike(one, other) for other in there)}
-    assert looking_like(here, there) == found
+    assert find_lookalikes(here, there) == found
 
 
 def test_halves_come_in_an_order_that_is_no_guide_to_the_answer():
@@ -416,10 +416,10 @@ def test_a_side_takes_no_family_that_dwarfs_it() -> None:
     order = [[next(rows) for _ in range(size)] for size in sizes]
     data = made_twins(0, singles=sum(sizes))
     wanted: dict[Side, int] = {"dev": 20, "test": 20}
-    found = placed(data, order, wanted)
+    found = assign_sides(data, order, wanted)
     assert [of.side for of in found[:2]] == ["train", "train"]
     assert [sum(len(of.rows) for of in found if of.side == side) for side in wanted] == [20, 20]
-    alone = placed(data, order[:2], {"dev": 20})
+    alone = assign_sides(data, order[:2], {"dev": 20})
     assert [of.side for of in alone] == ["train", "dev"]
 
 
@@ -442,7 +442,7 @@ def test_a_side_is_too_large_by_so_much_and_no_more(sizes, wanted, keys, sides) 
     for group in order:
         for row in group:
             data[row] = replace(data[row], origin=Origin(author=f"a{group[0]}", domain=f"d{row}"))
-    found = placed(Dataset(data), order, wanted, keys=keys)
+    found = assign_sides(Dataset(data), order, wanted, keys=keys)
     assert [part.side for part in found] == sides.split()
 
 
@@ -451,7 +451,7 @@ def test_what_one_author_wrote_is_on_one_side() -> None:
     data = list(made_twins(0, singles=4))
     data[0], data[2] = (replace(data[row], origin=Origin(author="ann")) for row in (0, 2))
     order = [[row] for row in range(4)]
-    found = placed(Dataset(data), order, {"dev": 2}, keys=("author",))
+    found = assign_sides(Dataset(data), order, {"dev": 2}, keys=("author",))
     assert [(of.rows, of.side) for of in found] == [
         ((0, 2), "dev"), ((1,), "train"), ((3,), "train"),
     ]  # fmt: skip
@@ -470,5 +470,5 @@ def test_a_template_filled_hundreds_of_times_is_one_block() -> None:
 def test_a_block_that_counts_for_nothing_is_for_training() -> None:
     """A side takes no block without a row that counts, and counts only those of the others."""
     data = made_twins(0, singles=5)
-    found = placed(data, [[0], [1, 2], [3], [4]], {"dev": 2}, counted={2, 3, 4})
+    found = assign_sides(data, [[0], [1, 2], [3], [4]], {"dev": 2}, counted={2, 3, 4})
     assert [part.side for part in found] == ["train", "dev", "dev", "train"]

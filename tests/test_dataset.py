@@ -178,7 +178,7 @@ REFUSED = {
     "the answer must be an index or None, not '1'": {"answer": "1"},
     "the answer must be an index or None, not True": {"answer": True},
     "the twin id must be text, not 7": {"twin_id": 7},
-    "the twin id is empty; leave it out for a problem without a twin": {"twin_id": ""},
+    "the twin id is empty; omit it for a problem without a twin": {"twin_id": ""},
     "the pronoun must be text, not 3": {"pronoun": 3},
     "the sentence holds half a character": {"sentence": "A \ud800 _."},
 }

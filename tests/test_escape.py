@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from tests.hostile import controls
 from winosmith import escape
-from winosmith.outputs import guarded, unguarded
+from winosmith.outputs import guard_cell, unguard_cell
 
 TEXT = st.text(alphabet=st.characters())
 """Text with any code point, lone surrogates too."""
@@ -97,7 +97,7 @@ def test_nothing_in_a_line_of_markdown_is_markup(text: str, escaped: str) -> Non
 @given(st.text(alphabet="'=+-@\t\r\n ab＝"))
 def test_a_guarded_cell_comes_back(cell: str) -> None:
     """Whatever stands in a cell is the same after guarding and unguarding."""
-    assert unguarded(guarded(cell)) == cell
+    assert unguard_cell(guard_cell(cell)) == cell
 
 
 @pytest.mark.parametrize(
@@ -105,10 +105,10 @@ def test_a_guarded_cell_comes_back(cell: str) -> None:
 )
 def test_no_formula_is_left(cell: str) -> None:
     """What a spreadsheet takes for a formula begins with an apostrophe afterwards."""
-    assert guarded(cell) == "'" + cell
+    assert guard_cell(cell) == "'" + cell
 
 
 @pytest.mark.parametrize("cell", ["a=b", "The cup is -1 _.", "", "'tis the _", " a"])
 def test_other_cells_stay(cell: str) -> None:
     """What is no formula is left as it is."""
-    assert guarded(cell) == cell
+    assert guard_cell(cell) == cell

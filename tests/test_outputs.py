@@ -267,13 +267,13 @@ def test_a_secret_determines_the_results_unseen(tmp_path: Path) -> None:
 def test_bad_input_leaves_no_folder(tmp_path: Path) -> None:
     """A folder in which nothing was finished goes when the input proves bad; others stay."""
     new = OutputFolder.open(tmp_path / "new", RECIPE, secret={"answers": "a digest"})
-    with pytest.raises(DataError), new.or_nothing():
+    with pytest.raises(DataError), new.discard_on_error():
         raise DataError("one class")
     assert not (tmp_path / "new").exists()
     old = OutputFolder.open(tmp_path / "old", RECIPE)
     with old.write("finished.txt") as file:
         file.write("kept")
-    with pytest.raises(DataError), old.or_nothing():
+    with pytest.raises(DataError), old.discard_on_error():
         raise DataError("one class")
     assert (tmp_path / "old" / "finished.txt").read_text() == "kept"
 

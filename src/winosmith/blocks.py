@@ -1,9 +1,9 @@
-"""Which problems belong together, and a shuffled order that tells nothing of their answers.
+"""Blocks of problems that belong together, and a shuffled order that reveals no answers.
 
-Twins, families and copies of one sentence form *blocks*. A split, and a draw of problems to be set
-aside, takes or leaves whole blocks, so that nothing on one side tells what is on the other. A later
-split leaves each block on the side that it was on. *Copies* are the problems of a block that are
-identical: one observation, written down more than once.
+Twins, families and copies of one sentence form *blocks*. A split, or a random draw of problems,
+keeps blocks whole, so that no split reveals the contents of another. A later split keeps each block
+in its former split. *Copies* are identical problems of a block: one observation, written more than
+once.
 """
 
 from __future__ import annotations
@@ -31,39 +31,38 @@ __all__ = [
     "Former",
     "Placed",
     "Side",
+    "assign_sides",
     "blocks",
     "contradictions",
     "copies",
     "draw",
+    "find_lookalikes",
     "former_sides",
-    "joined",
-    "looking_like",
-    "placed",
+    "join_blocks",
     "plain",
-    "shuffled",
+    "shuffle",
     "shuffled_blocks",
     "side_kept",
     "whole_twins",
 ]
 
 ALIKE = 0.7
-"""The share of words that the halves of a twin have in common at least (WinoGrande, section 2)."""
+"""The least fraction of words that the halves of a twin share (WinoGrande, section 2)."""
 
 ALIKE_ALONE = 0.4
-"""The same share for two texts that are the only ones with their options. Without ids, 635 of
-DPR's 661 training twins are then in one block, in place of 302. In WinoGrande's train_s, dev and
-test without ids (3,674 problems), it joins 2 pairs across the splits that are not twins; 0.3 would
-join 9."""
+"""The same for two texts that are the only ones with their options. Without ids, 635 of DPR's 661
+training twins are then in one block, instead of 302. In WinoGrande's train_s, dev and test without
+ids (3,674 problems), it joins 2 pairs across the splits that are not twins; 0.3 would join 9."""
 
 
 def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
-    """Return the rows that may not be parted, in an order that tells nothing of the answers.
+    """Return the rows of each block, in an order that reveals no answers.
 
-    Two problems share a block when they share a twin or a family; when their sentences have the
-    same tokens, whatever their case; or when they look like a twin whose id got lost (not without
-    `lookalikes`). Then they have the same options and 70 % of their words in common. If one of them
-    has no twin id, 40 % are enough if no third text has these options, and one option may differ at
-    70 % if no third text has all the others. And so on, from neighbour to neighbour.
+    Two problems share a block if they share a twin or a family; if their sentences have the same
+    tokens in any case; or, with `lookalikes`, if they look like a twin without its id. Such pairs
+    have the same options and 70 % of their words in common. If one of them has no twin id, 40 % are
+    enough if no third text has these options, and one option may differ at 70 % if no third text
+    has all the others. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -83,7 +82,7 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
 
 
 class _Forest:
-    """Numbers from 0, each alone at first; joined, they and all that are with them are one tree."""
+    """Numbers from 0 in trees (union-find); each number is its own tree at first."""
 
     def __init__(self, count: int):
         self._parent = list(range(count))
@@ -97,7 +96,7 @@ class _Forest:
         return number
 
     def join(self, one: int, other: int) -> None:
-        """Make one tree of two."""
+        """Join the trees of two numbers."""
         one, other = self.root(one), self.root(other)
         self._parent[max(one, other)] = min(one, other)
 
@@ -138,15 +137,15 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
 def _may_be_twin(
     problems: Sequence[Problem], rows: Sequence[int], words: Sequence[frozenset[str]]
 ) -> bool:
-    """Return whether the rows have two texts, of which one has no twin id.
+    """Return whether the rows have two texts, one of them without a twin id.
 
-    Where all have one, a filter may have removed the third text with these options.
+    If both have one, a filter may have removed a third text with these options.
     """
     return len({*words}) == 2 and any(problems[row].twin_id is None for row in rows)
 
 
 class _Joined:
-    """Joins what is alike; wanted are pairs that are not together. See `lookalikes.Wanted`."""
+    """Joins similar rows that are not in one tree; see `lookalikes.Wanted`."""
 
     def __init__(self, forest: _Forest, rows: Sequence[int]):
         self._forest, self._rows = forest, rows
@@ -170,11 +169,11 @@ class _Joined:
         return self._forest.root(self._rows[number])
 
 
-def looking_like(problems: Sequence[Problem], others: Sequence[Problem]) -> set[int]:
+def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> set[int]:
     """Return the rows that have 70 % of their words, and the options, of another set's.
 
     >>> one = Problem("a", "The cup is on _ now.", ("x", "y"))
-    >>> looking_like([one, Problem("b", "Why is _ so?", ("x", "y"))], [one])
+    >>> find_lookalikes([one, Problem("b", "Why is _ so?", ("x", "y"))], [one])
     {0}
     """
     import numpy as np
@@ -195,8 +194,8 @@ def looking_like(problems: Sequence[Problem], others: Sequence[Problem]) -> set[
 def _find(
     words: Sequence[frozenset[str]], wanted: Wanted, owners: ArrayLike, share: float = ALIKE
 ) -> None:
-    """Find the pairs that have this fraction of the words of the longer one in common."""
-    import numpy as np  # in the functions: what imports blocks is to start at once
+    """Find the pairs that share this fraction of the words of the longer one."""
+    import numpy as np  # here, so that commands that only import blocks start fast
 
     from winosmith.lookalikes import find, of_longer
 
@@ -217,7 +216,7 @@ def _lowered_options(problem: Problem) -> tuple[str, ...]:
 
 
 def _word_set(words: Sequence[str]) -> frozenset[str]:
-    """Return the words, the second "the" as another one: what two have in common is a set, too."""
+    """Return the words as a set, with a number for repetitions: "the", "the 2"."""
     counted = Counter(words)
     again = (f"{word} {at}" for word, n in counted.items() if n > 1 for at in range(2, n + 1))
     return frozenset(counted).union(again)
@@ -226,12 +225,11 @@ def _word_set(words: Sequence[str]) -> frozenset[str]:
 def copies(dataset: Dataset) -> list[list[int]]:
     """Return the rows of identical problems, two or more a group: copies of each other.
 
-    Identical are problems with the same tokens, whatever their case or Unicode form, with the blank
-    at the same place for the same pronoun, and with the same options in any order. Answers, ids
-    and twins do not matter. So Winogender's versions with "he" and with "she" are no copies, though
-    they share a block. A blank whose pronoun nobody noted is taken for the one pronoun that the
-    other copies name; where they name several, it is a problem of its own. The time is linear in
-    the rows.
+    Identical problems have the same tokens in any case or Unicode form, the blank at the same place
+    for the same pronoun, and the same options in any order. Answers, ids and twins do not matter.
+    Winogender's versions with "he" and "she" are thus not copies, though they share a block. A
+    blank without a known pronoun has the pronoun of the other copies; if they have several, it is a
+    problem of its own. The time is linear in the rows.
 
     >>> fell = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
     >>> again = Problem("b", "the cup hit the jug and _ fell.", ("Jug", "Cup"), 1, pronoun="it")
@@ -252,13 +250,13 @@ def copies(dataset: Dataset) -> list[list[int]]:
 
 
 def whole_twins(dataset: Dataset, among: Iterable[Sequence[int]] | None = None) -> list[list[int]]:
-    """Return the rows of each twin with the copies of its halves, of each single with its copies.
+    """Return the rows of each twin with the copies of its halves, and of each single with copies.
 
-    Not the blocks: a family is one, and would go whole for what gives away a few of its problems.
+    Blocks are larger: removing a whole family because of a few of its problems is too much.
 
     Args:
         dataset: the problems.
-        among: their groups of copies, where they are available already.
+        among: their groups of copies, if they are known already.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> whole_twins(Dataset([*pair, Problem("c", "b _ C.", ("y", "x"), 0)]))
@@ -266,14 +264,14 @@ def whole_twins(dataset: Dataset, among: Iterable[Sequence[int]] | None = None) 
     """  # noqa: E501
     groups = copies(dataset) if among is None else among
     copy_of = {row: [rows[0]] for rows in groups for row in rows}
-    together = joined(dataset.groups, [copy_of.get(row, []) for row in range(len(dataset))])
+    together = join_blocks(dataset.groups, [copy_of.get(row, []) for row in range(len(dataset))])
     return [sorted(rows) for rows in together]
 
 
 def same_text(dataset: Dataset) -> list[list[int]]:
     """Return the rows whose sentences have the same tokens, in any case: two or more a group.
 
-    Tokens are cut of sentences with the same letters alone, since cutting takes the time.
+    Only sentences with the same letters are tokenised, as tokenising is slow.
     """
     letters = ("".join(_lowered(problem.sentence).split()) for problem in dataset)
     by_letters = _by_key(letters)
@@ -285,7 +283,7 @@ def same_text(dataset: Dataset) -> list[list[int]]:
 
 
 def _by_key(keys: Iterable[Hashable], rows: Iterable[int] | None = None) -> list[list[int]]:
-    """Return the rows of each key that two or more have; no list is made of a row alone."""
+    """Return the rows of each key that two or more rows have."""
     first: dict[Hashable, int] = {}
     together: dict[int, list[int]] = {}
     for row, key in enumerate(keys) if rows is None else zip(rows, keys, strict=True):
@@ -297,11 +295,11 @@ def _by_key(keys: Iterable[Hashable], rows: Iterable[int] | None = None) -> list
 def contradictions(
     dataset: Dataset, among: Iterable[Sequence[int]] | None = None
 ) -> list[list[int]]:
-    """Return those groups of copies whose answers name different options as the right one.
+    """Return the groups of copies with different correct options.
 
     Args:
         dataset: the problems.
-        among: their groups of copies, where they are available already.
+        among: their groups of copies, if they are known already.
 
     >>> one = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
     >>> contradictions(Dataset([one, Problem("b", one.sentence, ("jug", "cup"), 0)]))
@@ -312,7 +310,7 @@ def contradictions(
 
 
 def plain(text: str) -> str:
-    """Return the visible tokens of a text in lower case and composed, as copies are compared."""
+    """Return the visible tokens of a text, lower-cased and composed, to compare copies."""
     return " ".join(tokens(_lowered(text)))
 
 
@@ -321,14 +319,14 @@ def _lowered(text: str) -> str:
 
 
 def _grouped(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:
-    """Return the rows of each pronoun; those without one join the others where these agree."""
+    """Return the rows of each pronoun; those without one join the others if these agree."""
     if len(by_pronoun.keys() - {None}) > 1:
         return by_pronoun.values()
     return [sorted(row for rows in by_pronoun.values() for row in rows)]
 
 
 def _options(problem: Problem) -> tuple[str, ...]:
-    """Return the options as they are compared: in any case, unless their case tells them apart."""
+    """Return the options for comparison: lower-cased, unless only their case differs."""
     lowered = tuple(plain(option) for option in problem.options)
     return lowered if len({*lowered}) == len(lowered) else problem.options
 
@@ -338,12 +336,11 @@ def _right(problems: Iterable[Problem]) -> set[str]:
 
 
 def _place(problem: Problem, seed: int) -> tuple[bytes, bytes]:
-    """Return a problem's place in the shuffled order: a digest of what a solver may see.
+    """Return a problem's place in the shuffled order: a digest of its sentence and options.
 
-    The order of the input may follow the answers (right option first, say), and the seed is
-    published; so neither the input's order nor its ids nor its answers may enter, nor which option
-    is written first. Only between copies to the letter does a digest of the id decide, since
-    nothing else tells them apart.
+    The order of the input may follow the answers (such as the correct option first), and the seed
+    is published. The place therefore depends on neither the input's order, its ids and answers,
+    nor the order of options. A digest of the id orders only exact copies.
     """
     seen = "\0".join((str(seed), problem.sentence, *sorted(problem.options)))
     return hashlib.sha256(seen.encode()).digest(), hashlib.sha256(problem.id.encode()).digest()
@@ -356,10 +353,10 @@ def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
     return sorted(shuffled, key=lambda block: places[block[0]])
 
 
-def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
-    """Return the problems in the shuffled order, and the blocks that their rows form.
+def shuffle(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
+    """Return the problems in the shuffled order, and the blocks of their rows.
 
-    Everything after depends on this order alone, not on that of the input.
+    All later steps depend only on this order, not on that of the input.
     """
     order = shuffled_blocks(dataset, seed)
     blocks_of_new, start = [], 0
@@ -369,17 +366,18 @@ def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
     return dataset.select(row for block in order for row in block), blocks_of_new
 
 
-def joined(order: Sequence[Sequence[int]], keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
-    """Return the blocks, those together in which a key occurs that another one holds, too.
+def join_blocks(
+    order: Sequence[Sequence[int]], keys: Sequence[Iterable[Hashable]]
+) -> list[list[int]]:
+    """Join the blocks that share a key, and return them in the order of their first blocks.
 
-    So that no contributor, or no source, is on two sides of a split. The order stays that of the
-    first block of each.
+    With contributors or sources as keys, none of them is in two splits.
 
     Args:
         order: blocks.
-        keys: those of each row; a row without any goes together with nothing.
+        keys: of each row; a row without keys joins no block.
 
-    >>> joined([[0, 1], [2], [3], [4]], [["ann"], ["ann"], ["bob"], ["ann"], []])
+    >>> join_blocks([[0, 1], [2], [3], [4]], [["ann"], ["ann"], ["bob"], ["ann"], []])
     [[0, 1, 3], [2], [4]]
     """
     forest, holder = _Forest(len(order)), dict[Hashable, int]()
@@ -397,8 +395,8 @@ def draw(
 
     Args:
         order: the shuffled blocks.
-        rows: what may be drawn; a block without any is passed over.
-        sizes: how many rows each set needs; the last block may exceed it.
+        rows: the rows that may be drawn; blocks without such rows are skipped.
+        sizes: the number of rows of each set; the last block may exceed it.
 
     Raises:
         DataError: there are too few rows.
@@ -424,23 +422,23 @@ def draw(
 Side = Literal["train", "dev", "test"]
 
 SIDES: tuple[Side, ...] = ("train", "dev", "test")
-"""The first of them wins where a block was on several: what was trained on measures nothing any
-more, and an answer that was published is no secret again."""
+"""The splits. A block that was in several stays in the first of them: training data can't measure a
+model, and published answers are not secret."""
 
 Key = Literal["author", "source"]
-"""What of a problem's origin may hold blocks together."""
+"""The field of a problem's origin that can join blocks."""
 
 Disjoint = Literal["twin", "contributor", "source"]
-"""What train, dev and test don't share: only blocks, or also all of one contributor or source."""
+"""What train, dev and test don't share: twins (whole blocks), contributors, or sources."""
 
 HOLDERS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
-"""What sides may be kept apart by, besides blocks, and where a problem's origin says it."""
+"""The field of a problem's origin for each further kind of `Disjoint`."""
 
 SLACK = 0.1
-"""The share by which dev or test may exceed what is wanted, for the sake of whole contributors."""
+"""The fraction by which dev or test may exceed the wanted size to keep contributors whole."""
 
 BLOCK_SLACK = 0.5
-"""The same for whole blocks: a twin is small, but a family may be larger than all of dev."""
+"""The same to keep blocks whole: a twin is small, but a family may be larger than all of dev."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,8 +446,8 @@ class Former:
     """A problem of an earlier split.
 
     Attributes:
-        problem: with the id that it had in its pool; answers do not matter.
-        side: where it was; None for one that was on no side, and only ties others together.
+        problem: with the id of its pool; answers do not matter.
+        side: its split; None for a problem in no split, which only joins others.
     """
 
     problem: Problem
@@ -462,17 +460,16 @@ def former_sides(
     former: Sequence[Former],
     keys: Iterable[Key] = (),
 ) -> list[frozenset[Side]]:
-    """Return for each block the sides that it was on, or what belongs to it: none for a new one.
+    """Return for each block the former splits of its problems and of related ones.
 
-    What belongs together is what `blocks` puts together, across the times: copies, families by the
-    ids of the pool, and what looks like a twin. An id counts for nothing when another problem has
-    it now.
+    Related problems are those of one block (`blocks`) of old and new problems: copies, families by
+    the ids of the pool, and look-alikes of twins. An id is ignored if another problem has it now.
 
     Args:
-        dataset: the problems to be split.
+        dataset: the problems to split.
         order: their blocks, joined by `keys`.
-        former: what was split before.
-        keys: what holds blocks together besides themselves: all of one author, all of one source.
+        former: the problems of earlier splits.
+        keys: fields that join blocks: all of one author, all of one source.
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
@@ -487,7 +484,7 @@ def former_sides(
     )
     named = [[*_keys_held(problem, keys)] for problem in both]
     found: list[frozenset[Side]] = [frozenset()] * len(dataset)
-    for tree in joined(blocks(both), named):
+    for tree in join_blocks(blocks(both), named):
         past = [former[at - len(dataset)].side for at in tree if at >= len(dataset)]
         sides = frozenset(side for side in past if side is not None)
         for row in tree:
@@ -498,12 +495,12 @@ def former_sides(
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Rows that stay together, and their side.
+    """Rows that stay together, and their split.
 
     Attributes:
         rows: of the data set.
-        side: where they go.
-        former: the sides that they, or what belongs to them, were on before.
+        side: their split.
+        former: the former splits of these and related problems.
     """
 
     rows: tuple[int, ...]
@@ -511,7 +508,7 @@ class Placed:
     former: frozenset[Side]
 
 
-def placed(
+def assign_sides(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
     wanted: Mapping[Side, int],
@@ -520,38 +517,37 @@ def placed(
     former: Sequence[Former] = (),
     counted: Collection[int] | None = None,
 ) -> list[Placed]:
-    """Share blocks between train, dev and test.
+    """Assign blocks to train, dev and test.
 
-    Where nothing was split before, sides fill one after the other, in the order of `wanted`, and
-    the rest is for training. Otherwise each block stays on the side that it was on, on the first of
-    train, dev and test where it was on several, and new ones go where most is missing.
+    Without former splits, dev and test are filled in the order of `wanted`, and the rest is for
+    training. Otherwise each block keeps its former split (the first of train, dev and test if it
+    has several), and new blocks go to the split that lacks the largest fraction.
 
-    A side takes blocks until it has what is wanted, but none, such as a large family, that would
-    make it more than half as large again (`BLOCK_SLACK`; two problems always fit); if every block
-    is too large, the smallest. What one contributor wrote, or one source holds, may be a large part
-    of everything, and any of it that is wrong is wrong together; so with `keys` a side takes only
-    what leaves it at most a tenth (`SLACK`) too large. What does not fit goes to training. A tenth
-    more problems make an interval five per cent narrower at the most; what more would be for is
-    lost to training.
+    A split takes blocks until it has the wanted size, but no block, such as a large family, that
+    would make it more than half as large again (`BLOCK_SLACK`; two problems always fit). If every
+    block is too large, it takes the smallest. One contributor or source may have a large part of
+    the data, with the same faults; with `keys` a split therefore exceeds its size by a tenth at
+    most (`SLACK`). The rest goes to training. A tenth more problems make an interval at most five
+    per cent narrower.
 
     Args:
         dataset: the problems; with `former`, with the ids of their pool.
         order: their shuffled blocks.
-        wanted: how many problems dev and test are to have.
-        keys: what is on one side, besides blocks: all of one author, all of one source.
-        former: what was split before.
-        counted: the rows that count for `wanted`, and without any of which a new block is for
-            training; None counts all.
+        wanted: the number of problems of dev and test.
+        keys: fields that join blocks: all of one author, all of one source.
+        former: the problems of earlier splits.
+        counted: the rows that count for `wanted`; a new block without such rows is for training.
+            None counts all.
 
     >>> fell = [Problem(f"{at}", f"The {at} _ fell.", ("cup", f"jug {at}"), 0) for at in range(4)]
-    >>> found = placed(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
+    >>> found = assign_sides(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
     >>> [(part.rows, part.side) for part in found]
     [((0, 1), 'dev'), ((2,), 'test'), ((3,), 'train')]
     """
     keys = tuple(keys)
     groups: Sequence[Sequence[int]] = order
     if keys:
-        groups = joined(order, [[*_keys_held(problem, keys)] for problem in dataset])
+        groups = join_blocks(order, [[*_keys_held(problem, keys)] for problem in dataset])
     count = [sum(counted is None or row in counted for row in rows) for rows in groups]
     most = {
         side: size * (1 + SLACK) if keys else max(size * (1 + BLOCK_SLACK), 2)
@@ -574,7 +570,7 @@ def placed(
 def _filled(
     count: Sequence[int], wanted: Mapping[Side, int], most: Mapping[Side, float]
 ) -> list[Side]:
-    """Return the side of each group: the first that is not full, or training."""
+    """Return the split of each group: the first that is not full, or training."""
     sizes = dict.fromkeys(SIDES, 0)
     found: list[Side] = []
     for more in count:
@@ -590,7 +586,7 @@ def _continued(
     wanted: Mapping[Side, int],
     most: Mapping[Side, float],
 ) -> list[Side]:
-    """Return the side of each group: its old one, or that of which the least share is there."""
+    """Return the split of each group: the former one, or the one that lacks the most."""
     sizes = dict.fromkeys(SIDES, 0)
     for more, side in zip(count, before, strict=True):
         if side is not None:
@@ -609,14 +605,14 @@ def _continued(
 
 
 def _fits(more: int, held: int, wanted: int, most: float) -> bool:
-    """Return whether a side takes a group: it is short, and not too large with it."""
+    """Return whether a split lacks problems, and has room for a group."""
     return more > 0 and held < wanted and held + more <= most
 
 
 def _fill_empty(
     sides: list[Side], count: Sequence[int], wanted: Mapping[Side, int], new: Sequence[int]
 ) -> None:
-    """Give each side that nothing fitted the smallest of the new groups that are in training."""
+    """Give each empty split the smallest new group of training."""
     for side, size in wanted.items():
         if size and not any(more for more, of in zip(count, sides, strict=True) if of == side):
             left = [at for at in new if count[at] and sides[at] == "train"]
@@ -625,7 +621,7 @@ def _fill_empty(
 
 
 def side_kept(sides: Iterable[Side]) -> Side | None:
-    """Return the side on which a block stays; None for a new one.
+    """Return the split of a block with former splits; None for a new one.
 
     >>> side_kept(["test", "dev"]), side_kept([])
     ('dev', None)
@@ -634,7 +630,7 @@ def side_kept(sides: Iterable[Side]) -> Side | None:
 
 
 _NamedProblem = tuple[Problem, str, str | None]
-"""A problem, its root, and its twin, named so that those of one time are not those of another."""
+"""A problem, its root and its twin; names of old and new problems differ."""
 
 
 def _now(dataset: Dataset) -> Iterable[_NamedProblem]:
@@ -655,7 +651,7 @@ def _then(dataset: Dataset, former: Sequence[Former]) -> Iterable[_NamedProblem]
 
 
 def _one_problem(old: Problem, new: Problem) -> bool:
-    """Tell whether a problem can have become another: it has its options, or most of its words."""
+    """Return whether a problem may be a later version: it has the options, or most words."""
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
     a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))

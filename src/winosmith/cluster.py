@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from winosmith._version import __version__
 from winosmith.errors import FormatError, InputError, require
-from winosmith.records import parsed
+from winosmith.records import parse_json
 
 __all__ = ["ClusterExecutor", "connect"]
 
@@ -94,7 +94,7 @@ def _scheduler(address: str | Path) -> str:
     if not path.is_file():
         return str(address)
     try:
-        return str(parsed(path.read_text("utf-8"))["address"])
+        return str(parse_json(path.read_text("utf-8"))["address"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise FormatError(
             "this is not a file of `dask scheduler --scheduler-file`; wait until it is written, or "

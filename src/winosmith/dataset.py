@@ -71,7 +71,7 @@ class Dataset(Sequence[Problem]):
         return {problem.id: row for row, problem in enumerate(self.problems)}
 
     def row(self, problem_id: str) -> int:
-        """Return the row of the problem with that id; raises DataError when there is none."""
+        """Return the row of a problem by its id; raises DataError if there is none."""
         try:
             return self._rows[problem_id]
         except KeyError:
@@ -104,7 +104,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The rows that belong together by `twin_id`, in order of first occurrence.
+        """The rows that share a `twin_id`, in order of first occurrence.
 
         A problem without a `twin_id` is a group of its own.
         """
@@ -137,11 +137,11 @@ class Dataset(Sequence[Problem]):
         return Dataset((self.problems[row] for row in rows), self.name if name is None else name)
 
     def blind(self) -> Dataset:
-        """Return the problems as a solver may see them: no answers, no extra."""
+        """Return the problems for a solver: without answers and `extra`."""
         return Dataset((problem.blind() for problem in self.problems), self.name)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
-        """Return this data set without the rows that have a reason, and those with it.
+        """Return this data set without the rows that have a reason, and the dropped rows.
 
         Raises:
             DataError: a row that the data set does not have.
@@ -158,13 +158,13 @@ class Dataset(Sequence[Problem]):
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A problem that a filter took out.
+    """A problem that a filter dropped.
 
     Attributes:
-        problem: as it went in.
+        problem: the unchanged problem.
         stage: the step that dropped it ("votes", "aflite").
         reason: why, in words.
-        row: its 0-based row in the data set that went in.
+        row: its 0-based row in the filter's input.
     """
 
     problem: Problem
@@ -172,10 +172,15 @@ class Dropped:
     reason: str
     row: int
 
+    def line(self) -> str:
+        """Return a line of JSON Lines with the reason and the problem."""
+        record = {"reason": self.reason, "problem": problem_record(self.problem)}
+        return canonical(record) + "\n"
+
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What every filter returns: the kept and the dropped, which together are the input.
+    """The result of a filter: the kept and the dropped problems, which together are its input.
 
     >>> data = Dataset([Problem(str(i), "A _ b.", ("x", "y")) for i in range(3)])
     >>> result = data.drop({1: "too short"}, stage="structure")
@@ -189,7 +194,7 @@ class Filtered:
     dropped: tuple[Dropped, ...]
 
     def input(self) -> Dataset:
-        """Return the data set that went in, put together again in its order."""
+        """Return the filter's input in its order."""
         taken = {entry.row: entry.problem for entry in self.dropped}
         kept = iter(self.kept)
         total = len(self.kept) + len(taken)

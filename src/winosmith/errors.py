@@ -1,7 +1,7 @@
 """The errors of winosmith, in one tree.
 
     WinosmithError
-    ├── InputError                 what was given can't be used: the command ends with code 2
+    ├── InputError                 unusable input: the command ends with code 2
     │   ├── ProblemError           a record that is not a problem, with the reason
     │   ├── FormatError            a file that can't be read: file, line, reason
     │   ├── RecipeError            a recipe with an unknown key or a value out of range
@@ -10,9 +10,9 @@
     │   │   ├── OtherDataError     predictions of other problems than a data set's
     │   │   └── SameInputError     groups that were the same input to the solver compared on them
     │   └── MissingExtraError      an optional dependency that is not installed
-    └── Interrupted                stopped by the user; says how to resume: code 130
+    └── Interrupted                stopped by the user, with how to resume: code 130
 
-Every message says what is wrong, where, and what to do about it.
+Every message has the fault, its place, and advice.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ __all__ = [
 
 
 class WinosmithError(Exception):
-    """The root of every error that winosmith raises on purpose."""
+    """The base of all errors of winosmith."""
 
 
 class InputError(WinosmithError, ValueError):
-    """What was given can't be used as it is; the message says what to change."""
+    """The input can't be used; the message has the reason and advice."""
 
 
 class ProblemError(InputError):
@@ -88,8 +88,8 @@ class RecipeError(InputError):
     """A recipe with an unknown key, or a value that is out of range.
 
     Attributes:
-        key: the key whose value a declaration refuses; otherwise "".
-        wanted: what the value must be, in words.
+        key: the key with the refused value; otherwise "".
+        wanted: the allowed values, in words.
     """
 
     key = ""
@@ -105,10 +105,10 @@ class DataError(InputError):
 
 
 class OtherDataError(DataError):
-    """Predictions don't stand for the problems of a data set, one for each.
+    """Predictions don't match the problems of a data set.
 
     Attributes:
-        common: how many problems are in both.
+        common: number of problems in both.
     """
 
     def __init__(self, message: str, common: int = 0):
@@ -125,11 +125,11 @@ class MissingExtraError(InputError, ImportError):
 
 
 class Interrupted(WinosmithError):  # noqa: N818 - it reports a wish of the user's, not a fault
-    """The user stopped the work; the message says what was kept and how to resume."""
+    """The user stopped the work; the message has the finished part and how to resume."""
 
 
 def require(module: str, extra: str) -> ModuleType:
-    """Import an optional `module`, or say which extra of winosmith brings it.
+    """Import an optional module; the error names the extra of winosmith that installs it.
 
     Raises:
         MissingExtraError: the module is not installed.

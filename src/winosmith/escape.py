@@ -1,12 +1,11 @@
-r"""How text from data is written into each kind of output: one function for each.
+r"""Escape text from data for each kind of output: one function for each.
 
-Data sets come from strangers. Column names, file names, ids and sentences may contain sequences
-that move a terminal's cursor, set its title or answer for its user (ECMA-48), characters that
-reverse the order in which text is displayed (Boucher and Anderson 2021, "Trojan Source"), and
-markup of the file into which they are copied. Each function below makes a text harmless in one
-output, and is applied where that output is written.
+Data sets are untrusted. Column names, file names, ids and sentences may contain sequences that
+move a terminal's cursor, set its title or type for its user (ECMA-48), characters that reverse the
+order of displayed text (Boucher and Anderson 2021, "Trojan Source"), and markup. Each function
+below makes a text harmless in one output, and is called when that output is written.
 
-`winosmith.outputs.guarded` does the same for the cells of tables that spreadsheets open.
+`winosmith.outputs.guard_cell` does the same for the cells of tables that spreadsheets open.
 """
 
 from __future__ import annotations
@@ -77,9 +76,9 @@ def for_csv(cell: str) -> str:
     >>> for_csv("=1+1"), for_csv("a\x1b\nb")
     ("'=1+1", 'a\\x1b b')
     """
-    from winosmith.outputs import guarded
+    from winosmith.outputs import guard_cell
 
-    return guarded(one_line(cell))
+    return guard_cell(one_line(cell))
 
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|$]|(?<!/)~|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")

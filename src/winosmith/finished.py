@@ -14,7 +14,7 @@ from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.outputs import PRIVATE, sha256
-from winosmith.records import json_file, parsed
+from winosmith.records import json_file, parse_json
 
 __all__ = ["BuildFiles", "read_old_ids"]
 
@@ -31,26 +31,26 @@ SCORES = f"{PRIVATE}/scores.jsonl"
 
 @dataclass(frozen=True)
 class BuildFiles:
-    """What a finished build wrote, read file by file as it is asked for.
+    """The files of a finished build, each read when it is needed.
 
     Attributes:
-        folder: the build's.
+        folder: of the build.
     """
 
     folder: Path
 
     @property
     def digest(self) -> str:
-        """What the public files are known by: the digest of their checksums."""
+        """The digest of the public files' checksums."""
         return hashlib.sha256((self.folder / LAST).read_bytes()).hexdigest()
 
     @property
     def there(self) -> bool:
-        """Whether a build has been here, finished or not."""
+        """Whether the folder has a build, finished or not."""
         return any((self.folder / name).exists() for name in ("report.json", LAST))
 
     def check(self) -> None:
-        """Raise InputError unless the public files are there as they were written."""
+        """Raise InputError if a public file is missing or changed."""
         again = "run winosmith build again"
         try:
             lines = (self.folder / LAST).read_text("utf-8").splitlines()
@@ -73,7 +73,7 @@ class BuildFiles:
     @cached_property
     def report(self) -> dict[str, Any]:
         """The object of report.json."""
-        report: dict[str, Any] = parsed((self.folder / "report.json").read_text("utf-8"))
+        report: dict[str, Any] = parse_json((self.folder / "report.json").read_text("utf-8"))
         return report
 
     @cached_property
@@ -83,10 +83,10 @@ class BuildFiles:
         return name
 
     def problems(self, name: str) -> Dataset:
-        """Return the problems of a set, such as "train_xl", "dev" or "private/test".
+        """Return the problems of a split, such as "train_xl", "dev" or "private/test".
 
         Raises:
-            OSError: the build has no such set.
+            OSError: the build has no such split.
             FormatError: its file can't be read.
         """
         path = self.folder / f"{name}{formats.writer_named(self._format).suffix}"
@@ -95,19 +95,19 @@ class BuildFiles:
         return formats.read(path, self._format, as_written=True)
 
     def dropped(self) -> Iterator[dict[str, Any]]:
-        """Yield the records of what was dropped and published, each with its stage and reason."""
+        """Yield the records of dropped and published problems, with stage and reason."""
         return json_file(self.folder / DROPPED)
 
     def withheld(self) -> Iterator[dict[str, Any]]:
-        """Yield the same of what is not published; nothing if the private files are not here."""
+        """Yield the same for unpublished problems; none without the private files."""
         return self._private(WITHHELD)
 
     def scores(self) -> Iterator[dict[str, Any]]:
-        """Yield how well AFLite guessed each problem; nothing if it did not, or as above."""
+        """Yield AFLite's score of each problem; none without AFLite or the private files."""
         return self._private(SCORES)
 
     def old_ids(self) -> dict[str, str]:
-        """Return by its id the id that each problem had in the pool; empty as above."""
+        """Return each problem's id in the pool, by its id; empty without the private files."""
         return read_old_ids(self.folder / PRIVATE)
 
     def _private(self, name: str) -> Iterator[dict[str, Any]]:
@@ -116,7 +116,7 @@ class BuildFiles:
 
 
 def read_old_ids(private: Path) -> dict[str, str]:
-    """Return the id that each problem of a build or release had before, from a private folder.
+    """Return each problem's id before a build or release, from a private folder.
 
     It is empty if the folder has no such file.
     """

@@ -1,4 +1,4 @@
-"""How a perturbed problem came about: its edits, its three depths, and whether they hold.
+"""The lineage of perturbed problems: edits, three depths, and checks.
 
 >>> from winosmith import Dataset, Problem
 >>> root = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
@@ -57,18 +57,18 @@ def perturbed(
 ) -> Problem:
     """Return a child of a problem: another sentence or other options, with its lineage.
 
-    The id is the root's with a digest of the sentence and the options, so it never depends on the
-    answer, and the same child made twice has the same id. Licence, domain and embargo are the
-    parent's, and so is the pronoun while the options stay; the twin is not.
+    The id is the root's id and a digest of the sentence and the options: it does not depend on the
+    answer, and equal children have equal ids. The child has its parent's licence, domain and
+    embargo, and its pronoun if the options are the same, but not its twin.
 
     Args:
-        parent: what was perturbed, a root or not.
+        parent: the perturbed problem, a root or not.
         sentence: of the child.
         options: of the child.
-        answer: of the child, 0-based; None when it is not known yet.
-        source: who made it ("person", "chat", "wordnet").
+        answer: of the child, 0-based; None if it is not known yet.
+        source: its maker ("person", "chat", "wordnet").
         declared: the depth that its maker states, if any.
-        extra: what else is to be kept; `UNVALIDATED` is added.
+        extra: further values; `UNVALIDATED` is added.
 
     Raises:
         DataError: the parent is a question.
@@ -106,13 +106,13 @@ def _digest(sentence: str, options: tuple[str, ...]) -> str:
 
 
 def edit_script(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]:
-    """Return a shortest script of edits that turns one row of tokens into the other.
+    """Return a shortest script of edits from one sequence of tokens to another.
 
-    The edits apply one after another, from left to right: `at` counts in the tokens as they are
-    just before that edit. There are as many as the Levenshtein distance says.
+    The edits apply one after another, from left to right: `at` is an index in the tokens just
+    before that edit. Their number is the Levenshtein distance.
 
     Args:
-        before: tokens, none of them empty; `winosmith.text.tokens` cuts sentences.
+        before: tokens of `winosmith.text.tokens`, none of them empty.
         after: likewise.
 
     >>> for edit in edit_script("the cup fell .".split(), "the big jug fell".split()):
@@ -161,26 +161,26 @@ def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]
 
 
 MEASURED = {"lineage": "depth.lineage", "edit": "depth.edit"}
-"""The extra keys of depths that anyone who has the whole family measured. They count where the data
-lack what it takes to measure them: a parent or a root that is not public."""
+"""The extra keys of depths that were measured with the whole family. They are used if the data lack
+a parent or a root, which may not be public."""
 
 DISTANCE = "evograd.distance"
-"""The extra key of a declared depth where the root is not in the file (`formats`, EvoGrad)."""
+"""The extra key of a declared depth if the root is not in the file (`formats`, EvoGrad)."""
 
 
 class Depths(NamedTuple):
-    """How far a problem is from its root, three ways.
+    """Three depths of a problem: its distance from its root.
 
-    The depths that EvoGrad prints follow no single rule: its table 2 prints 0, 2, 4, 4 where the
-    token edit distances are 0, 2, 3, 3, and its table 3 prints 1, 2, 5, 6, 5 for 1, 2, 7, 10, 9.
+    The depths in EvoGrad follow no single rule: its table 2 has 0, 2, 4, 4 for the token edit
+    distances 0, 2, 3, 3, and its table 3 has 1, 2, 5, 6, 5 for 1, 2, 7, 10, 9.
 
     Attributes:
-        declared: as the contributor or the file states it; None when nothing is stated.
-        lineage: the distinct token positions that were touched on the path from the root, see
-            `depths`; when an ancestor is not here, what was measured (`MEASURED`), else
-            None; None, too, when edits don't fit.
-        edit: the token edit distance (Levenshtein) to the root; when that is not here, what was
-            measured, else None.
+        declared: as the contributor or the file states it; None if it is not stated.
+        lineage: the number of distinct token positions that were changed on the path from the
+            root, see `depths`; without an ancestor, the measured depth (`MEASURED`) or None; None
+            if edits don't fit.
+        edit: the token edit distance (Levenshtein) to the root; without the root, the measured
+            depth or None.
     """
 
     declared: int | None
@@ -191,14 +191,14 @@ class Depths(NamedTuple):
 def depths(dataset: Dataset) -> tuple[Depths, ...]:
     """Return the depths of each problem, in order; those of a root are (0, 0, 0).
 
-    A deleted token leaves an empty position, which a later insertion there fills; so a position
-    counts once, however often it is changed, and lineage depth never falls on the way down:
+    A deleted token leaves an empty position, which a later insertion fills. A position thus counts
+    once, however often it changes, and the lineage depth never decreases along a path:
 
         the cup was full  →  the mug was full  →  the was full  →  the pot was so full
         depth 0              1                     1                2
 
-    Where a lineage states no edits, a shortest script from the parent is taken. Trees of any size
-    and depth take linear time.
+    A lineage without edits has a shortest script from the parent. The time is linear for trees of
+    any size and depth.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"))
     >>> one = perturbed(root, "The mug hit the _ .", ("vase", "tray"), None, source="person")
@@ -242,15 +242,15 @@ def _declared(problem: Problem) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Stop:
-    """One problem on the walk.
+    """A problem on a walk from the roots.
 
     Attributes:
         row: of the problem.
         tokens: of its sentence.
-        touched: since its root; None when the way from there is not known.
-        edits: from its parent, as they are in the data or, if there are none, computed;
-            empty when the parent is not here.
-        fault: why the edits that are in the data don't turn the parent into it; None.
+        touched: changed positions since its root; None if the path from there is not known.
+        edits: from its parent, as in the data or, if there are none, computed; empty without the
+            parent.
+        fault: why the edits in the data don't fit, or None.
     """
 
     row: int
@@ -261,7 +261,7 @@ class _Stop:
 
 
 def _walk(dataset: Dataset) -> Iterator[_Stop]:
-    """Yield a stop for each problem, parents before children; cycles and what hangs on them not."""
+    """Yield a stop for each problem, parents before children, except cycles and their children."""
     above = _parents(dataset)
     children: dict[int, list[int]] = {}
     waiting: list[tuple[int, _Stop | None]] = []
@@ -273,38 +273,29 @@ def _walk(dataset: Dataset) -> Iterator[_Stop]:
     waiting.reverse()
     while waiting:
         row, parent_stop = waiting.pop()
-        stop = (
-            _stop_at_top(dataset, row)
-            if parent_stop is None
-            else _stop_below(dataset, row, parent_stop)
-        )
+        cut = tuple(tokens(dataset[row].sentence))
+        if parent_stop is not None:
+            stop = _stop_below(dataset[row], row, cut, parent_stop)
+        elif dataset[row].lineage is None and not _is_orphan(dataset, row):
+            stop = _Stop(row, cut, _Touched(bytes(len(cut)), (0,) * (len(cut) + 1), 0))
+        else:
+            stop = _Stop(row, cut, None)
         yield stop
         waiting.extend((child, stop) for child in reversed(children.get(row, ())))
 
 
-def _stop_at_top(dataset: Dataset, row: int) -> _Stop:
-    cut = tuple(tokens(dataset[row].sentence))
-    is_root = dataset[row].lineage is None and not _is_orphan(dataset, row)
-    return _Stop(row, cut, _untouched(len(cut)) if is_root else None)
-
-
-def _stop_below(dataset: Dataset, row: int, parent: _Stop) -> _Stop:
-    problem = dataset[row]
-    cut = tuple(tokens(problem.sentence))
+def _stop_below(problem: Problem, row: int, cut: tuple[str, ...], parent: _Stop) -> _Stop:
     edits = problem.lineage.edits if problem.lineage else ()
-    if not edits:
-        edits = edit_script(parent.tokens, cut)
-    else:
-        fault = _edits_fault(parent.tokens, edits, cut)
-        if fault:
-            return _Stop(row, cut, None, edits, fault)
+    if edits and (fault := _edits_fault(parent.tokens, edits, cut)):
+        return _Stop(row, cut, None, edits, fault)
+    edits = edits or edit_script(parent.tokens, cut)
     return _Stop(row, cut, parent.touched and parent.touched.after(edits), edits)
 
 
 def _edits_fault(
     before: tuple[str, ...], edits: tuple[Edit, ...], after: tuple[str, ...]
 ) -> str | None:
-    """Return why edits don't turn the one sentence into the other, or None."""
+    """Return why edits don't lead from one sentence to the other, or None."""
     try:
         became = apply_edits(before, edits)
     except ProblemError as error:
@@ -328,13 +319,13 @@ def _row_of(dataset: Dataset, problem_id: str) -> int | None:
 
 
 def _is_orphan(dataset: Dataset, row: int) -> bool:
-    """Return whether a problem is no root although nothing is known of its root."""
+    """Return whether a problem is perturbed but has no known root."""
     problem = dataset[row]
     return problem.lineage is None and DISTANCE in problem.extra
 
 
 def _parents(dataset: Dataset) -> list[int | None]:
-    """Return the row of each problem's parent; None for roots, and when the parent is not here."""
+    """Return the row of each problem's parent; None for roots and for missing parents."""
     return [
         _row_of(dataset, problem.lineage.parent) if problem.lineage else None for problem in dataset
     ]
@@ -363,11 +354,11 @@ def _loops(above: list[int | None]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _Touched:
-    """The token positions of one sentence that were touched since its root: the lineage depth.
+    """The token positions of a sentence that were changed since its root: the lineage depth.
 
     EvoGrad (section 3.1) writes an insertion as the substitution of the empty string, and a
-    deletion as a substitution by it. So positions never go away: a deleted token leaves an empty
-    position where it was, and a token that is inserted there later fills it again. "A depth
+    deletion as a substitution by it. Positions are thus never removed: a deleted token leaves an
+    empty position, and a token that is inserted there later fills it again. "A depth
     increment corresponds solely to the perturbation of a token distinct from those previously
     perturbed":
 
@@ -378,14 +369,14 @@ class _Touched:
         the pot was full      →  the pot was so full   a new position                  depth 2
         the pot was so full   →  the pot was full      which is empty now              depth 2
 
-    Where several positions are empty between two tokens, the first of them is filled. Depth never
-    falls: a change that is undone was made.
+    If several positions between two tokens are empty, the first is filled. Depth never decreases: a
+    change that is undone still counts.
 
     Attributes:
-        tokens: 1 for each token whose position was touched, else 0; (n,).
-        empty: how many empty positions, all touched, lie before each token and after the last;
+        tokens: 1 for each token whose position was changed, otherwise 0; (n,).
+        empty: number of empty positions, all changed, before each token and after the last;
             (n + 1,).
-        count: how many positions were touched, the empty ones included: the lineage depth.
+        count: number of changed positions, with the empty ones: the lineage depth.
     """
 
     tokens: bytes
@@ -393,7 +384,7 @@ class _Touched:
     count: int
 
     def after(self, edits: Iterable[Edit]) -> _Touched:
-        """Return what is touched after edits that fit the tokens, one after another."""
+        """Return the changed positions after edits that fit the tokens."""
         tokens, empty, count = bytearray(self.tokens), list(self.empty), self.count
         for edit in edits:
             at = edit.at
@@ -412,31 +403,22 @@ class _Touched:
         return _Touched(bytes(tokens), tuple(empty), count)
 
 
-def _untouched(tokens: int) -> _Touched:
-    """Return the positions of a root with that many tokens.
-
-    >>> _untouched(3).after([Edit("delete", 1, "cup"), Edit("insert", 1, new="mug")]).count
-    1
-    """
-    return _Touched(bytes(tokens), (0,) * (tokens + 1), 0)
-
-
 _SHOWN = 5
-"""How many ids of a cycle a message names."""
+"""Number of ids of a cycle in a message."""
 
 
 def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]:
-    """Return what is wrong with lineages, by row; rows with nothing wrong are omitted.
+    """Return the faults of lineages, by row.
 
-    Always wrong: a cycle; a root that the parent does not share; edits that don't turn the
-    parent's sentence into the child's. A declared depth is nobody's fault while it differs from
-    the edits only in number, as those that EvoGrad prints do; `explain` says why.
+    Faults are cycles, a root that differs from the parent's, and edits that don't lead from the
+    parent's sentence to the child's. A declared depth that differs from the number of edits is not
+    a fault, as EvoGrad's depths differ, too; `explain` shows the difference.
 
     Args:
         dataset: the problems.
-        complete: also report what is no contradiction in a part of a family: a parent or a root
-            that is not here, and a declared depth that no way of counting can give (0 for a
-            sentence that is not the root's, or more for one that is).
+        complete: also report faults that a part of a family may have: a missing parent or root, and
+            an impossible declared depth (0 for a sentence that is not the root's, or more for the
+            root's).
 
     >>> from winosmith import Lineage, Problem
     >>> lost = Problem("c", "A _ b.", ("x", "y"), lineage=Lineage("r", "p"))
@@ -448,9 +430,13 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     above = _parents(dataset)
     wrong = {row: _loop_fault(dataset, loop) for loop in _loops(above) for row in loop}
     for row, parent in enumerate(above):
-        fault = None if parent is None else _root_fault(dataset, row, parent)
-        if fault:
-            wrong.setdefault(row, fault)
+        lineage = dataset[row].lineage
+        if parent is not None and lineage and lineage.root != (other := dataset[parent]).root:
+            wrong.setdefault(
+                row,
+                f"the root is {lineage.root!r}, but that of its parent {other.id!r} is "
+                f"{other.root!r}",
+            )
     stated = any(problem.lineage and problem.lineage.edits for problem in dataset)
     for stop in _walk(dataset) if stated else ():
         if stop.fault:
@@ -471,13 +457,6 @@ def _loop_fault(dataset: Dataset, loop: tuple[int, ...]) -> str:
     more = f" … ({len(ids):,} problems)" if len(ids) > _SHOWN else ""
     chain = " ← ".join([*ids[:_SHOWN], *([] if more else ids[:1])])
     return f"the lineage runs in a circle: {chain}{more}"
-
-
-def _root_fault(dataset: Dataset, row: int, parent: int) -> str | None:
-    lineage, above = dataset[row].lineage, dataset[parent]
-    if lineage is None or lineage.root == above.root:
-        return None
-    return f"the root is {lineage.root!r}, but that of its parent {above.id!r} is {above.root!r}"
 
 
 def _faults_of_missing(dataset: Dataset) -> dict[int, str]:
@@ -506,7 +485,7 @@ _SIGNS = {"substitute": "{old} → {new}", "insert": "+{new}", "delete": "−{ol
 
 
 def explain(dataset: Dataset, row: int) -> str:
-    """Return how each depth of one problem comes about, a line each.
+    """Return an explanation of each depth of a problem, one per line.
 
     Raises:
         DataError: there is no such row.
@@ -529,7 +508,7 @@ def explain(dataset: Dataset, row: int) -> str:
 
 
 def _path_to_root(dataset: Dataset, row: int) -> list[Problem]:
-    """Return the problem, its parent and so on, and the root if it is here."""
+    """Return the problem, its ancestors, and its root if it is known."""
     found: dict[int, None] = {}
     now: int | None = row
     while now is not None and now not in found:
@@ -574,9 +553,6 @@ def _of_edit(of: Depths, problem: Problem, dataset: Dataset) -> str:
         return "edit —: the root is not here"
     root = dataset[dataset.row(problem.lineage.root)]
     script = edit_script(tokens(root.sentence), tokens(problem.sentence))
-    shown = ", ".join(map(_sign, script)) or "none, the sentence is the root's"
+    signs = [_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script]
+    shown = ", ".join(signs) or "none, the sentence is the root's"
     return f"edit {of.edit}: the fewest edits from the root: {shown}"
-
-
-def _sign(edit: Edit) -> str:
-    return _SIGNS[edit.op].format(old=edit.old, new=edit.new)

@@ -1,6 +1,6 @@
-"""Lock files: one process has a lock, and the kernel takes it back however that process ends.
+"""Lock files: one process has a lock, and the kernel releases it when that process ends.
 
-In the file stands a note by the process that has the lock, or had it last: what they do.
+The file contains a note of the process that has the lock, or had it last.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any, Self
 
 NOTE_BYTES = 4096
-"""Of a note; written as one, so that nobody reads half of it."""
+"""Length of a note, which is written at once, so that it is never read in part."""
 
 _TRIES, _LOOK = 20, 0.005
-"""How often a lock is tried before somebody has it, and the seconds between: whoever looks whether
-it is taken shares it for some microseconds."""
+"""Number of attempts to take a lock, and the seconds between them: `look` shares a lock for some
+microseconds."""
 
 
 class FileLock:
-    """A lock that this process has, and each that inherits its open file.
+    """A lock of this process, and of processes that inherit its open file.
 
     Attributes:
-        number: of the open file.
+        number: file descriptor.
     """
 
     def __init__(self, number: int) -> None:
@@ -31,27 +31,27 @@ class FileLock:
 
     @classmethod
     def take(cls, path: Path) -> Self | None:
-        """Take the lock of a file, for its owner's eyes alone; None while somebody has it."""
+        """Take the lock of a file that only its owner can read; None if another process has it."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         for _ in range(_TRIES):
             if try_lock(number):
                 return cls(number)
-            time.sleep(_LOOK)  # somebody may only look, which takes no longer
+            time.sleep(_LOOK)  # another process may only look at it
         os.close(number)
         return None
 
     def write(self, note: Any) -> None:
-        """Write the note again: what JSON can hold, in up to `NOTE_BYTES`."""
+        """Write the note, a JSON value of up to `NOTE_BYTES`."""
         os.pwrite(self.number, json.dumps(note).encode().ljust(NOTE_BYTES), 0)
 
     def close(self) -> None:
-        """Give the lock back, unless another process has inherited it."""
+        """Release the lock, unless another process has inherited it."""
         os.close(self.number)
 
 
 def try_lock(number: int) -> bool:
-    """Lock an open file for this process alone; tell whether it is, or nobody could tell.
+    """Lock an open file for this process; return False if another process has the lock.
 
     On Windows, which has no such locks, every process gets the lock.
     """
@@ -67,7 +67,7 @@ def try_lock(number: int) -> bool:
 
 
 def wait_for_lock(number: int) -> None:
-    """Lock an open file; the one that has waited longest comes first."""
+    """Lock an open file after the processes that wait for it already."""
     import fcntl
 
     fcntl.flock(number, fcntl.LOCK_EX)

@@ -1,14 +1,13 @@
-"""Which of many sets of words share most of them: each pair, without comparing all with all.
+"""Find all pairs of similar sets of words, without comparing each set with all others.
 
-Two that may lack few of each other's words share one of their rarest (a prefix filter: Chaudhuri,
-Ganti and Kaushik 2006). So rows are gathered under their rarest words; those who share the first,
-under the next ones; and so on, as long as that costs less than comparing those gathered: where it
-has cost as much, they are compared. What a pair shares, rarest first, is the path on which it is
-met. So words that all hold, such as those of a template, cost a step for each row and no comparison
-of all with all.
+Two sets that share most of their words share one of their rarest words (a prefix filter: Chaudhuri,
+Ganti and Kaushik 2006). Rows are therefore grouped by their rarest words, then each group by the
+next words, and so on. When grouping has cost as much as comparing a group, the group is compared.
+The words that a pair shares, rarest first, are the path to its group. Words that all rows have,
+such as those of a template, thus cost one step per row instead of a comparison of all with all.
 
-Those that are compared differ in no more bits than they may in words, where each word sets a bit
-(bitmap filter: Sandes, Teodoro and Melo 2020); these alone are counted word by word.
+Each word sets a bit. Only rows that differ in few enough bits (bitmap filter: Sandes, Teodoro and
+Melo 2020) are compared word by word.
 """
 
 from __future__ import annotations
@@ -25,25 +24,25 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 Least = Callable[[Ints, Ints], Ints]
-"""The sizes of two sets, to how many words both must hold."""
+"""Returns the number of words that two sets must share, from their sizes."""
 
 _DIRECT = 12
-"""So few rows are compared at once."""
+"""Number of rows up to which all pairs are compared."""
 
 _CHEAPER = 4
-"""So many comparisons take the time of gathering one row under one word."""
+"""Number of comparisons that take as long as grouping one row by one word."""
 
 _AT_ONCE = 50_000
-"""Comparisons that are held at once, and 16s of bits that are set at once."""
+"""Number of comparisons, and of 16-bit words, in memory at once."""
 
 _BITS = 4
-"""So many bits a word are set apart, on average."""
+"""Average number of bits per word."""
 
 _ONES = np.array([number.bit_count() for number in range(1 << 16)], np.uint8)
 
 
 def of_longer(share: float) -> Least:
-    """Return how many words both must have, as a fraction of the longer one's.
+    """Return the number of words to share as a fraction of the longer set.
 
     >>> of_longer(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
     [7, 8]
@@ -52,7 +51,7 @@ def of_longer(share: float) -> Least:
 
 
 def of_both(share: float) -> Least:
-    """Return how many words both hold where that is the share of those that either holds (Jaccard).
+    """Return the number of words to share as a fraction of the union (Jaccard).
 
     >>> of_both(0.8)(np.array([8, 9]), np.array([10, 9])).tolist()
     [8, 8]
@@ -69,32 +68,32 @@ def of_both(share: float) -> Least:
 
 
 class Wanted(Protocol):
-    """What is asked of rows, and what has been found."""
+    """The wanted pairs, and those that were found."""
 
     def settled(self, rows: Ints) -> bool:
-        """Return whether no pair among the rows is wanted any more."""
+        """Return whether no pair of the rows is wanted any more."""
 
     def wants(self, one: int, other: int) -> bool:
-        """Return whether a pair is wanted, if it is alike."""
+        """Return whether a pair is wanted if it is similar."""
 
     def take(self, one: int, other: int) -> None:
-        """Take a pair that is alike."""
+        """Add a similar pair."""
 
     def take_of(self, rows: Sequence[int], others: Sequence[int]) -> None:
-        """Take what is wanted of the rows next to others, which are all alike."""
+        """Add the wanted pairs of rows and others, which are all similar."""
 
 
 class Partners:
-    """Pairs of rows: each row's first few partners, so that a template's rows are not all told.
+    """Pairs of rows: the first few partners of each row, not all rows of a template.
 
-    A pair is omitted only where each of both has so many others.
+    A pair is omitted only if both rows have enough other partners.
 
     Args:
-        wanted: (n,) how many partners each row asks for.
-        owners: (n,) of each; only rows of different ones are paired. All with all when omitted.
+        wanted: (n,) number of partners of each row.
+        owners: (n,) owner of each row; only rows of different owners are paired. All if omitted.
 
     Attributes:
-        pairs: what is found, the lesser row first.
+        pairs: the pairs found, the lesser row first.
     """
 
     def __init__(self, wanted: Ints, owners: Ints | None = None):
@@ -103,22 +102,22 @@ class Partners:
         self.pairs: set[tuple[int, int]] = set()
 
     def settled(self, rows: Ints) -> bool:
-        """Return whether all rows have what they ask for."""
+        """Return whether all rows have enough partners."""
         return not (self._left[rows] > 0).any()
 
     def wants(self, one: int, other: int) -> bool:
-        """Return whether one of both asks for more, and the pair is new."""
+        """Return whether one of the rows needs partners, and the pair is new."""
         asks = self._left[one] > 0 or self._left[other] > 0
         apart = self._owners is None or self._owners[one] != self._owners[other]
         return bool(asks and apart) and (min(one, other), max(one, other)) not in self.pairs
 
     def take(self, one: int, other: int) -> None:
-        """Note a pair."""
+        """Add a pair."""
         self.pairs.add((min(one, other), max(one, other)))
         self._left[[one, other]] -= 1
 
     def take_of(self, rows: Sequence[int], others: Sequence[int]) -> None:
-        """Give each row, and each of the others, partners until it asks for no more."""
+        """Give each row, and each of the others, partners until it has enough."""
         for these, those in ((rows, others), (others, rows)):
             held: dict[int | None, list[int]] = {}
             for row in those:
@@ -145,20 +144,20 @@ def find(
     least: Least,
     wanted: Wanted,
     owners: Ints | None = None,
-    tell: Callable[[int], object] = lambda _: None,
+    on_progress: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Find the pairs of rows that are alike and wanted.
+    """Find the wanted pairs of similar rows.
 
-    Every pair is met, whatever the order of rows, unless it is no longer wanted. Memory grows with
-    the words, and so does the time, but where very many rows are nearly alike and not quite: at
-    most twice what comparing all bits with all takes.
+    It finds every pair, whatever the order of rows, until it is no longer wanted. Memory and time
+    are linear in the words, except for very many rows that are almost similar enough: then the time
+    is at most twice that of comparing the bits of all pairs.
 
     Args:
-        words: of each row, different ones. A row without any is like no other.
-        least: how many words a pair shares: more for larger sets, all for equal ones at most.
-        wanted: asks, and takes what is found.
-        owners: (n,) of each row; pairs of one owner are never asked about.
-        tell: is called now and then with the number of rows done, about.
+        words: the distinct words of each row. A row without words is similar to no other.
+        least: the number of words that a pair shares; it grows with the sets, up to all words.
+        wanted: selects pairs, and receives those that are found.
+        owners: (n,) owner of each row; pairs of one owner are not wanted.
+        on_progress: called at times with the approximate number of finished rows.
     """
     if len(words) <= _DIRECT:
         for one, other in combinations(range(len(words)), 2):
@@ -166,7 +165,7 @@ def find(
             if apart and wanted.wants(one, other) and _alike(words[one], words[other], least):
                 wanted.take(one, other)
         return
-    _Search(words, least, wanted, owners).run(tell)
+    _Search(words, least, wanted, owners).run(on_progress)
 
 
 def _alike(one: Collection[str], other: Collection[str], least: Least) -> bool:
@@ -175,16 +174,16 @@ def _alike(one: Collection[str], other: Collection[str], least: Least) -> bool:
 
 
 class _Node:
-    """Rows that hold the words of a path.
+    """A group of rows that contain the words of a path.
 
     Attributes:
-        rows: they, those of one owner side by side.
-        at: the place after the path's last word in each row, rarest first.
-        skipped: how many words before that are not on the path.
-        path: its words.
-        above: the node that it was parted from.
-        worth: how many rows may be gathered under words in the time that comparing all rows takes.
-        spent: how many have been, here and below.
+        rows: sorted by owner.
+        at: the position after the path's last word in each row, rarest first.
+        skipped: the number of words before it that are not on the path.
+        path: the words.
+        above: the parent node.
+        worth: the number of groupings that take as long as comparing all rows.
+        spent: the number of groupings so far, here and below.
     """
 
     __slots__ = ("above", "at", "path", "rows", "skipped", "spent", "worth")
@@ -205,7 +204,7 @@ class _Node:
 
 
 class _Search:
-    """Words as numbers, rarest first, and how many of them a row may lack."""
+    """Words as numbers, rarest first, and the number of them that a row may lack."""
 
     def __init__(
         self, words: Sequence[Collection[str]], least: Least, wanted: Wanted, owners: Ints | None
@@ -221,7 +220,7 @@ class _Search:
         self.starts = np.cumsum(self.sizes) - self.sizes
         self.least: Least = lambda one, other: np.maximum(least(one, other), 1)
         self.wanted, self.owners = wanted, owners
-        # What a row may lack of a longer one, and of a shorter one: of the shortest that may be.
+        # The number of words that a row may lack of a longer row, and of the shortest similar one.
         self.few = self.sizes - least(self.sizes, self.sizes)
         most = np.zeros_like(self.sizes)
         for size in np.unique(self.sizes):
@@ -232,7 +231,7 @@ class _Search:
         self.bits = self._bitmaps()
 
     def _bitmaps(self) -> NDArray[np.uint16]:
-        """Return bits that each row's words set, (n, width)."""
+        """Return the bits of each row's words, (n, width)."""
         width = max(1, min(128, int(np.ceil(_BITS * self.sizes.mean() / 16))))
         bits = np.zeros((len(self.sizes), width), np.uint16)
         few = _AT_ONCE // width
@@ -246,14 +245,14 @@ class _Search:
         return bits
 
     def held(self, row: int, end: int | None = None) -> set[int]:
-        """Return a row's words, the rarest of them alone where an end is given."""
+        """Return a row's words, or with `end` only this many of the rarest."""
         start = int(self.starts[row])
         return set(
             self.words[start : start + int(self.sizes[row] if end is None else end)].tolist()
         )
 
-    def run(self, tell: Callable[[int], object] = lambda _: None) -> None:
-        """Find what is wanted, and tell of about how many rows it is done."""
+    def run(self, on_progress: Callable[[int], object] = lambda _: None) -> None:
+        """Find the wanted pairs, and report the approximate number of finished rows."""
         every = np.arange(len(self.sizes))
         if self.owners is not None:
             every = np.argsort(self.owners, kind="stable")
@@ -263,7 +262,7 @@ class _Search:
         while left:  # no recursion: a path may be as long as a passage
             node = left.pop()
             if len(node.path) == 1:  # a row may be under several first words
-                tell(done * len(every) // max(1, gathered))
+                on_progress(done * len(every) // max(1, gathered))
                 done += len(node.rows)
             if any(above.spent > above.worth for above in node.lineage()):
                 continue  # has been compared
@@ -280,11 +279,11 @@ class _Search:
                 )
 
     def _before(self, start: Ints, rows: Ints) -> Ints:
-        """Return with how many from the start of its group each row is to be compared.
+        """Return the number of rows, from the start of its group, to compare each row with.
 
         Args:
-            start: where the group of each begins, ascending.
-            rows: those of one owner side by side in each group.
+            start: the start of each row's group, ascending.
+            rows: sorted by owner in each group.
         """
         run = np.arange(len(rows))
         if self.owners is not None:
@@ -295,14 +294,14 @@ class _Search:
         return before
 
     def _parted(self, node: _Node) -> list[_Node]:
-        """Compare a node's rows by the next word that they share, or return them as nodes."""
+        """Compare a node's rows that share the next word, or return them as nodes."""
         if self.wanted.settled(node.rows) or self._elsewhere(node):
             return []
         if node.path:
             self._take_sure(node)
             if self.wanted.settled(node.rows):
                 return []
-        # Each row under each word that may be the next one.
+        # Each row in the group of each possible next word.
         left = self.most[node.rows] - node.skipped
         reach = np.clip(np.minimum(left, self.sizes[node.rows] - node.at - 1) + 1, 0, None)
         each = np.repeat(np.arange(len(reach)), reach)
@@ -327,7 +326,7 @@ class _Search:
             above.spent += len(word) + int(before.sum()) // _CHEAPER
         if node.spent > node.worth:
             return []
-        # Who share the word before as well, and it is not the path's last, are met under that one.
+        # Rows that also share the previous word, if it is not on the path, meet in its group.
         last = self.words[self.starts[rows] + np.maximum(at - 2, 0)].astype(np.int64)
         alone = (at < 2) | (last == (node.path[-1] if node.path else -1))
         last[alone] = -1 - np.flatnonzero(alone)
@@ -342,7 +341,7 @@ class _Search:
         ][::-1]  # fmt: skip
 
     def _elsewhere(self, node: _Node) -> bool:
-        """Return whether all rows hold a word that the path passes over: they are met with it."""
+        """Return whether all rows contain a word that the path skips: they meet in its group."""
         path, common = {*node.path}, set[int]()
         for at, row in enumerate(node.rows.tolist()):
             own = self.held(row, int(node.at[at])) - path
@@ -352,7 +351,7 @@ class _Search:
         return True
 
     def _take_sure(self, node: _Node) -> None:
-        """Take the pairs that are alike by what the path holds alone."""
+        """Add the pairs for which the path's words are enough."""
         sizes, depth = self.sizes[node.rows], len(node.path)
         for size in np.unique(sizes):
             near = (sizes <= size) & (self.least(sizes, np.full_like(sizes, size)) <= depth)
@@ -364,15 +363,15 @@ class _Search:
     def _compare(
         self, rows: Ints, at: Ints, start: Ints, before: Ints, depth: int, apart: Ints
     ) -> None:
-        """Compare rows with those before them, and take those that are alike.
+        """Compare rows with those before them, and add the similar pairs.
 
         Args:
             rows: in groups.
             at: see `_Node`.
-            start: where the group of each begins.
-            before: with how many from there it is to be compared.
-            depth: how many words those of a group are known to share.
-            apart: numbers; rows with the same one need no comparison.
+            start: the start of each row's group.
+            before: the number of rows from there to compare with.
+            depth: the number of words that a group is known to share.
+            apart: numbers; rows with the same number need no comparison.
         """
         later = np.flatnonzero(before)
         ends = np.cumsum(before[later])
@@ -393,7 +392,7 @@ class _Search:
             self._compare_pairs(rows, at, one[new], other[new], depth)
 
     def _compare_pairs(self, rows: Ints, at: Ints, one: Ints, other: Ints, depth: int) -> None:
-        """Compare rows by their sizes and places, then by their bits, then word by word."""
+        """Compare rows by their sizes and positions, then by bits, then word by word."""
         left = self.sizes[rows] - at
         mine, theirs = self.sizes[rows[one]], self.sizes[rows[other]]
         least = self.least(mine, theirs)

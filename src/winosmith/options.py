@@ -140,6 +140,12 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
+def checked_class(kind: type[T]) -> type[T]:
+    """Check the fields of a dataclass like the parameters of a function; see `checked`."""
+    kind.__init__ = checked(kind.__init__)  # type: ignore[method-assign]
+    return kind
+
+
 @functools.cache
 def _parameters(function: Callable[..., Any]) -> type:
     """Return the declaration of the parameters of a checked function."""

@@ -1,19 +1,21 @@
 """Write files and folders so that nothing is half-written, overwritten or lost.
 
-A folder that winosmith wrote holds a manifest, `winosmith.json`: the recipe, and the files that
-were finished with their checksums. The files below `private/` are in a manifest of their own
-there: the checksum of a short answer file is enough to find the answers by trying.
+A folder that winosmith wrote contains a manifest, `winosmith.json`: the recipe, and the finished
+files with their checksums. The files in `private/` have their own manifest there: the checksum of
+a short answer file would reveal the answers to a search.
 
 The rules (`OutputFolder.open`):
 
-- a new or empty folder is taken, and one with nothing but the remains of a killed run of ours;
-- ours, with the same recipe and version, resumes: finished files stay, remains are removed;
-- ours, with another recipe or of another version, is refused with the differences; `force`
-  replaces only the files that its manifest names;
-- not ours and not empty is refused, even with `force`.
+- a new or empty folder is accepted, and one with only the remains of a killed run of ours;
+- a folder of ours with the same recipe and version is resumed: finished files stay, and remains are
+  removed;
+- a folder of ours with another recipe or version is refused, with the differences; `force` replaces
+  only the files in its manifest;
+- any other folder that is not empty is refused, even with `force`.
 
-Files are written aside and renamed when they are complete, so a crash leaves either the old file
-or the new one. `guarded` keeps a spreadsheet from running a cell of a table as a formula.
+Files are written under a temporary name and renamed when they are complete, so a crash leaves
+either the old file or the new one. `guard_cell` keeps a spreadsheet from running a cell as a
+formula.
 """
 
 from __future__ import annotations
@@ -34,30 +36,30 @@ from typing import IO, Any
 from winosmith._version import __version__
 from winosmith.errors import InputError, OutputError
 from winosmith.locks import try_lock
-from winosmith.records import parsed
+from winosmith.records import parse_json
 
 __all__ = [
     "MANIFEST",
     "PRIVATE",
     "OutputFolder",
-    "guarded",
+    "guard_cell",
     "remove_remains",
     "sha256",
-    "unguarded",
+    "unguard_cell",
     "write_aside",
     "write_error",
 ]
 
 ROOM = 1 << 20
-"""Bytes; with less left, a write that broke off broke off for want of room."""
+"""Free bytes below which a failed write was caused by a full disk."""
 
 
 @contextlib.contextmanager
 def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     r"""Open a file that takes its name only when the block ends without an error.
 
-    Folders that are missing are made. Text is UTF-8 with `\n` newlines. The file is synced to the
-    disk before it is renamed. What is no file (/dev/null, a pipe) is written to as it is, and never
+    Missing folders are created. Text is UTF-8 with `\n` newlines. The file is synced to the disk
+    before it is renamed. A device or pipe, such as /dev/null, is written directly and never
     replaced.
 
     Raises:
@@ -94,11 +96,11 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 _ASIDE = ".part"
-"""How the name of a file ends that is not complete. Anyone who writes it holds its lock."""
+"""Extension of an incomplete file. The process that writes it has its lock."""
 
 
 def remove_remains(paths: Iterable[Path]) -> None:
-    """Remove the unfinished files and folders of runs that were killed: nobody holds their lock."""
+    """Remove the unfinished files and folders of killed runs, which no process has locked."""
     for path in paths:
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -114,7 +116,7 @@ def remove_remains(paths: Iterable[Path]) -> None:
 
 
 def write_error(error: OSError, path: Path) -> OutputError:
-    """Return the error of a file that can't be written, with what to do about it."""
+    """Return the error of a file that can't be written, with advice."""
     hints = {
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
         errno.EACCES: "it may not be written to; choose another place or change its rights",
@@ -151,10 +153,10 @@ class OutputFolder:
 
     Attributes:
         path: the folder.
-        recipe: what determines the results, as JSON can hold it.
-        files: the finished files, by name relative to the folder, with their SHA-256.
-        secret: what else determines the results but must not be published, such as a digest of
-            the answers; kept in the private manifest alone.
+        recipe: the parameters of the results, as a JSON object.
+        files: the SHA-256 of the finished files, by name relative to the folder.
+        secret: further parameters that must not be published, such as a digest of the answers;
+            only in the private manifest.
     """
 
     path: Path
@@ -171,11 +173,11 @@ class OutputFolder:
         secret: Mapping[str, Any] | None = None,
         force: bool = False,
     ) -> OutputFolder:
-        """Take a folder by the rules of this module.
+        """Open a folder by the rules of this module.
 
         Raises:
-            OutputError: the folder is somebody else's, holds another recipe's results, or can't
-                be made.
+            OutputError: winosmith did not write the folder, it contains the results of another
+                recipe, or it can't be created.
         """
         path = Path(path)
         recipe, secret = json.loads(json.dumps([recipe, secret or {}]))
@@ -212,7 +214,7 @@ class OutputFolder:
         return folder
 
     def clear(self) -> None:
-        """Remove the files that the manifest names, and nothing else."""
+        """Remove only the files in the manifest."""
         for name in self.files:
             (self.path / name).unlink(missing_ok=True)
         self.files.clear()
@@ -220,21 +222,26 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def write(self, name: str, mode: str = "w") -> Iterator[IO[Any]]:
-        """Write one file of the folder aside, then put it and its checksum into the manifest."""
+        """Write a file of the folder, then add it to the manifest."""
         target = self.path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         with write_aside(target, mode) as file:
             yield file
         self.add(name)
 
+    def write_lines(self, name: str, lines: Iterable[str]) -> None:
+        """Write a text file from its lines, which end with their newlines."""
+        with self.write(name) as file:
+            file.writelines(lines)
+
     def add(self, name: str) -> None:
-        """Put a file that is already there into the manifest."""
+        """Add an existing file to the manifest."""
         self.files[name] = sha256(self.path / name)
         self.save()
 
     @contextlib.contextmanager
-    def or_nothing(self) -> Iterator[None]:
-        """Remove the folder again when the block meets bad input before a file is finished."""
+    def discard_on_error(self) -> Iterator[None]:
+        """Remove the folder if the block raises InputError before a file is finished."""
         try:
             yield
         except InputError:
@@ -249,10 +256,10 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def scratch(self, name: str) -> Iterator[Path]:
-        """Lend the path of a file that holds unfinished work, and remove it when the block ends.
+        """Yield the path of a file for unfinished work, and remove it when the block ends.
 
-        After an error or an interrupt it stays, for the next run to continue from; the manifest
-        names it, so that `clear` removes it too.
+        After an error or an interrupt the file stays, and the next run resumes from it. It is in
+        the manifest, so that `clear` removes it, too.
         """
         self.files[name] = ""
         self.save()
@@ -262,12 +269,12 @@ class OutputFolder:
         self.save()
 
     def finished(self, name: str) -> bool:
-        """Return whether a file is there as the manifest says it was finished."""
+        """Return whether a file is finished, with the checksum in the manifest."""
         target = self.path / name
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
 
     def save(self) -> None:
-        """Write the manifest, and that of the private files if there are any."""
+        """Write the manifest, and the private one if there are private files."""
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
         public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
         _write_json(
@@ -290,7 +297,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    """Return the recipe and the files that a folder's manifests hold, the private ones too."""
+    """Return the recipe and the files in both manifests of a folder."""
     held = {"secret": {}, **_read_manifest(path, path / MANIFEST)}
     if (path / PRIVATE / MANIFEST).exists():
         private = _read_manifest(path, path / PRIVATE / MANIFEST)
@@ -301,7 +308,7 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     try:
-        held = parsed(manifest.read_text("utf-8"))
+        held = parse_json(manifest.read_text("utf-8"))
         safe = all(_inside(folder, name) for name in dict(held["files"]))
         if isinstance(held["recipe"], dict) and safe:
             return dict(held)
@@ -315,13 +322,13 @@ def _inside(folder: Path, name: str) -> bool:
 
 
 def _other_inputs(held: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Name the inputs whose digests differ, without the digests."""
+    """Return the names of the inputs with other digests, without the digests."""
     names = [name for name in sorted({*held, *asked}) if held.get(name) != asked.get(name)]
     return f"other {' and '.join(names)} there"
 
 
 def _difference(held: Any, asked: Any, key: str = "") -> str:
-    """Say where two recipes differ: "aflite.threshold is 0.75 there, 0.8 here"."""
+    """Return the differences of two recipes: "aflite.threshold is 0.75 there, 0.8 here"."""
     if isinstance(held, dict) and isinstance(asked, dict):
         found = [
             _difference(held.get(name), asked.get(name), f"{key}.{name}".lstrip("."))
@@ -333,22 +340,22 @@ def _difference(held: Any, asked: Any, key: str = "") -> str:
 
 
 _FORMULA = re.compile(r"'*(?:[\t\r\n]| *[=+\-@＝＋－＠])")
-"""What spreadsheets take for the beginning of a formula (OWASP, "CSV Injection")."""
+"""The start of a formula in spreadsheets (OWASP, "CSV Injection")."""
 
 
-def guarded(cell: str) -> str:
-    """Return the cell with an apostrophe before what a spreadsheet would run.
+def guard_cell(cell: str) -> str:
+    """Return the cell, with an apostrophe before a formula.
 
-    >>> guarded("=1+1"), guarded("a=b")
+    >>> guard_cell("=1+1"), guard_cell("a=b")
     ("'=1+1", 'a=b')
     """
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
-def unguarded(cell: str) -> str:
-    """Return the cell as it was before `guarded`.
+def unguard_cell(cell: str) -> str:
+    """Return the cell as it was before `guard_cell`.
 
-    >>> unguarded("'=1+1"), unguarded("'tis")
+    >>> unguard_cell("'=1+1"), unguard_cell("'tis")
     ('=1+1', "'tis")
     """
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

@@ -1,4 +1,4 @@
-"""Spread work over any `concurrent.futures.Executor`, results in order, and tell how far it is."""
+"""Distribute work to any `concurrent.futures.Executor`, with results in order, and progress."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Result = TypeVar("Result")
 
 @runtime_checkable
 class Holder(Protocol):
-    """An executor that hands a value over to its workers once, not with every piece of work.
+    """An executor that sends a value to its workers once, not with every task.
 
-    Its workers may be on other machines, without a disk in common; see `winosmith.cluster`.
+    Its workers may be on other machines, without a shared disk; see `winosmith.cluster`.
     """
 
     def hold(self, value: Any) -> AbstractContextManager[Any]:
-        """Hold a value at the workers while a block runs.
+        """Keep a value at the workers while a block runs.
 
-        Yields what stands for it among the arguments of `submit`, alone or in a tuple: the work
-        gets the value itself.
+        Yields a token for the arguments of `submit`, alone or in a tuple; workers receive the
+        value instead.
         """
         ...
 
 
 def workers_of(executor: Executor) -> int | None:
-    """Return how many pieces of work an executor does at a time; None when it does not say.
+    """Return the number of workers of an executor; None if it is not known.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> workers_of(ThreadPoolExecutor(3))
@@ -59,17 +59,17 @@ def ordered_map(
 ) -> Iterator[Result]:
     """Yield `function(item)` for each item, in the order of the items.
 
-    Without an executor the work is done here, one item at a time. With one, at most `ahead`
-    items are in flight, so that a long iterable is never held in memory at once; the results
-    and their order do not depend on the executor. When the caller stops early or an item
-    fails, what has not started is cancelled.
+    Without an executor, items are processed here, one at a time. With one, at most `ahead` items
+    are in flight, so a long iterable is never in memory at once. Results and their order do not
+    depend on the executor. If the caller stops early or an item fails, items that have not started
+    are cancelled.
 
     Args:
-        function: what is done; picklable where the workers are processes.
-        items: what it is done to.
-        executor: who does it.
-        ahead: the most items in flight.
-        resume: what a user does when the executor's workers are gone; ends the error's message.
+        function: picklable if the workers are processes.
+        items: its arguments.
+        executor: runs the function.
+        ahead: largest number of items in flight.
+        resume: advice at the end of the error if the workers are gone.
 
     Raises:
         InputError: the executor was shut down, or its workers died.
@@ -127,10 +127,10 @@ def _gone(error: BrokenExecutor, resume: str) -> InputError:
 
 
 Advance = Callable[[int, str], None]
-"""Is told how much of a step is done, and a note."""
+"""Receives the finished amount of a step, and a note."""
 
 Step = Callable[[str, int | None], AbstractContextManager[Advance]]
-"""Shows a step of the work, given its title and its total when that is known."""
+"""Shows the progress of a step with a title, and a total if it is known."""
 
 
 def silent(title: str, total: int | None) -> AbstractContextManager[Advance]:
@@ -139,10 +139,10 @@ def silent(title: str, total: int | None) -> AbstractContextManager[Advance]:
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Keep linear algebra to one thread for a block, so that sums are added in one order.
+    """Limit linear algebra to one thread in a block, so that sums are added in one order.
 
-    With several threads the last bits depend on how many there are, and where directions are
-    nearly equal (an SVD's, say) the last bits choose between them.
+    With several threads the last bits depend on their number, and the last bits can decide between
+    nearly equal directions, such as those of an SVD.
     """
     import scipy.linalg  # noqa: F401 - its own BLAS must be there already to be limited
 
@@ -152,10 +152,10 @@ def one_thread() -> AbstractContextManager[object]:
 
 @lru_cache(1)
 def _blas(modules: int) -> Any:
-    """Return what limits the BLAS that is loaded; to find it takes longer than a small fit.
+    """Return the controller of the loaded BLAS; finding it takes longer than a small fit.
 
     Args:
-        modules: how many are loaded: with another one, another BLAS may be.
+        modules: number of loaded modules; a further module may load another BLAS.
     """
     from threadpoolctl import ThreadpoolController
 

@@ -1,7 +1,7 @@
 """`Prediction`: the answer of a model to a problem.
 
-It is apart from `winosmith.answers`, which reads files and needs `formats`: metrics and solvers
-have predictions without a file.
+`winosmith.answers` reads predictions from files and needs `formats`; metrics and solvers have
+predictions without a file.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ __all__ = ["TIE", "Prediction", "align", "best_of", "check_fit", "first_ids"]
 TIE = 1e-6
 """Scores that differ from the best by no more than this fraction of the larger of both are equal.
 
-Single precision holds seven digits, of which the sum over a text's words takes one: what is left
-between two scores is rounding, and would change with the batch, the machine or the order in which
-the options are written. It is a share, since scores may be counts, logarithms or probabilities of
-any size; and of these two alone, so that a third option that is far off makes no tie. Scores that
-tie by their making, as two counts do, are exactly equal.
+Single precision has seven digits, one of which is lost in the sum over a text's words: smaller
+differences are rounding errors, and change with the batch, the machine or the order of options. It
+is relative, because scores may be counts, logarithms or probabilities of any size. It is relative
+to these two scores, so that a third score causes no tie. Equal counts are exactly equal.
 """
 
 
 def best_of(scores: Sequence[float]) -> tuple[int, ...]:
-    """Return the options with the best score, ascending; several when they tie (see `TIE`).
+    """Return the options with the best score, ascending; several if they tie (see `TIE`).
 
     >>> best_of((-7.25, -3.5)), best_of((-3.5, -3.5000001)), best_of((0, 0, -1))
     ((1,), (0, 1), (0, 1))
@@ -44,10 +43,10 @@ def best_of(scores: Sequence[float]) -> tuple[int, ...]:
 class Prediction:
     """The answer of a model to a problem.
 
-    The order of the options means nothing. So a model that can't decide has chosen none of the
-    options that it holds equal, and `choice` is only the first of them. An answer that is none of
-    the options is *invalid*: it counts as incorrect. (An item that the model was not asked has no
-    prediction; it is *missing*.)
+    The order of the options has no meaning. A model that can't decide between options thus chose
+    none of them, and `choice` is only the first. An answer that is none of the options is
+    *invalid*, and incorrect. (An item that the model was not asked has no prediction; it is
+    *missing*.)
 
     Attributes:
         problem_id: the problem that was asked.
@@ -101,14 +100,14 @@ class Prediction:
 
     @property
     def against_scores(self) -> bool:
-        """Whether what was chosen is not what has the best score; the choice counts."""
+        """Whether the choice is not the option with the best score; the choice counts."""
         return bool(self.scores) and self.chosen != best_of(self.scores)
 
     def credit(self, answer: int | None) -> float:
-        """Return what the prediction is worth, 0–1: 1 / (options tied) with the answer among them.
+        """Return the credit of the prediction, 0–1: 1 / (options tied) if one is correct.
 
-        That is what choosing one of them by chance is worth on average; to count the one that is
-        written first would make the order of the options a part of the answer.
+        This is the average of a random choice among them. Credit for only the first option would
+        depend on the order of options.
         """
         chosen = self.chosen
         return 1 / len(chosen) if answer in chosen else 0.0
@@ -166,7 +165,7 @@ def align(
 
 
 def check_fit(prediction: Prediction, options: int, source: str = "") -> None:
-    """Raise DataError if the problem does not have the chosen options, or as many as scores."""
+    """Raise DataError if the choice or the scores don't fit the number of options."""
     scores, last = len(prediction.scores), max(prediction.chosen, default=0)
     if last >= options or scores not in (0, options):
         if scores not in (0, options):

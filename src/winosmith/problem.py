@@ -303,9 +303,16 @@ class Problem:
         _check_text("the sentence", self.sentence)
         _check_text("the twin id", self.twin_id, optional=True)
         _check_text("the pronoun", self.pronoun, optional=True)
-        reason = _what_is_wrong(self)
-        if reason:
-            raise ProblemError(reason)
+        if not self.id.strip():
+            raise ProblemError("the id is empty")
+        if self.twin_id is not None and not self.twin_id.strip():
+            raise ProblemError("the twin id is empty; omit it for a problem without a twin")
+        _check_blank(self.sentence, self.blank)
+        if self.blank is None and self.pronoun is not None:
+            raise ProblemError("a question has no blank, so it can't have a pronoun")
+        _check_options(self.options, given=self.blank != ONLY)
+        _check_answer(self.answer, len(self.options))
+        _check_equals(self.options, self.answer)
         if self.blank is not None and self.sentence.count(BLANK) == 1:
             object.__setattr__(self, "blank", self.sentence.index(BLANK))
 
@@ -369,83 +376,66 @@ class Problem:
         return replace(self, id=name(self.id), twin_id=twin_id, lineage=lineage)
 
 
-def _what_is_wrong(problem: Problem) -> str | None:
-    """Return why this is not a problem, or None."""
-    if not problem.id.strip():
-        return "the id is empty"
-    if problem.twin_id is not None and not problem.twin_id.strip():
-        return "the twin id is empty; leave it out for a problem without a twin"
-    place = _what_is_wrong_with_place(problem.sentence, problem.blank)
-    if place:
-        return place
-    if problem.blank is None and problem.pronoun is not None:
-        return "a question has no blank, so no pronoun can have stood there"
-    options, answer = problem.options, problem.answer
-    return (
-        _what_is_wrong_with_options(options, given=problem.blank != ONLY)
-        or _what_is_wrong_with_answer(answer, len(options))
-        or _what_is_wrong_with_equals(options, answer)
-    )
-
-
-def _what_is_wrong_with_place(sentence: str, blank: int | None) -> str | None:
+def _check_blank(sentence: str, blank: int | None) -> None:
     if blank is None:
-        return None if sentence.strip() else "the question is empty"
+        if not sentence.strip():
+            raise ProblemError("the question is empty")
+        return
     if not isinstance(blank, int) or isinstance(blank, bool):
-        return f"the blank must be an offset in the sentence or None, not {blank!r}"
+        raise ProblemError(f"the blank must be an offset in the sentence or None, not {blank!r}")
     if blank == ONLY or sentence.count(BLANK) < 2:
-        wrong = _what_is_wrong_with_blanks(sentence)
-        none = BLANK not in sentence and not _OTHER_BLANK.search(sentence)
-        return f'{wrong}; a question, which has none, says so: "blank": null' if none else wrong
-    if not 0 <= blank < len(sentence) or sentence[blank] != BLANK:
-        return f"the sentence has no blank ('_') at the offset {blank}"
-    return None
+        has_none = BLANK not in sentence and not _OTHER_BLANK.search(sentence)
+        _check_one_blank(sentence, '; mark a question with "blank": null' if has_none else "")
+    elif not 0 <= blank < len(sentence) or sentence[blank] != BLANK:
+        raise ProblemError(f"the sentence has no blank ('_') at the offset {blank}")
 
 
-def _what_is_wrong_with_blanks(sentence: str) -> str | None:
+def _check_one_blank(sentence: str, advice: str = "") -> None:
     blanks = sentence.count(BLANK)
     if blanks == 1:
-        return None
+        return
     reason = f"the sentence has {blanks or 'no'} blank{'s' * (blanks != 1)} ('_'); 1 is needed"
-    other = _OTHER_BLANK.search(sentence)
-    return f"{reason}: write one '_' in place of {other[0]!r}" if other else reason
+    if other := _OTHER_BLANK.search(sentence):
+        advice = f": write one '_' in place of {other[0]!r}"
+    raise ProblemError(reason + advice)
 
 
-def _what_is_wrong_with_options(options: tuple[str, ...], *, given: bool) -> str | None:
+def _check_options(options: tuple[str, ...], *, given: bool) -> None:
     if not isinstance(options, tuple):
-        return f"the options must be a tuple of texts, not {options!r}"
+        raise ProblemError(f"the options must be a tuple of texts, not {options!r}")
     for option in options:
         if not isinstance(option, str) or not option.isascii():
             _check_text("an option", option)
     if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
-        return f"there are {len(options)} options; {MIN_OPTIONS} to {MAX_OPTIONS} are needed"
+        raise ProblemError(
+            f"there are {len(options)} options; {MIN_OPTIONS} to {MAX_OPTIONS} are needed"
+        )
     if not all(map(str.strip, options)):
-        return "an option is empty"
+        raise ProblemError("an option is empty")
     if not given and any(BLANK in option for option in options):
-        return "an option holds the blank ('_')"
-    return None
+        raise ProblemError("an option holds the blank ('_')")
 
 
-def _what_is_wrong_with_equals(options: tuple[str, ...], answer: int | None) -> str | None:
-    """Return why these options may not be equal; incorrect ones may."""
+def _check_equals(options: tuple[str, ...], answer: int | None) -> None:
+    """Refuse options that are equal to the correct one, or that are all equal."""
     texts = [*map(str.strip, options)]
     different = len({*texts})
     if different == len(texts):
-        return None
-    if different > 1 and (answer is None or texts.count(texts[answer]) == 1):
-        return None
-    which = ", one of them the correct one" if different > 1 else ""
-    return f"two options are equal{which}: {', '.join(map(repr, options))}"
+        return
+    if different == 1 or (answer is not None and texts.count(texts[answer]) > 1):
+        which = ", one of them the correct one" if different > 1 else ""
+        raise ProblemError(f"two options are equal{which}: {', '.join(map(repr, options))}")
 
 
-def _what_is_wrong_with_answer(answer: int | None, options: int) -> str | None:
+def _check_answer(answer: int | None, options: int) -> None:
     if answer is None:
-        return None
+        return
     if isinstance(answer, bool) or not isinstance(answer, int):
-        return f"the answer must be an index or None, not {answer!r}"
+        raise ProblemError(f"the answer must be an index or None, not {answer!r}")
     if not 0 <= answer < options:
-        return f"the answer is {answer}; with {options} options it must be 0 to {options - 1}"
-    return None
+        raise ProblemError(
+            f"the answer is {answer}; with {options} options it must be 0 to {options - 1}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,8 +470,6 @@ class Claim:
             raise ProblemError("the problem id is empty")
         if not self.candidate.strip():
             raise ProblemError("the candidate is empty")
-        blanks = _what_is_wrong_with_blanks(self.sentence)
-        if blanks:
-            raise ProblemError(blanks)
+        _check_one_blank(self.sentence)
         if self.holds is not None and not isinstance(self.holds, bool):
             raise ProblemError(f"holds must be True, False or None, not {self.holds!r}")

@@ -1,7 +1,7 @@
-"""The published data sets, known by digests: `name_of`, `set_of`, `known_contents`.
+"""Recognise the published data sets by digests: `name_of`, `set_of`, `known_contents`.
 
-`published.npz` has no text, but digests of 40 bits, by which a problem is known again in any file
-that holds it, whatever the format. `docs/make_published.py` writes it.
+`published.npz` has no text, but digests of 40 bits, which identify a problem in any file and
+format. `docs/make_published.py` writes it.
 """
 
 from __future__ import annotations
@@ -27,34 +27,33 @@ __all__ = [
     "HELD",
     "NEARLY_ALL",
     "Contents",
-    "contents_in",
     "contents_of",
-    "keep_contents",
     "known_contents",
     "name_of",
+    "read_contents",
     "set_of",
     "traces",
+    "write_contents",
 ]
 
 HELD = "published.npz"
-"""The file next to this one: of each set, by its name, `NAME/whole` and `NAME/sides`."""
+"""The file next to this one, with `NAME/whole` and `NAME/sides` of each set."""
 
 NEARLY_ALL = 0.9
-"""The share of known sentences from which on a data set is that set, in an encoding that differs in
-the others."""
+"""The fraction of known sentences from which on a data set is that set, in another encoding."""
 
 SIDE = 4
-"""Words that must stand before or after a blank for these to tell a problem by; ours."""
+"""Least number of words before or after a blank that identify a problem (our choice)."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a data set holds, as digests, where its text is not available.
+    """Digests of the contents of a data set.
 
     Attributes:
-        name: of the data set, in lower case, as sources name it.
+        name: of the data set, in lower case.
         whole: of its sentences; see `traces`.
         sides: of what is on either side of a blank, with the options.
     """
@@ -65,7 +64,7 @@ class Contents:
 
 
 def name_of(sentence: str) -> str | None:
-    """Return the name of the published set that holds a sentence; None if none does.
+    """Return the name of the published set with a sentence, or None.
 
     >>> name_of("The trophy doesn't fit into the brown suitcase because _ is too large.")
     'WSC'
@@ -74,7 +73,7 @@ def name_of(sentence: str) -> str | None:
 
 
 def set_of(dataset: Dataset) -> str | None:
-    """Return the name of the published set that nearly all problems are of; None if there is none.
+    """Return the name of the published set of nearly all problems, or None.
 
     >>> set_of(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
     True
@@ -85,17 +84,17 @@ def set_of(dataset: Dataset) -> str | None:
 
 
 def known_contents(name: str) -> Contents:
-    """Return what a published data set holds, by the name that `winosmith data` has for it.
+    """Return the contents of a published data set, by its name in `winosmith data`.
 
-    Of KnowRef only the test part is public as it stands.
+    Only the test part of KnowRef is public.
 
     Raises:
-        InputError: its contents are not known; the message lists those that are.
+        InputError: its contents are not known; the message lists the known sets.
 
     >>> known_contents("WSC").name, len(known_contents("wsc").whole) > 285
     ('wsc', True)
     """
-    known = {told.casefold(): told for told in _held("whole")}
+    known = {name.casefold(): name for name in _held("whole")}
     low = name.casefold().replace("_", "-")
     if low not in known:
         raise InputError(
@@ -106,7 +105,7 @@ def known_contents(name: str) -> Contents:
 
 
 def contents_of(name: str, items: Iterable[Problem | Claim]) -> Contents:
-    """Return what a data set holds."""
+    """Return the contents of a data set."""
     found = [traces(item) for item in items]
     return Contents(
         name.casefold(),
@@ -116,16 +115,16 @@ def contents_of(name: str, items: Iterable[Problem | Claim]) -> Contents:
 
 
 BESIDE = "trained_on.npz"
-"""The file next to a model's weights that holds digests of what it was trained on."""
+"""The file next to a model's weights with the digests of its training data."""
 
 
-def keep_contents(folder: Path, items: Iterable[Problem | Claim], *before: Contents) -> Path:
-    """Write down next to a model what it was trained on, as digests, and return the file.
+def write_contents(folder: Path, items: Iterable[Problem | Claim], *before: Contents) -> Path:
+    """Write the digests of a model's training data next to it, and return the file.
 
     Args:
         folder: of the model.
-        items: what it was trained on.
-        before: what the model that it was made from was trained on.
+        items: the training data.
+        before: the training data of the model that it was fine-tuned from.
     """
     found = (contents_of("", items), *before)
     whole, sides = (
@@ -137,13 +136,13 @@ def keep_contents(folder: Path, items: Iterable[Problem | Claim], *before: Conte
     return folder / BESIDE
 
 
-def contents_in(folder: Path) -> tuple[Contents, ...]:
-    """Return what the model in a folder was trained on; nothing if nobody wrote it down.
+def read_contents(folder: Path) -> tuple[Contents, ...]:
+    """Return the digests of the training data of the model in a folder, if it has them.
 
-    The folder of a run of `winosmith train` stands for the `model/` in it.
+    The folder may be that of a run of `winosmith train`, with the model in `model/`.
 
     Raises:
-        InputError: what was written down can't be read.
+        InputError: the file can't be read.
     """
     paths = (folder / BESIDE, folder / "model" / BESIDE)
     path = next((path for path in paths if path.is_file()), None)
@@ -161,15 +160,15 @@ def contents_in(folder: Path) -> tuple[Contents, ...]:
 
 
 def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
-    """Return digests of 40 bits by which a problem is known where its text is not available.
+    """Return digests of 40 bits that identify a problem without its text.
 
-    Letters and digits count, in any case, without articles. Among 50,000 digests, one of 50,000
-    others is found by chance once in 400 times.
+    They cover letters and digits, in any case, without articles. By chance, 50,000 digests have one
+    in common with 50,000 others once in 400 times.
 
     Returns:
-        Of its sentence, without the blank and, where its pronoun is known, with that; and, of a
-        problem, of what stands before its blank and of what stands after it, each with the
-        options: a half of its twin has one of them, as have most problems perturbed from it.
+        Digests of its sentence without the blank and, if its pronoun is known, with the pronoun.
+        For a problem, also of the text before its blank and of the text after it, each with the
+        options: the other half of its twin has one of them, as most perturbed problems have.
 
     >>> one = Problem("a", "Ann thanked Eva as _ had been kind.", ("Ann", "Eva"), 1)
     >>> two = Problem("b", "Ann thanked Eva as _ was helped.", ("Eva", "Ann"), 1)
@@ -195,15 +194,15 @@ def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _digest(sentence: str) -> int:
-    """Return what a sentence is known by."""
+    """Return the digest of a sentence."""
     return _digest_of(_letters(sentence))
 
 
 def _letters(text: str) -> str:
     """Return the letters and digits of a text, without articles and the blank.
 
-    The encodings of one set differ in case, punctuation, and in what belongs to an option ("the _",
-    or "_" with "the trophy").
+    The encodings of one set differ in case, punctuation and the articles of options ("the _", or
+    "_" with "the trophy").
     """
     parts = text.casefold().replace(BLANK, " ").split()
     kept = ("".join(filter(str.isalnum, part)) for part in parts)
@@ -216,7 +215,7 @@ def _digest_of(letters: str) -> int:
 
 
 def _names_of(sentence: str) -> list[str]:
-    """Return the names of the sets that hold a sentence, in the order of the file."""
+    """Return the names of the sets with a sentence, in the order of the file."""
     digest = _digest(sentence)
     return [name for name, digests in _held("whole").items() if digest in digests]
 

@@ -1,8 +1,8 @@
-"""The same questions asked in other ways: as true-or-false claims, and as two-way comparisons.
+"""Recast problems as true-or-false claims, and as two-way comparisons.
 
-A problem with k options is k claims, of which one holds (SuperGLUE-WSC), and k - 1 comparisons of
-the right option with a wrong one (the 60 PDPs are 80 comparisons; WinoGrande's table 5 counts
-those).
+A problem with k options is k claims, one of them true (SuperGLUE-WSC), and k - 1 comparisons of the
+correct option with an incorrect one (WinoGrande's table 5 counts the 80 comparisons of the 60
+PDPs).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["Leftover", "Recast", "to_claims", "to_pairs", "to_problems"]
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A claim that belongs to no problem.
+    """A claim without a problem.
 
     Attributes:
-        claim: as it was given.
-        reason: why, in words.
-        row: its 0-based place among the claims that were given.
+        claim: the claim.
+        reason: why it has no problem, in words.
+        row: its 0-based index in the input.
     """
 
     claim: Claim
@@ -35,7 +35,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Recast:
-    """What `to_problems` made of claims: each is in one of the problems or left over.
+    """The result of `to_problems`: each claim is in a problem or left over.
 
     Attributes:
         problems: in the order of their first claims.
@@ -75,12 +75,12 @@ def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
 
 
 def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
-    """Group claims by their `problem_id` into problems, and name those that can't be grouped.
+    """Group claims by their `problem_id` into problems; other claims are left over.
 
-    The options are the candidates in order. A claim that says the same as an earlier one of its
-    group is left over as a repetition. A group is left over when its claims differ in the
-    sentence, are fewer than two or more than 26, when some have a label and some have none, or
-    when not exactly one holds. What all claims of a group share in `extra` is kept.
+    The options are the candidates in order. A claim that repeats an earlier one of its group is
+    left over. A group is left over if its claims differ in the sentence, if they are fewer than two
+    or more than 26, if only some have a label, or if not exactly one is true. The problem keeps the
+    values of `extra` that all its claims share.
 
     >>> claims = to_claims([Problem("p", "A _ b.", ("x", "y"), 0)])
     >>> recast = to_problems([*claims, Claim("q", "A _ b.", "x", holds=True)])
@@ -93,10 +93,10 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     problems: list[Problem] = []
     reasons: dict[int, str] = {}
     for rows in groups.values():
-        first_said, repeated = _once(claims, rows)
+        first_said, repeated = _without_repeats(claims, rows)
         reasons |= repeated
         group = [claims[row] for row in first_said]
-        reason = _what_is_wrong(group)
+        reason = _fault_of(group)
         if reason is None:
             try:
                 problems.append(_problem(group))
@@ -108,8 +108,8 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     return Recast(Dataset(problems, name), leftovers)
 
 
-def _once(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
-    """Return the rows that say something for the first time, and a reason for the others."""
+def _without_repeats(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
+    """Return the rows of distinct claims, and the reason for each repeated one."""
     said: dict[tuple[str, bool | None], int] = {}
     repeated: dict[int, str] = {}
     for row in rows:
@@ -120,7 +120,7 @@ def _once(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int
     return list(said.values()), repeated
 
 
-def _what_is_wrong(group: Sequence[Claim]) -> str | None:
+def _fault_of(group: Sequence[Claim]) -> str | None:
     if len({(claim.sentence, claim.pronoun) for claim in group}) > 1:
         return "the claims of its problem have different sentences"
     if len(group) == 1:
@@ -150,11 +150,11 @@ def _problem(group: Sequence[Claim]) -> Problem:
 
 
 def to_pairs(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return the comparisons of the right option with each wrong one, as two-option problems.
+    """Return the comparisons of the correct option with each incorrect one, as problems.
 
-    A problem with two options is itself, as is one whose answer is withheld. The others give
-    k - 1 comparisons with ids "id#1", "id#2" and so on, by the 1-based place of the wrong option
-    among the wrong ones, so that the id tells nothing of the answer; the options keep their order.
+    A problem with two options or without an answer is unchanged. The others become k - 1
+    comparisons with the ids "id#1", "id#2" and so on, by the 1-based index of the incorrect option
+    among the incorrect ones, so that the id does not reveal the answer. Options keep their order.
 
     >>> problem = Problem("p", "It is _.", ("red", "green", "blue"), 1)
     >>> [(pair.id, pair.options, pair.answer) for pair in to_pairs([problem])]

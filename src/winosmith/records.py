@@ -1,7 +1,7 @@
-"""Problems and claims as plain records (dicts that JSON can hold), and back.
+"""Problems and claims as JSON objects, and back.
 
-These are the lines of winosmith's own JSONL, and what a data set's digest covers: a field that
-is empty or has its default is omitted, so that a field added later changes no old digest.
+These are the lines of winosmith's own JSONL, and a data set's digest covers them. Empty fields and
+defaults are omitted, so that a new field changes no old digest.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
     "is_file",
     "json_file",
     "json_lines",
-    "parsed",
+    "parse_json",
     "problem_of",
     "problem_record",
     "read_text",
@@ -55,7 +55,7 @@ _CLAIM_KEYS = {f.name for f in fields(Claim)}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Record:
-    """Return an object's keys and values; a key that it has twice would hide one of its values."""
+    """Return an object's keys and values; refuse a repeated key, which would hide a value."""
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
@@ -75,17 +75,17 @@ def _finite(digits: str) -> float:
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number)
-"""Reads JSON as its standard has it (RFC 8259), and no object with a key twice."""
+"""Reads JSON by its standard (RFC 8259), and refuses repeated keys in an object."""
 
 
-def parsed(text: str | bytes) -> Any:
-    """Return what a text of JSON says; bytes are UTF-8.
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text; bytes are UTF-8.
 
     Raises:
-        ValueError: it is no JSON; it has NaN, Infinity or a number beyond all floats, an object
-            with a key twice, or more brackets inside each other than can be read.
+        ValueError: it is not JSON; it has NaN, Infinity, a number that is too large, a repeated key
+            in an object, or too deeply nested brackets.
 
-    >>> parsed('{"id": "a", "id": "b"}')
+    >>> parse_json('{"id": "a", "id": "b"}')
     Traceback (most recent call last):
     ValueError: the key 'id' occurs twice in one object
     """
@@ -96,7 +96,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether there is a file of this name, which may be any text: False if it is too long.
+    """Return whether there is a file of this name; False if the name is too long.
 
     >>> is_file(Path(".")), is_file(Path("9" * 4000))
     (False, False)
@@ -111,7 +111,7 @@ def read_toml(path: str | Path) -> Record:
     """Return the table of a TOML file.
 
     Raises:
-        RecipeError: the file can't be opened, or is no TOML; with the file.
+        RecipeError: the file can't be opened, or is not TOML; with the file.
     """
     try:
         return tomllib.loads(Path(path).read_text("utf-8"))
@@ -148,7 +148,7 @@ def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
         path: where it was read, for messages.
 
     Raises:
-        FormatError: a line is no JSON, or no object; with file and line.
+        FormatError: a line is not a JSON object; with file and line.
 
     >>> list(json_lines('{"id": "a"}\n\n{"id": "b"}', "x.jsonl"))
     [(1, {'id': 'a'}), (3, {'id': 'b'})]
@@ -157,7 +157,7 @@ def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
         if not line.strip():
             continue
         try:
-            record = parsed(line)
+            record = parse_json(line)
         except ValueError as error:
             raise FormatError(f"the line is not JSON: {error}", path, number) from None
         if not isinstance(record, dict):
@@ -239,7 +239,7 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
 
 
 def dropped_problem(record: Mapping[str, Any]) -> Problem:
-    """Return the problem of a line that also says why a build dropped it.
+    """Return the problem of a line that also has the reason why a build dropped it.
 
     Raises:
         ProblemError: as `problem_of`.
@@ -259,7 +259,7 @@ def claim_record(claim: Claim) -> Record:
 
 
 def claim_of(record: Mapping[str, Any]) -> Claim:
-    """Return the claim of a record; raises ProblemError when it is none."""
+    """Return the claim of a record; raises ProblemError if it is not a claim."""
     _check_keys(record, _CLAIM_KEYS, needed=("problem_id", "sentence", "candidate"))
     return Claim(**{**record, "extra": Extra(record.get("extra"))})
 
@@ -267,8 +267,8 @@ def claim_of(record: Mapping[str, Any]) -> Claim:
 def schema() -> Record:
     """Return the JSON Schema (draft 2020-12) of a line of our JSON Lines: a problem or a claim.
 
-    What no schema can say, such as that an answer is one of the options, `problem_of` and
-    `claim_of` check.
+    `problem_of` and `claim_of` also check rules that no schema can state, such as that an answer is
+    one of the options.
 
     >>> sorted(schema()["$defs"]["problem"]["required"])
     ['id', 'options', 'sentence']
@@ -402,7 +402,7 @@ def _lineage_of(record: Any) -> Lineage | None:
 
 
 def _built(kind: Any, record: Any) -> Any:
-    """Construct `kind` from a record, or say which key does not fit."""
+    """Construct `kind` from a record; the error names the wrong key."""
     if record is None:
         return None
     if not isinstance(record, dict):

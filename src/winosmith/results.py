@@ -134,9 +134,9 @@ class Result:
             if one.json is False or (one.json == "if any" and (is_empty(value) or value == 0)):
                 continue
             if one.json == "flat":
-                record |= recorded(value) or {}
+                record |= to_json(value) or {}
             else:
-                record[one.key or one.name] = recorded(
+                record[one.key or one.name] = to_json(
                     one.json(value) if callable(one.json) else value
                 )
         return record
@@ -168,16 +168,16 @@ def _has_words(value: Any) -> bool:
     return "__str__" in vars(type(value)) and not isinstance(value, str)
 
 
-def recorded(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Return a value as JSON can hold it."""
     if hasattr(value, "record"):
         return value.record()
     if is_dataclass(value):
-        return {of.name: recorded(getattr(value, of.name)) for of in fields(value)}
+        return {of.name: to_json(getattr(value, of.name)) for of in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): recorded(of) for key, of in value.items()}
+        return {str(key): to_json(of) for key, of in value.items()}
     if isinstance(value, list | tuple):
-        return [recorded(of) for of in value]
+        return [to_json(of) for of in value]
     return value
 
 

@@ -1,8 +1,8 @@
 """What a solver sees of a problem: the blank, or the pronoun that the blank replaced.
 
-With the blank, options are filled in and the pronoun is hidden: two versions of a sentence that
-differ in nothing but the pronoun, as in Winogender, are then one and the same input. With the
-pronoun, the sentence stays as it was written, and what is asked is whom the pronoun refers to.
+With the blank, options are filled in and the pronoun is hidden: two versions of a sentence with
+different pronouns, as in Winogender, are then the same input. With the pronoun, the sentence is
+unchanged, and the question is whom the pronoun refers to.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ __all__ = [
 ]
 
 Sees = Literal["blank", "pronoun"]
-"""What is in the sentence where the answer belongs; see the module."""
+"""What is in the sentence at the place of the answer; see the module."""
 
 Input = tuple[str, frozenset[str]]
-"""All of a problem that can bear on its answer: the sentence as it is seen, and the options."""
+"""A solver's input: the sentence that it sees, and the options."""
 
 _MARKS = tuple(map(chr, range(0xE000, 0xF900)))
-"""One of them stands for the blank where a text holds other `_`; Unicode gives them no meaning."""
+"""Private-use characters of Unicode, one of which marks the blank in a text with other `_`."""
 
 MOST_COPIES = 0.5
-"""From this share of problems with a version that differs in nothing but the pronoun, the pronoun
-is what a data set is about. Winogender has 95 %, the WSC, DPR, KnowRef and the PDPs none."""
+"""The fraction of problems with a version that differs only in the pronoun from which on a data set
+is about pronouns. Winogender has 95 %, the WSC, DPR, KnowRef and the PDPs none."""
 
 
 def check_sees(sees: str) -> None:
-    """Refuse what is neither "blank" nor "pronoun", with InputError."""
+    """Raise InputError if the value is neither "blank" nor "pronoun"."""
     if sees not in get_args(Sees):
         raise InputError(f"a solver sees one of {', '.join(get_args(Sees))}; not {sees!r}")
 
@@ -53,13 +53,13 @@ def check_sees(sees: str) -> None:
 def check_blanks(
     problems: Iterable[Problem], what: str, instead: str = "", *, plain: bool = False
 ) -> None:
-    """Refuse questions, which have no blank, where a thing needs one.
+    """Refuse questions, which have no blank.
 
     Args:
-        problems: what is given.
-        what: needs the blank, as the beginning of a sentence ("a test sheet").
-        instead: what to do with questions, if anything ("use --solver random").
-        plain: refuse those too that hold another `_` than their blank.
+        problems: the problems.
+        what: the user of the blank, as the start of a sentence ("a test sheet").
+        instead: advice for questions, if any ("use --solver random").
+        plain: also refuse problems with another `_` than their blank.
 
     Raises:
         DataError: there are such problems; the message names the first three.
@@ -86,11 +86,11 @@ def check_blanks(
 
 
 def local_only(problem: Problem, before: int, *, whole: bool = True) -> Problem:
-    """Return the problem with its local context for a sentence; see `text.local_context`.
+    """Return the problem with its local context as sentence; see `text.local_context`.
 
     Raises:
         DataError: it is a question.
-        ProblemError: no word can be told from the next.
+        ProblemError: the words have no spaces between them.
 
     >>> local_only(Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug")), 2).sentence
     'and the _ broke.'
@@ -102,7 +102,7 @@ def local_only(problem: Problem, before: int, *, whole: bool = True) -> Problem:
 
 
 def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the tokens of a problem's text and which is its blank; None for a question.
+    """Return the tokens of a problem's text, and the index of its blank; None for a question.
 
     >>> tokens_and_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
     (['Run', '_x_', ',', '_', 'said', '.'], 3)
@@ -136,7 +136,7 @@ def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
 
 
 def check_pronouns(problems: Sequence[Problem]) -> None:
-    """Refuse problems whose pronoun is not known, with a DataError that names the first three."""
+    """Raise DataError for problems without a known pronoun; it names the first three."""
     check_blanks(problems, "a solver that sees the pronoun", "show the question (`sees='blank'`)")
     without = [problem.id for problem in problems if not (problem.pronoun or "").strip()]
     if without:
@@ -163,10 +163,10 @@ def with_pronoun(problem: Problem, mark: str = "") -> str:
 
 
 def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
-    """Return what a solver is given of each problem, so that equal inputs can be found.
+    """Return the input of each problem, to find equal inputs.
 
-    White space and the order of the options make no difference. Where a pronoun is not known, the
-    blank is seen.
+    White space and the order of the options make no difference. If a pronoun is not known, the
+    input has the blank.
 
     Args:
         problems: what is asked.

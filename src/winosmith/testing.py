@@ -1,7 +1,7 @@
-"""Makers for tests, ours and those of projects that build on winosmith.
+"""Helpers for tests, ours and those of projects that build on winosmith.
 
-A chat server that says what a function says; a PostgreSQL server of one's own, made in a folder and
-gone afterwards; made-up twins and families; tiny language models that were never trained.
+A chat server that answers with a function; a temporary PostgreSQL server; made-up twins and
+families; tiny untrained language models.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ __all__ = [
 
 
 Author = Callable[[list[Message]], Reply | str | int | None]
-"""Says what comes next: a reply, a text, an HTTP status that fails, or None to hang up."""
+"""Returns the answer: a reply, a text, an HTTP status of an error, or None to hang up."""
 
 
 @contextmanager
 def chat_server(author: Author) -> Iterator[str]:
-    """Serve the OpenAI-compatible chat protocol; give the base URL.
+    """Serve the OpenAI-compatible chat protocol; yield the base URL.
 
     Args:
-        author: called with each conversation, in the order in which they come. A status of HTTP
-            (429, 500) is sent as an error, and None drops the connection in the middle.
+        author: called with each conversation, in their order. An HTTP status (429, 500) is sent as
+            an error, and None drops the connection in the middle.
 
     >>> import urllib.request
     >>> with chat_server(lambda messages: messages[-1].content.upper()) as url:
@@ -127,11 +127,11 @@ def find_postgres() -> Path | None:
 
 
 class PostgresServer:
-    """A running server that trusts anyone who reaches its loopback port.
+    """A server on a loopback port, without passwords.
 
     Attributes:
-        settings: the server's own, as `postgres -c` takes them; read at each start.
-        environment: what its processes find in their environment next to the caller's.
+        settings: of the server, as for `postgres -c`; read at each start.
+        environment: variables for its processes, in addition to the caller's.
     """
 
     def __init__(self, programs: Path, folder: Path, settings: Mapping[str, str] | None = None):
@@ -150,13 +150,13 @@ class PostgresServer:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def create(self, database: str, like: str = "template1") -> str:
-        """Make a database, a copy of another to which nobody is connected; return its address."""
+        """Create a database as a copy of another without connections; return its address."""
         made = f'CREATE DATABASE "{database}" TEMPLATE "{like}"'
         self._run("psql", "-q", "-d", self.url(), "-c", made)
         return self.url(database)
 
     def make(self) -> None:
-        """Make the server's files."""
+        """Create the server's files."""
         if self.user:
             shutil.chown(self.folder, self.user)
         data = str(self.folder / "data")
@@ -165,7 +165,7 @@ class PostgresServer:
         )
 
     def start(self) -> None:
-        """Start, and wait until it answers; after a kill this recovers what was committed."""
+        """Start, and wait until it answers; after a kill, it recovers committed data."""
         settings = {
             "listen_addresses": "127.0.0.1",
             "port": str(self.port),
@@ -196,13 +196,13 @@ class PostgresServer:
         )
 
     def kill(self) -> None:
-        """Kill the server and all its processes at once, as a power cut would (kill -9).
+        """Kill the server and all its processes at once, like a power cut (kill -9).
 
-        They are dead when this returns; `start` recovers what was committed.
+        They have ended when this returns; `start` recovers committed data.
         """
         if self.process is None or self.process.poll() is not None:
             return
-        # Stopped, it can neither start another process nor tell the others that it is gone.
+        # A stopped server can't start another process.
         self.process.send_signal(signal.SIGSTOP)
         others = _children(self.process.pid)
         for pid in (*others, self.process.pid):
@@ -213,11 +213,11 @@ class PostgresServer:
             time.sleep(0.005)
 
     def stop(self, patience: float = 30.0) -> None:
-        """Stop: anyone who is connected is sent away. The server has ended when this returns.
+        """Stop, and close all connections. The server has ended when this returns.
 
         Args:
-            patience: seconds to wait until all is written; then the server ends without that
-                ("immediate shutdown"), and the next start recovers what was committed.
+            patience: seconds to wait until all is written; then the server ends at once
+                ("immediate shutdown"), and the next start recovers committed data.
         """
         if self.process is None or self.process.poll() is not None:
             return
@@ -242,7 +242,7 @@ class PostgresServer:
 
 
 def _children(parent: int) -> list[int]:
-    """Return the ids of a process's children; each of PostgreSQL's leads a session of its own."""
+    """Return the ids of a process's children; PostgreSQL's have their own sessions."""
     done = subprocess.run(
         [PS, "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
     )
@@ -251,7 +251,7 @@ def _children(parent: int) -> list[int]:
 
 
 def _runs(pid: int) -> bool:
-    """Whether a process is there and is no corpse that waits for its parent."""
+    """Return whether a process runs, and is not a zombie."""
     done = subprocess.run(
         [PS, "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
@@ -260,14 +260,14 @@ def _runs(pid: int) -> bool:
 
 @contextmanager
 def postgres_server(**settings: str) -> Iterator[PostgresServer]:
-    """Run a server in a new folder; it is stopped, and the folder removed, at the end.
+    """Run a server in a new folder; stop it and remove the folder at the end.
 
     Args:
         settings: of the server, by name (`fsync="off"`).
 
     Raises:
         FileNotFoundError: PostgreSQL is not installed.
-        RuntimeError: it can't be started; the message holds what it said.
+        RuntimeError: it can't be started; the message has its log.
     """
     programs = find_postgres()
     if programs is None:
@@ -290,10 +290,10 @@ _WORDS = tuple(
 
 
 def made_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
-    """Return `count` twins and then `singles` problems whose half is gone, all distinct.
+    """Return `count` twins and then `singles` problems without another half, all distinct.
 
-    The sentences have 18 words and obey the rules of structure, but mean nothing. Which half
-    comes first, and which option is right there, is random.
+    The sentences have 18 words and follow the rules of structure, but have no meaning. The order of
+    halves and their answers are random.
 
     >>> data = made_twins(3, singles=1)
     >>> len(data), len(data.twins), len(data.singles)
@@ -320,13 +320,13 @@ def made_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
 
 
 def made_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
-    """Return a family for each row of depths, all of them children of its root.
+    """Return a family for each row of depths, with all problems children of its root.
 
-    Children declare their depths, and as many words of their sentence differ from the root's.
+    Children declare their depths, and this number of words differs from the root's sentence.
 
     Args:
         depths: of the perturbed problems of each family.
-        roots: False leaves the roots out.
+        roots: False omits the roots.
 
     >>> data = made_families([1, 3], [2])
     >>> data.ids
@@ -370,14 +370,14 @@ ALSO: dict[str, dict[str, Any]] = {
     "qwen2": {"num_key_value_heads": 2},
     "roberta": {"max_position_embeddings": 1026, "type_vocab_size": 1},
 }
-"""What architectures ask for next to the sizes."""
+"""Further settings of architectures."""
 
 AROUND = {"llama": "<s> $A", "opt": "<s> $A", "gemma2": "<s> $A", "roberta": "<s> $A </s>"}
-"""What the tokenisers of some architectures put around every text."""
+"""The tokens around every text, by architecture."""
 
 
 SPECIAL = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-"""The tokens of a tokeniser like BERT's that are no words."""
+"""The special tokens of a tokeniser like BERT's."""
 
 
 def tiny_language_model(
@@ -389,17 +389,17 @@ def tiny_language_model(
     vocabulary: int = 700,
     **changes: Any,
 ) -> Path:
-    """Save a tiny causal or masked language model that knows the words of some texts.
+    """Save a tiny untrained causal or masked language model with the words of some texts.
 
-    It was never trained, and gives each token what depends on all that it sees: its weights are
-    drawn ten times as wide as usual. Two layers, 32 wide, unless `changes` says otherwise.
+    Its random weights are ten times as large as usual, so that its scores depend on all tokens. It
+    has two layers of width 32 by default.
 
     Args:
-        folder: where to save it.
-        architecture: as transformers names it ("gpt2", "llama", "mamba"; "bert", "roberta").
-        texts: what its tokeniser is trained on.
-        masked: whether it fills masks or continues with a text.
-        vocabulary: the tokens that it knows, at most.
+        folder: output folder.
+        architecture: its name in transformers ("gpt2", "llama", "mamba"; "bert", "roberta").
+        texts: for training its tokeniser.
+        masked: whether it fills masks or continues a text.
+        vocabulary: largest number of tokens.
         changes: settings of the architecture, such as `hidden_size` and `num_hidden_layers`.
 
     Returns:

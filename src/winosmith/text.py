@@ -1,21 +1,20 @@
-"""Words and tokens, and what is counted over them: length, overlap, edits, local context.
+"""Words and tokens, and measures of them: length, overlap, edits, local context.
 
-Two ways to cut a sentence, each for what the published figures show it was used for:
+Sentences are cut in two ways, as the published numbers require:
 
 - `words` are separated by white space. WinoGrande's rules for authors count them: 99.7 % of the
   dev and debiased problems have 15 to 30, and 99.96 % of the twins share 70 % (with `tokens` it
   would be 97.8 % and 100 %).
-- `tokens` are those of the Penn Treebank, cut sentence by sentence: punctuation stands apart,
+- `tokens` are those of the Penn Treebank, sentence by sentence: punctuation is separate, and
   "doesn't" is "does n't". Table 5 counts them, in lower case: DPR has 15.9 a sentence and a
   vocabulary of 4,127, SuperGLUE-WSC 28.4 and 1,711, WSC273 19.1 and 918 (919 when opening and
   closing quotes count as two). Perturbation depth counts them too.
 
 The blank `_` is a word and a token, and is counted.
 
-Both are for text that has spaces between its words, and the conventions and the function words are
-English ones. `writing` tells the text for which they are not: what counts words says that it did
-not count, in place of a figure. `units` are what engines read of a text of any script.
-`changes` and `differing` show how two sentences differ, by tokens.
+Both need spaces between words, and the conventions and the function words are English. `writing`
+detects other texts, for which words are not counted. `units` are for engines, for text of any
+script. `changes` and `differing` show how two sentences differ, by tokens.
 """
 
 from __future__ import annotations
@@ -58,23 +57,22 @@ __all__ = [
 ]
 
 Writing = Literal["latin", "spaced", "unspaced"]
-"""Latin letters, for which everything here is made; another script that puts spaces between words
-(Cyrillic, Greek, Arabic, Hebrew, Hangul, Devanagari …); one that puts none (Chinese, Japanese, Thai
-…)."""
+"""Latin letters, for which this module is made; another script with spaces between words (Cyrillic,
+Greek, Arabic, Hebrew, Hangul, Devanagari …); a script without (Chinese, Japanese, Thai …)."""
 
 _UNSPACED = frozenset(
     "CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA BOPOMOFO IDEOGRAPHIC YI THAI LAO KHMER MYANMAR TIBETAN"
     " JAVANESE BALINESE".split()
 )
-"""The first word of the Unicode names of letters whose scripts put no space between words."""
+"""The first word of the Unicode names of letters in scripts without spaces between words."""
 
 UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
-"""From which share of the letters on a text has no spaces between its words, though there are some;
-and from which on it is Latin. A quoted word changes neither. The first is the smaller one, since
-a sentence of Chinese stands for as many words as a much longer row of Latin letters."""
+"""The fractions of letters from which on a text has no spaces between its words, and from which on
+it is Latin. A quoted word changes neither. The first is smaller, since a few Chinese letters are as
+many words as a much longer row of Latin letters."""
 
 _MARKS = 256
-"""So many marks in a row are composed at once; a letter of a language has a few."""
+"""Number of marks in a row that are composed at once; letters of languages have a few."""
 
 _NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MARKS},}}")
 
@@ -82,8 +80,8 @@ _NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MARKS},}}")
 def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
     """Return a text in a normal form of Unicode (UAX 15), in time that grows with its length.
 
-    Python sorts the marks above and below one letter by comparing each with each: a million of them
-    would take hours. So what has 256 marks in a row or more is composed in parts.
+    Python sorts the marks of one letter in quadratic time: a million of them would take hours. A
+    text with 256 marks in a row or more is therefore composed in parts.
 
     >>> composed("cafe\u0301"), composed("ﬁ", "NFKC")
     ('café', 'fi')
@@ -116,19 +114,19 @@ _APART: tuple[tuple[re.Pattern[str], str], ...] = (
 """The Treebank's conventions (Marcus et al. 1993, and its tokenisation page), in their order."""
 
 _PARTED = ("cannot", "gonna", "wanna")
-"""All that these part in letters and digits alone."""
+"""The words of letters that these patterns split."""
 
 _SPACED = "A-Za-z0-9\u00c0-\u024f\u0370-\u058f\u10a0-\u10ff\u1e00-\u1fff"
-"""Digits and the letters of scripts in which a word stands apart: Latin, Greek, Cyrillic,
-Armenian, Georgian. In Chinese, Japanese, Thai, and by prefixes and particles in Arabic, Hebrew and
-Korean, what touches the blank belongs there."""
+"""Digits and the letters of scripts with separate words: Latin, Greek, Cyrillic, Armenian,
+Georgian. In Chinese, Japanese and Thai, and with prefixes and particles in Arabic, Hebrew and
+Korean, text may touch the blank."""
 
 _GLUED_BEFORE = re.compile(rf"(?<=[{_SPACED}]){BLANK}")
 _GLUED_AFTER = re.compile(rf"{BLANK}(?=[{_SPACED}])(?!(?:s|es)(?![{_SPACED}]))")
-"""But for an ending: "the _s were full" asks for "cups"."""
+"""Except a plural's ending: "the _s were full" asks for "cups"."""
 
 LONGEST_KEPT = 1000
-"""Characters of a text whose tokens are kept for a while: more than a problem has."""
+"""Greatest length of a text whose tokens are cached: longer than a problem."""
 
 FUNCTION_WORDS = frozenset(
     """a about above after again against all although am an and any are as at be because been
@@ -142,13 +140,13 @@ FUNCTION_WORDS = frozenset(
     who whom whose why will with within without would yet you your yours yourself yourselves
     ca n't 's 'm 'd 'll 're 've""".split()
 )
-"""Words that can't be an anchor (WinoGrande, section 2: "the, it, he, of") nor carry meaning."""
+"""Words without content, which can't be an anchor (WinoGrande, section 2: "the, it, he, of")."""
 
 
 _INVISIBLE = re.compile(
     r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]"
 )
-"""Format characters (general category Cf of Unicode), which show as nothing."""
+"""Format characters (general category Cf of Unicode), which are invisible."""
 
 
 def visible(text: str) -> str:
@@ -164,18 +162,17 @@ def visible(text: str) -> str:
 def _script(letter: str) -> str:
     """Return the first word of a letter's Unicode name: its script, "LATIN" or "CJK".
 
-    Half-width and full-width forms count for what they are forms of.
+    Half-width and full-width forms have the script of their normal forms.
     """
     name = unicodedata.name(letter, "").removeprefix("HALFWIDTH ").removeprefix("FULLWIDTH ")
     return name.partition(" ")[0]
 
 
 def writing(text: str) -> Writing:
-    """Tell how a text is written, by the Unicode names of its letters; see `Writing`.
+    """Return the kind of script of a text, by the Unicode names of its letters; see `Writing`.
 
-    A text of several scripts goes by their shares: it is "unspaced" from `UNSPACED_SHARE` of such
-    letters on, else "latin" from `LATIN_SHARE` of Latin ones on. A text without letters is "latin",
-    which any rule may count.
+    A text of several scripts is "unspaced" from `UNSPACED_SHARE` of such letters on, otherwise
+    "latin" from `LATIN_SHARE` of Latin letters on. A text without letters is "latin".
 
     >>> writing("The cup hit the 茶碗 and the _ broke."), writing("Чашка упала, и _ разбилась.")
     ('latin', 'spaced')
@@ -203,10 +200,10 @@ def words(text: str) -> list[str]:
 
 
 def pieces(text: str) -> list[str]:
-    """Cut into what tells whether two texts look alike: words, else pairs of neighbouring letters.
+    """Cut into units that show whether two texts look alike: words, or pairs of letters.
 
-    Where text has no spaces, a word that was changed spoils its own pairs and one more. Single
-    characters would not do: the commonest ones of two Japanese sentences are the same.
+    Pairs of neighbouring letters are for text without spaces: a changed word changes its own pairs
+    and one more. Single characters are not enough: those of two Japanese sentences are often equal.
 
     >>> pieces("It is large."), pieces("大き すぎる")
     (['It', 'is', 'large.'], ['大き', 'きす', 'すぎ', 'ぎる'])
@@ -218,7 +215,7 @@ def pieces(text: str) -> list[str]:
 
 
 def units(text: str, whole: Sequence[str] = ()) -> list[str]:
-    """Return the lower-cased units of a text that engines count and compare.
+    """Return the lower-cased units of a text, for engines to count and compare.
 
     These are its tokens. A text without spaces between its words has no tokens: its units are its
     letters and the pairs of neighbouring letters, in their order. For Chinese, counting both does
@@ -251,11 +248,11 @@ def units(text: str, whole: Sequence[str] = ()) -> list[str]:
 
 
 STEM, ENDING = 3, 2
-"""An inflected form begins like its word without the last two letters, by three letters or more."""
+"""Least length of the beginning that inflected forms share, and the length of an ending."""
 
 
 def shared_beginning(word: str) -> str:
-    """Return the beginning that a word has in common with its inflected forms, as in Russian.
+    """Return the beginning that a word shares with its inflected forms, as in Russian.
 
     >>> "чашку".startswith(shared_beginning("чашка")), shared_beginning("кот")
     (True, 'кот')
@@ -352,7 +349,7 @@ def _tokens(text: str) -> list[str]:
 
 @lru_cache(200)
 def _cut(text: str) -> tuple[str, ...]:
-    """Return the tokens of a text that is likely to be asked for again, by rule after rule."""
+    """Return the tokens of a text, cached for the next rules."""
     return tuple(_tokens(text))
 
 
@@ -378,7 +375,7 @@ def is_content(token: str) -> bool:
 
 
 def number_of(number: int, noun: str, several: str = "") -> str:
-    """Return how many there are, in words; `several` is the noun's plural, where it takes no "s".
+    """Return a number with its noun; `several` is the noun's plural if it is irregular.
 
     >>> number_of(1, "block"), number_of(1_022, "single"), number_of(2, "family", "families")
     ('1 block', '1,022 singles', '2 families')
@@ -387,12 +384,12 @@ def number_of(number: int, noun: str, several: str = "") -> str:
 
 
 def with_blank_apart(sentence: str) -> str:
-    """Return the sentence with a space between its blank and a word that it stands against.
+    """Return the sentence with a space between its blank and a word that touches it.
 
-    EvoGrad prints its blanks so ("because _had", appendix A.1). Filled in, the option would run
-    into the word, and the two would count as one token. Marks ("_,", "(_)", "_'s", "_-like") and
-    the ending of a plural ("_s") stay, as does what touches the blank in a script whose words are
-    not set apart by spaces. A sentence with no blank, or several, is returned as it is.
+    EvoGrad has such blanks ("because _had", appendix A.1). A filled-in option and the word would
+    count as one token. Marks ("_,", "(_)", "_'s", "_-like"), the ending of a plural ("_s") and text
+    in scripts without spaces still touch the blank. A sentence with no blank, or several, is
+    unchanged.
 
     >>> with_blank_apart("Monica was kind because _had time.")
     'Monica was kind because _ had time.'
@@ -429,9 +426,9 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the items of each sequence that the other does not hold at their place.
+    """Return the items in which two sequences differ, by a shortest edit script.
 
-    These are the words in which the halves of a twin differ, by a shortest edit script.
+    For the halves of a twin, these are the trigger words.
 
     >>> trigger(words("the _ is too large ."), words("the _ is too small ."))
     (['large'], ['small'])
@@ -450,17 +447,17 @@ def local_context(
 ) -> str:
     """Return the words from `before` words ahead of the blank to the end: w[t-2:] and on.
 
-    This is what WinoGrande's local-context baseline sees (section 4.1, w_{t-2:EOS}).
+    This is the input of WinoGrande's local-context baseline (section 4.1, w_{t-2:EOS}).
 
     Args:
         sentence: with a blank.
-        before: how many words ahead of it stay.
-        whole: return a text without spaces between words as it is; False refuses it, since a
-            baseline that saw all of it would be none.
-        blank: the offset of the blank; of the first `_` when None.
+        before: number of words before the blank.
+        whole: return a text without spaces between words unchanged; False refuses it, since the
+            baseline would see all of it.
+        blank: the offset of the blank; of the first `_` if None.
 
     Raises:
-        ProblemError: there is no blank, or no word can be told from the next.
+        ProblemError: there is no blank, or there are no spaces between words.
 
     >>> local_context("The trophy doesn't fit into the suitcase because the _ is too large.")
     'because the _ is too large.'
@@ -477,16 +474,16 @@ def local_context(
 
 
 class Change(NamedTuple):
-    """A stretch of text: it stays, is taken out ("del"), or is put in ("ins")."""
+    """A piece of text that is unchanged (""), removed ("del") or added ("ins")."""
 
     text: str
     kind: Literal["", "del", "ins"]
 
 
 def changes(before: str, after: str) -> list[Change]:
-    """Return how one sentence became another, by the same tokens that depths count.
+    """Return the changes from one sentence to another, by the tokens of depths.
 
-    Those that are not taken out make up the new sentence, except for white space.
+    Without the removed pieces they are the new sentence, except for white space.
 
     >>> [(one.kind, one.text) for one in changes("The cup is full.", "The mug is so full.")]
     [('', 'The '), ('del', 'cup'), ('', ' '), ('ins', 'mug'), ('', ' is '), ('ins', 'so'), ('', ' full.')]
@@ -499,9 +496,9 @@ def changes(before: str, after: str) -> list[Change]:
 
 
 def differing(sentence: str, other: str) -> list[Change]:
-    """Return a sentence in stretches; what another one does not hold at its place is "ins".
+    """Return the pieces of a sentence; those that another sentence lacks are "ins".
 
-    Together they are the sentence as it is.
+    Together they are the sentence.
 
     >>> [(one.kind, one.text) for one in differing("The _ is big.", "The _ is small.")]
     [('', 'The _ is '), ('ins', 'big'), ('', '.')]
@@ -532,7 +529,7 @@ def _stretches(before: str, after: str) -> Iterator[Change]:
 
 
 def _runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
-    """Yield the tokens that stay, and those that differ, of both; neighbours are one run."""
+    """Yield the runs of equal and of different tokens of both."""
     cut = [[text[start:end] for start, end in _spans(text)] for text in (before, after)]
     for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
         first, *more = ops
@@ -546,7 +543,7 @@ def _stretch(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 @lru_cache(maxsize=1024)
 def _spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return where each token stands: tokens are pieces of the text, in its order."""
+    """Return the start and end of each token in the text."""
     spans, at = [], 0
     for token in tokens(text):
         start = text.index(token, at)

@@ -1,8 +1,8 @@
-"""Topics: short texts that set contributors writing, and the anchor words that they must use.
+"""Topics: short texts as prompts for contributors, and the anchor words that they must use.
 
-WinoGrande's authors got a random article and picked anchor words from it (section 2): what a
-writer has to work with is random, so that sentences differ. A source of topics is a folder of
-texts, a JSONL file, an https address, or the how-to articles that ship (`topics.jsonl`).
+WinoGrande's authors got a random article and selected anchor words from it (section 2): random
+prompts make sentences differ. A source of topics is a folder of texts, a JSONL file, an https
+address, or the how-to articles in this package (`topics.jsonl`).
 
 >>> from winosmith import topics
 >>> topic = topics.shipped().draw(seed=7)
@@ -29,7 +29,7 @@ import numpy as np
 
 from winosmith.errors import FormatError, InputError
 from winosmith.fetch import HEADERS
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.text import FUNCTION_WORDS, tokens
 
 __all__ = [
@@ -43,13 +43,13 @@ __all__ = [
 ]
 
 ANCHORS = 3
-"""How many anchor words a drawn topic has; the writer keeps at least one of them."""
+"""Number of anchor words of a topic; the sentences contain at least one of them."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}(?:-[^\W\d_]+)*")
 """An anchor has three letters or more; a hyphen may join words ("cross-country")."""
 
 _FOR_TOPICS, _FOR_ANCHORS = range(2)
-"""What a seed's random numbers are for."""
+"""The purposes of a seed's random numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class Topic:
     """A short text, and the anchor words that were drawn from it.
 
     Attributes:
-        title: what it is about, on one line.
-        text: plain text; an empty line parts paragraphs.
+        title: on one line.
+        text: plain text; an empty line separates paragraphs.
         anchors: the words that were drawn, in lower case; empty before a draw.
-        domain: "social" or "physical" where the source tells.
+        domain: "social" or "physical" if the source states it.
         source: the source's name: a file, an address, "winosmith".
     """
 
@@ -74,21 +74,27 @@ class Topic:
     def candidates(self) -> tuple[str, ...]:
         """The distinct words that can be anchors, in alphabetical order, in lower case.
 
-        They are content words ("the, it, he, of" can't be anchors: WinoGrande, section 2) and no
-        names: a word that the text never writes in lower case is taken for one.
+        They are content words ("the, it, he, of" can't be anchors: WinoGrande, section 2) and not
+        names, which are words that the text never writes in lower case.
 
         >>> Topic("Tea", "Ann boils the water for Ann's tea. Water that boiled is hot.").candidates
         ('boiled', 'boils', 'hot', 'tea', 'water')
         """
         found = Counter(token for token in tokens(self.text) if _WORD.fullmatch(token))
-        return tuple(sorted(word for word in found if _may_be_anchor(word)))
+        return tuple(
+            sorted(
+                word
+                for word in found
+                if word.islower() and not FUNCTION_WORDS.intersection(word.split("-"))
+            )
+        )
 
     def anchor_words(self, seed: int, count: int = ANCHORS) -> tuple[str, ...]:
-        """Draw distinct anchor words, each of the candidates as likely as another.
+        """Draw distinct anchor words; all candidates are equally likely.
 
         Args:
             seed: 0 or more; the same seed draws the same words.
-            count: how many, 1 or more; fewer come where the text has no more.
+            count: number of words, 1 or more; fewer if the text has fewer.
 
         Raises:
             InputError: `seed` or `count` is out of its range, or no word can be an anchor.
@@ -106,37 +112,33 @@ class Topic:
         return replace(self, anchors=self.anchor_words(seed, count))
 
 
-def _may_be_anchor(word: str) -> bool:
-    return word.islower() and not FUNCTION_WORDS.intersection(word.split("-"))
-
-
 class Topics(Protocol):
     """Gives topics: the same one, with the same anchor words, for the same seed."""
 
     def draw(self, seed: int) -> Topic:
-        """Return a topic with `ANCHORS` anchor words, each topic as likely as another.
+        """Return a topic with `ANCHORS` anchor words; all topics are equally likely.
 
         Raises:
-            InputError: there is none to be had; the message says why and what to do.
+            InputError: there is no topic; the message has the reason and advice.
         """
         ...
 
 
 _MOST_TRIES = 50
-"""Topics that can't be used in a row before the source is given up."""
+"""Number of unusable topics in a row after which a source is refused."""
 
 
 def _drawn(count: int, read: Callable[[int], Topic], seed: int, where: str) -> Topic:
-    """Return one of `count` topics, each that can be used as likely as another.
+    """Return one of `count` topics; all usable topics are equally likely.
 
     Args:
-        count: how many there are.
-        read: gives the topic of a number below `count`; raises InputError when it can't be used.
+        count: number of topics.
+        read: returns the topic of a number below `count`; raises InputError if it is unusable.
         seed: 0 or more.
         where: the source, for the message.
 
     Raises:
-        InputError: none of those that were tried can be used; the first reason is given.
+        InputError: no topic is usable; the message has the first reason.
     """
     if not count:
         raise InputError(f"{where} holds no topics")
@@ -163,7 +165,7 @@ def _rng_of(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
 _ENDINGS = (".txt", ".md")
 
 _MOST_FILE_BYTES = 1_000_000
-"""Of one text; what is longer is a book."""
+"""Greatest length of a text."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ class FolderTopics:
     """The texts (.txt, .md; UTF-8) of a folder and the folders in it.
 
     The title is the text's heading, otherwise the name of the file. Files are listed once and read
-    when they are drawn; one that can't be read is passed over.
+    when they are drawn; unreadable files are skipped.
 
     Attributes:
         folder: as it was opened.
@@ -186,7 +188,7 @@ class FolderTopics:
         """List the texts of a folder.
 
         Raises:
-            InputError: it is no folder, or has no texts.
+            InputError: it is not a folder, or has no texts.
         """
         place = Path(folder)
         if not place.is_dir():
@@ -222,15 +224,15 @@ def _topic_of_file(path: Path) -> Topic:
 
 @dataclass(frozen=True)
 class JsonlTopics:
-    """The lines of a JSONL file: objects with "title", "text" and, if they like, "domain".
+    """The lines of a JSONL file: objects with "title", "text" and, optionally, "domain".
 
-    Every line is checked once; what stays in memory is where each begins, so that the file may
-    be larger than memory.
+    Every line is checked once. Only the start of each line stays in memory, so the file may be
+    larger than memory.
 
     Attributes:
         path: the file.
-        source: what the topics name as their source.
-        starts: the byte at which each topic's line begins.
+        source: the source of the topics.
+        starts: the offset of each line, in bytes.
     """
 
     path: Path
@@ -242,7 +244,7 @@ class JsonlTopics:
         """Check a file's lines.
 
         Raises:
-            FormatError: the file can't be read, or a line is no topic: with file and line.
+            FormatError: the file can't be read, or a line is not a topic; with file and line.
         """
         place, starts, at = Path(path), array("q"), 0
         try:
@@ -266,7 +268,7 @@ class JsonlTopics:
         try:
             with self.path.open("rb") as file:
                 file.seek(self.starts[number])
-                return _topic_of_line(file.readline(), self.source)
+                return _topic_of_record(parse_json(file.readline().decode()), self.source)
         except (OSError, ValueError) as error:
             raise FormatError(f"the file was changed or removed: {error}", self.path) from None
 
@@ -277,31 +279,25 @@ class JsonlTopics:
 
 def _check_line(line: bytes, path: Path, number: int) -> None:
     try:
-        _topic_of_line(line, "")
-    except (ValueError, RecursionError) as error:
-        raise FormatError(_fault_of_line(error), path, number) from None
-
-
-def _topic_of_line(line: bytes, source: str) -> Topic:
-    return _topic_of_record(parsed(line.decode()), source)
-
-
-def _fault_of_line(error: Exception) -> str:
-    return str(error) if isinstance(error, InputError) else f"the line is no JSON: {error}"
+        _topic_of_record(parse_json(line.decode()), "")
+    except InputError as error:
+        raise FormatError(str(error), path, number) from None
+    except ValueError as error:
+        raise FormatError(f"the line is not JSON: {error}", path, number) from None
 
 
 @cache
 def shipped() -> JsonlTopics:
-    """Return short how-to articles written for winosmith, half of them social, half physical.
+    """Return the how-to articles of this package, half of them social, half physical.
 
-    They are original and may be used under the licence of winosmith (Apache-2.0).
+    They were written for winosmith and have its licence (Apache-2.0).
     """
     with resources.as_file(resources.files("winosmith") / "topics.jsonl") as path:
         return JsonlTopics.open(Path(path), source="winosmith")
 
 
 Fetch = Callable[[str], tuple[bytes, str]]
-"""Returns the body and the media type of what an address answers; raises InputError."""
+"""Returns the body and the media type of an address's answer; raises InputError."""
 
 MOST_BYTES = 2_000_000
 
@@ -361,21 +357,21 @@ def _check_redirect(response: Any, **_: Any) -> None:
 
 
 _MOST_CACHED = 500
-"""Topics that a process caches from an address; the oldest make room."""
+"""Number of topics of an address that a process caches; the oldest are removed."""
 
 
 @dataclass(eq=False)
 class HttpTopics:
-    """What an https address answers: a topic, a list of topics (JSON), or a plain text.
+    """The topics of an https address, which answers a topic, a list of topics (JSON), or a text.
 
-    Topics that came stay in memory, and a draw is among them: after each pause the address is
-    asked again and what is new joins them. When it can't be asked, they serve on. Which topic a
-    seed draws hangs on what has come so far.
+    Topics are cached in memory, and a draw is one of them. After each pause, a draw requests new
+    topics and adds them; if the request fails, the cached ones are used. The topic of a seed thus
+    depends on the topics that have arrived.
 
     Attributes:
-        url: https alone.
-        pause: seconds between two questions; after one that failed, thirty times as long.
-        fetch: asks, within limits of time and size.
+        url: an https address.
+        pause: seconds between two requests; after a failed one, thirty times as long.
+        fetch: makes a request, within limits of time and size.
 
     Raises:
         InputError: the address is not https.
@@ -407,7 +403,7 @@ class HttpTopics:
         return _drawn(len(cached), cached.__getitem__, seed, where)
 
     def _ask(self) -> None:
-        """Add what the address answers to what is cached."""
+        """Request topics, and add them to the cache."""
         try:
             body, kind = self.fetch(self.url)
             came = _topics_of(body, kind, urlsplit(self.url).hostname or self.url)
@@ -429,7 +425,7 @@ def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
             return [_topic_of_text(text, source)]
         if kind != "application/json":
             raise InputError(f"the answer is {kind!r}; application/json or text/plain is needed")
-        found = parsed(text)
+        found = parse_json(text)
     except InputError:
         raise
     except ValueError as error:
@@ -440,15 +436,15 @@ def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
 
 @lru_cache(maxsize=8)
 def open_topics(where: str | None, base: Path | None = None) -> Topics:
-    """Return the source of topics that a setting names; opened once a process.
+    """Return the source of topics of a setting, which a process opens once.
 
     Args:
         where: a folder of .txt and .md files, a .jsonl file, an https address, or None for the
-            articles that ship.
-        base: the folder from which a relative path starts; the working folder when None.
+            articles of this package.
+        base: the folder of relative paths; the working folder if None.
 
     Raises:
-        InputError: there is no such folder or file, or it can't be used; the message says why.
+        InputError: there is no such folder or file, or it is unusable, with the reason.
     """
     if where is None:
         return shipped()
@@ -466,18 +462,18 @@ def open_topics(where: str | None, base: Path | None = None) -> Topics:
 
 
 MOST_TITLE, MOST_TEXT, MOST_DOMAIN = 200, 20_000, 40
-"""Characters; longer titles and texts are cut, for a writer reads a page and no book."""
+"""Greatest lengths in characters; longer titles and texts are cut."""
 
 _TOPIC_KEYS = ("title", "text", "domain")
 
 
 def _topic_of_record(record: Any, source: str) -> Topic:
-    """Return the topic of a JSON object with a title, a text and, if it likes, a domain.
+    """Return the topic of a JSON object with a title, a text and, optionally, a domain.
 
-    Other keys are left alone: articles come with dates and addresses.
+    Other keys, such as dates and addresses of articles, are ignored.
 
     Raises:
-        InputError: it is no object, or a value is missing or no text.
+        InputError: it is not an object, or a value is missing or not a text.
     """
     if not isinstance(record, dict):
         raise InputError(f"a topic is an object with a title and a text, not {record!r:.60}")
@@ -486,29 +482,29 @@ def _topic_of_record(record: Any, source: str) -> Topic:
         if not isinstance(value, str) and not (key == "domain" and value is None):
             raise InputError(f"the topic's {key!r} must be text, not {value!r:.60}")
     domain = _one_line(record.get("domain") or "")[:MOST_DOMAIN]
-    return _shown_safely(record["title"], record["text"], domain or None, source)
+    return _make_topic(record["title"], record["text"], domain or None, source)
 
 
 def _topic_of_text(text: str, source: str, title: str = "") -> Topic:
-    """Return the topic of a plain text; its first line is the title where that is a heading.
+    """Return the topic of a plain text; its first line is the title if it is a heading.
 
-    A heading is marked as in Markdown ("# How to fold a map"), or is a line by itself with an
-    empty line below. Without one the title that is given stands.
+    A heading is marked as in Markdown ("# How to fold a map"), or is a line with an empty line
+    below. Otherwise the title is `title`.
 
     Raises:
-        InputError: nothing is in the text.
+        InputError: the text is empty.
     """
     head, _, rest = text.lstrip("\ufeff \n\r\t").partition("\n")
     marked = re.fullmatch(r"#{1,6}\s+(.+?)\s*#*\s*", head)
     alone = rest.strip() and not rest.split("\n", 1)[0].strip()
     if marked:
-        return _shown_safely(marked[1], rest, None, source)
+        return _make_topic(marked[1], rest, None, source)
     if alone and len(head) <= MOST_TITLE:
-        return _shown_safely(head, rest, None, source)
-    return _shown_safely(title or head, text, None, source)
+        return _make_topic(head, rest, None, source)
+    return _make_topic(title or head, text, None, source)
 
 
-def _shown_safely(title: str, text: str, domain: str | None, source: str) -> Topic:
+def _make_topic(title: str, text: str, domain: str | None, source: str) -> Topic:
     title, text = _one_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _visible(text)).strip()
     if not title or not text:
         raise InputError(f"the topic {title!r} has no {'text' if title else 'title'}")
@@ -516,12 +512,12 @@ def _shown_safely(title: str, text: str, domain: str | None, source: str) -> Top
 
 
 def _one_line(text: str) -> str:
-    """Return the text on one line, without what can't be seen or stored."""
+    """Return the text on one line, without invisible characters."""
     return " ".join(_visible(text).split())
 
 
 def _visible(text: str) -> str:
-    """Return the text without control characters and halves of characters."""
+    """Return the text without control characters and surrogates."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "ignore").decode()
     return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Lineage, Origin, Problem, formats
-from winosmith.blocks import Former, former_sides, placed, shuffled_blocks, side_kept
+from winosmith.blocks import Former, assign_sides, former_sides, shuffled_blocks, side_kept
 from winosmith.build import build, finished_build, read_last, read_recipe
 from winosmith.build._split import split
 from winosmith.cli import main
@@ -245,7 +245,7 @@ def test_a_new_block_goes_where_the_least_share_is_there():
     """One of two is less than three of four."""
     data = made_twins(0, singles=5)
     former = [Former(data[row], "dev" if row < 3 else "test") for row in range(4)]
-    found = placed(data, [[row] for row in range(5)], {"dev": 4, "test": 2}, former=former)
+    found = assign_sides(data, [[row] for row in range(5)], {"dev": 4, "test": 2}, former=former)
     assert found[4].side == "test"
 
 

@@ -90,8 +90,8 @@ def test_a_request_that_timed_out_is_counted(server: Any, client: Make) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"tokens": -1}, "tokens must be a number of 0 or more"),
-        ({"money": float("nan"), "price_in": 1.0}, "money must be a number"),
+        ({"tokens": -1}, "tokens is -1; it must be a whole number"),
+        ({"money": float("nan"), "price_in": 1.0}, "money is nan; it must be a number"),
         ({"money": 1.0}, "needs the prices"),
     ],
 )

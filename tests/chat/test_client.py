@@ -277,9 +277,9 @@ def test_progress_counts_the_replies(server: Any, client: Make, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"concurrency": 0}, "concurrency must be a number from 1"),
-        ({"timeout": 0}, "timeout must be a number"),
-        ({"patience": float("inf")}, "patience must be a number"),
+        ({"concurrency": 0}, "concurrency is 0; it must be a whole number, 1 or more"),
+        ({"timeout": 0}, "timeout is 0; it must be a number"),
+        ({"patience": float("inf")}, "patience is inf; it must be a number"),
         ({"extra": {"model": "x"}}, "extra can't set 'model'"),
         ({"extra": {"api_key": "x"}}, "extra can't set 'api_key'"),
     ],

@@ -232,5 +232,5 @@ def test_a_folder_that_is_no_site_is_refused(
     named = [part.format(tmp_path / "none") for part in arguments]
     refused = site.admin(*named, ok=False)
     assert refused.returncode == 2
-    assert "holds no site" in refused.stderr
+    assert "contains no site" in refused.stderr
     assert not list((tmp_path / "none").iterdir())

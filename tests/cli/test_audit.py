@@ -175,7 +175,7 @@ def test_people_are_asked_only_what_models_doubt(
     assert "need the answers of models" in cli.refused(
         "audit", doubted[0], "--to-sheet", tmp_path / "s.jsonl"
     )
-    assert "holds no site" in cli.refused("audit", *doubted, "--to-judge", tmp_path)
+    assert "contains no site" in cli.refused("audit", *doubted, "--to-judge", tmp_path)
 
 
 @pytest.fixture

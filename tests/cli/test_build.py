@@ -137,7 +137,7 @@ def test_a_finished_filter_shows_its_result_at_once(twins, cli):
     command += QUICK
     first = cli(*command)
     assert cli(*command) == first
-    assert "out holds the finished results of this command" in cli.err
+    assert "out contains the finished results of this command" in cli.err
     assert cli(*command, "--force") == first
     cli.refused(*command, "--seed", "1")
 

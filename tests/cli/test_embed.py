@@ -114,7 +114,7 @@ def test_the_fine_tuned_encoder_can_be_kept(
     tuned, again = tmp_path / "tuned.npz", tmp_path / "again.npz"
     model = tmp_path / "model"
     finetune = ["--finetune", "40:20", "--epochs", "1", "--keep-model", str(model)]
-    assert "40 problems to train on and 20 to choose by have no vectors" in cli(
+    assert "40 training and 20 development problems have no vectors" in cli(
         *command, tiny_encoder, *finetune, "--out", tuned
     )
     cli(*command, tiny_encoder, *finetune, "--out", again)

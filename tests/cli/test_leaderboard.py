@@ -51,7 +51,9 @@ def test_the_problems_give_answers_and_twins(cli: Cli) -> None:
     found = cli.told("leaderboard submission.lst --data dev.jsonl")
     assert found["columns"]["xl"]["right"] == 36
     assert found["columns"]["xl"]["clusters"] == 20
-    assert "with --data they know of twins" in cli("leaderboard submission.lst --labels labels.lst")
+    assert "with --data they keep twins together" in cli(
+        "leaderboard submission.lst --labels labels.lst"
+    )
 
 
 def test_the_page_draws_the_five(cli: Cli) -> None:

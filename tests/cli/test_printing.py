@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from winosmith import report
-from winosmith.cli._printing import print_blocks
+from winosmith.cli._output import print_blocks
 
 
 def test_a_column_has_one_form_on_a_terminal_and_on_a_page(

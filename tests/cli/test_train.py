@@ -15,7 +15,7 @@ from winosmith import Dataset, Problem, answers, formats
 from winosmith.cli import train as train_command, transfer as transfer_command
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.models import load_choice_model
-from winosmith.published import keep_contents
+from winosmith.published import write_contents
 from winosmith.recast import to_claims
 from winosmith.solve import EncoderSolver
 
@@ -300,7 +300,7 @@ def test_what_a_model_was_trained_on_is_not_solved(data_dir: Path, tmp_path: Pat
     """Digests beside the weights leave a data set out, without `--trained-on`."""
     dpr, tuned = data_dir / "dpr" / "test.c.txt", tmp_path / "tuned"
     tuned.mkdir()
-    keep_contents(tuned, formats.read(dpr))
+    write_contents(tuned, formats.read(dpr))
     with pytest.raises(DataError, match=r"nothing is left to solve: DPR.* 564 of 564"):
         _run(transfer_command, dpr, "--model", tuned, "--out", tmp_path / "t")
 
@@ -416,7 +416,7 @@ def test_an_encoder_is_trained_to_see_pronouns(
             "--split-point", "after_option",
         )  # fmt: skip
     _cut(data_dir / "copa" / "copa-dev.xml", "item", slice(5), tmp_path / "copa.xml")
-    with pytest.raises(DataError, match=r"not every problem of copa has one .* leave these"):
+    with pytest.raises(DataError, match=r"not every problem of copa has one .* omit these"):
         _run(transfer_command, tmp_path / "copa.xml", "--model", tmp_path / "m", "--out",
              tmp_path / "t")  # fmt: skip
 

@@ -63,7 +63,7 @@ def test_convert_leaves_them_out(
     code = main(["convert", str(source), str(out / "file"), "--to", name, *recast, *skip])
     told = capsys.readouterr().err
     if code == 0:
-        assert f"left out: {len(SECRET)} under embargo" in told
+        assert f"omitted: {len(SECRET)} under embargo" in told
         assert (out / "file").stat().st_size
     assert seen(out) == []
     left = tmp_path / "left.jsonl"

@@ -90,7 +90,7 @@ def test_the_halves_of_a_twin_share_their_first_option() -> None:
 @given(rows=SWAPS, seed=st.integers(0, 9))
 def test_the_shuffled_order_is_the_same(rows: set[int], seed: int) -> None:
     """Splits and draws in whole blocks take the same problems."""
-    orders = [blocks.shuffled(data, seed) for data in (DATA, swapped(DATA, rows))]
+    orders = [blocks.shuffle(data, seed) for data in (DATA, swapped(DATA, rows))]
     assert orders[0][0].ids == orders[1][0].ids
     assert orders[0][1] == orders[1][1]
 

@@ -185,7 +185,7 @@ WITH_NAN = {"answers/_file.py", "answers/_inspect.py"}
 
 
 def test_one_reader_reads_all_json_from_outside() -> None:
-    """Only these modules call json.loads; all others call `records.parsed`, which is strict."""
+    """Only these modules call json.loads; all others call `records.parse_json`, which is strict."""
     source = Path(records.__file__).parent
     calls = {
         path.relative_to(source).as_posix()

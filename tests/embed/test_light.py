@@ -211,9 +211,9 @@ def test_what_can_not_be_embedded_is_refused() -> None:
         LightEmbedder().embed([])
     with pytest.raises(DataError, match="there is no problem to learn words from"):
         LightEmbedder(corpus=()).embed(made_twins(1))
-    with pytest.raises(InputError, match="dimensions must be 2 or more, not 1"):
+    with pytest.raises(InputError, match="dimensions is 1; it must be a whole number, 2 or more"):
         LightEmbedder(dimensions=1).embed(made_twins(1))
-    with pytest.raises(InputError, match="difference, concat; not 'sum'"):
+    with pytest.raises(InputError, match='combine is \'sum\'; it must be "difference" or "concat"'):
         LightEmbedder(combine="sum").embed(made_twins(1))
 
 

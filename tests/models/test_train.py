@@ -24,7 +24,7 @@ from winosmith.models import (
     train_multiple_choice,
     weights_digest,
 )
-from winosmith.published import contents_in
+from winosmith.published import read_contents
 
 Split = tuple[Dataset, Dataset]
 Train = Callable[..., TrainingRun]
@@ -190,5 +190,5 @@ def test_the_record_is_readable(train: Train, learnable: Split, tmp_path: Path) 
     record = json.loads((tmp_path / "a" / "training.json").read_text("utf-8"))
     assert [Epoch(**epoch) for epoch in record] == list(tuned.epochs)
     assert 0 < record[0]["loss"] < 1
-    (held,) = contents_in(tmp_path / "a")
+    (held,) = read_contents(tmp_path / "a")
     assert set(overlap(learnable[0], public=[held]).rows) == set(range(len(learnable[0])))

@@ -15,7 +15,7 @@ from winosmith.build import FilterRecipe, MeasureRecipe, build, digest_of, read_
 from winosmith.cli import main
 from winosmith.errors import InputError, OutputError, RecipeError
 from winosmith.finished import BuildFiles
-from winosmith.published import contents_in, keep_contents
+from winosmith.published import read_contents, write_contents
 from winosmith.rounds import round_of, run_round
 from winosmith.rounds._round import people_on
 from winosmith.rounds._solving import measured
@@ -398,9 +398,9 @@ def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None
     """Digests beside the weights tell of each problem, and of those of the model before it."""
     twins = made_twins(12)
     (tmp_path / "tuned" / "model").mkdir(parents=True)
-    keep_contents(tmp_path / "tuned" / "model", twins[:2])
+    write_contents(tmp_path / "tuned" / "model", twins[:2])
     (tmp_path / "again").mkdir()
-    keep_contents(tmp_path / "again", twins[4:6], *contents_in(tmp_path / "tuned"))
+    write_contents(tmp_path / "again", twins[4:6], *read_contents(tmp_path / "tuned"))
     for name, rows in (("tuned", {0, 1}), ("again", {0, 1, 4, 5})):
         rule = SolverRule("mine", "encoder", {"model": name})
         assert set(trained_on(rule, tmp_path).overlap(twins).rows) == rows
@@ -409,7 +409,7 @@ def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None
 @pytest.mark.parametrize("cut", ["empty", "no archive", "cut off", "damaged", "another array"])
 def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str) -> None:
     """A damaged file beside the weights is told with its path, and what to do."""
-    file = keep_contents(tmp_path, made_twins(12))
+    file = write_contents(tmp_path, made_twins(12))
     whole = file.read_bytes()
     damaged = whole[:200] + bytes(100) + whole[300:]
     kept = {"empty": b"", "no archive": b"x" * 99, "cut off": whole[:-40], "damaged": damaged}
@@ -417,7 +417,7 @@ def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str)
     if cut == "another array":
         np.savez(file, sides=np.arange(3))
     with pytest.raises(InputError, match=r"trained_on\.npz: this can't be read .*train it again"):
-        contents_in(tmp_path)
+        read_contents(tmp_path)
 
 
 def test_what_a_rule_says_wrongly_of_training_is_refused(tmp_path: Path) -> None:

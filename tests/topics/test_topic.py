@@ -137,12 +137,12 @@ def test_a_jsonl_file_gives_its_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ("[1]", "an object with a title and a text"),
         ('{"title": "A"}', "'text' must be text"),
         ('{"title": " ", "text": "b"}', "has no title"),
         ('{"title": "A", "text": "b", "domain": 3}', "'domain' must be text"),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "not JSON"),
     ],
 )
 def test_a_line_that_is_no_topic_is_named(tmp_path: Path, line: str, reason: str) -> None:

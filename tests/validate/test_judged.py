@@ -94,7 +94,7 @@ def test_the_command_writes_what_was_judged(
     ]  # fmt: skip
     assert main(arguments) == 0
     shown = capsys.readouterr().out
-    assert "Generated problems kept: 4; 1 of them found valid by judges, 3 not judged yet" in shown
+    assert "Generated problems kept: 4; judged valid: 1; not judged yet: 3" in shown
     kept = formats.read(tmp_path / "out" / "kept.jsonl")
     assert [UNVALIDATED in problem.extra for problem in kept] == [False, True, True, True]
     assert main([*arguments, "--json"]) == 0

@@ -27,7 +27,7 @@ from django.utils import timezone
 from tests.web import world as w
 from tests.web.hostile import TEXTS, Page
 from winosmith import formats
-from winosmith.outputs import unguarded
+from winosmith.outputs import unguard_cell
 from winosmith.topics import Topic
 from winosmith.web.judge.models import Contest, Slot
 from winosmith.web.judge.trust import add_gold
@@ -403,7 +403,7 @@ def _cells(table: str) -> list[str]:
     assert {len(row) for row in rows} == {len(rows[0])}
     cells = [cell for row in rows for cell in row]
     assert [cell for cell in cells if FORMULA.match(cell)] == []
-    return [unguarded(cell) for cell in cells]
+    return [unguard_cell(cell) for cell in cells]
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -19,7 +19,7 @@ from winosmith.answers._rules import INVALID, read_choices
 from winosmith.data import Place, Source
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.prediction import Prediction, check_fit
-from winosmith.records import parsed
+from winosmith.records import parse_json
 
 SIZES = ("xs", "s", "m", "l", "xl")
 """The columns of a leaderboard submission, one for each training size (WinoGrande, table 4)."""
@@ -73,7 +73,7 @@ def read(file: AnswerFile) -> list[Answers]:
 
 def _array(source: Source) -> Iterator[_Label]:
     try:
-        labels = parsed(source.text)
+        labels = parse_json(source.text)
     except ValueError as error:
         raise FormatError(f"the list is not JSON ({error})", source.path) from None
     for number, label in enumerate(labels, 1):

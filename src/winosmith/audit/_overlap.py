@@ -20,7 +20,7 @@ from winosmith.audit._cues import Cue, View
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.problem import Problem
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.results import HIDDEN, Result
 from winosmith.text import writing
 
@@ -245,7 +245,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 def _text_of(line: str, path: Path, number: int) -> str:
     try:
-        record = parsed(line)
+        record = parse_json(line)
     except ValueError as error:
         raise FormatError(f"the line is not JSON ({error})", path, number) from None
     text = record.get("text") if isinstance(record, dict) else None

@@ -24,7 +24,7 @@ from winosmith.audit._wrong_keys import AT_MOST, answered
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, write_aside
-from winosmith.records import canonical, parsed, problem_record
+from winosmith.records import canonical, parse_json, problem_record
 
 DRAWN = 14
 """How many cues are drawn."""
@@ -366,7 +366,7 @@ def _taken(
 ) -> Iterator[tuple[OutputFolder, Memo]]:
     """Take a folder, and lend it what an interrupted repair learnt; leave none after a refusal."""
     folder = OutputFolder.open(path, recipe, force=force)
-    with folder.or_nothing(), ExitStack() as stack:
+    with folder.discard_on_error(), ExitStack() as stack:
         paths = {
             name: stack.enter_context(folder.scratch(f"{name}.json"))
             for name in ("all", "one-half", "the-other-half")
@@ -411,7 +411,7 @@ def _named(split: str) -> Iterator[None]:
 def _kept(path: Path, made: Callable[[], Learnt]) -> Learnt:
     """Return what was learnt before, or learn it and write it down."""
     if path.is_file():
-        held = parsed(path.read_text("utf-8"))
+        held = parse_json(path.read_text("utf-8"))
         arrays = {name: np.array(held[name]) for name in ("posterior", "stays")}
         return Learnt(**{**held, "cues": tuple(held["cues"]), **arrays})
     learnt = made()
@@ -445,7 +445,7 @@ def _tried(folder: OutputFolder, data: Dataset) -> int:
 def _noted(path: Path) -> dict[str, list[str]]:
     """Return which repairs a file notes; none if it can't be read."""
     try:
-        held = parsed(path.read_text("utf-8"))
+        held = parse_json(path.read_text("utf-8"))
         return {str(digest): [*map(str, tried)] for digest, tried in held.items()}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}

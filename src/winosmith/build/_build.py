@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import validate
-from winosmith.blocks import shuffled
+from winosmith.blocks import shuffle
 from winosmith.build import _pool, _publish
 from winosmith.build._debias import Filtering, refuse_unturned
 from winosmith.build._filter import FilterRun, Measures
@@ -165,7 +165,7 @@ def build(
             job.folder.clear()
     if vectors_from is not None:
         _take_vectors(job, Path(vectors_from))
-    with job.folder.or_nothing():
+    with job.folder.discard_on_error():
         built = _carried_out(job)
     _publish.write_run(job.folder, time.monotonic() - started)
     return built
@@ -223,7 +223,7 @@ def _taken(
     refuse_unturned(recipe.embed, recipe.filter)
     before = None if last is None else _publish.read_last(last)
     inputs = _pool.read_inputs(recipe, skip_bad)
-    collected, order = shuffled(inputs.collected, recipe.seed)
+    collected, order = shuffle(inputs.collected, recipe.seed)
     renamed = _publish.with_new_ids(collected, recipe.name)
     shown = _publish.public_recipe(
         recipe, _publish.problems_digest(renamed), before.digest if before else None

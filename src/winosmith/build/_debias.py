@@ -32,7 +32,7 @@ from winosmith.errors import DataError, RecipeError
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.parallel import Step, silent
-from winosmith.records import canonical, parsed, problem_record
+from winosmith.records import canonical, parse_json, problem_record
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ def combining(chosen: EmbedRecipe) -> str:
     with np.load(chosen.array, allow_pickle=False) as held:
         written = str(held["signature"]) if "signature" in held.files else "{}"
     try:
-        told = parsed(written)["parameters"]["combine"]
+        told = parse_json(written)["parameters"]["combine"]
     except (ValueError, KeyError, TypeError):
         return ""
     return str(told)
@@ -275,7 +275,7 @@ class Filtering:
                     json.dump(made.notes, file, indent=1)
             with folder.write(name, "wb") as file:
                 np.save(file, made.X, allow_pickle=False)
-        notes = {} if notes_in is None else parsed((folder.path / notes_in).read_text("utf-8"))
+        notes = {} if notes_in is None else parse_json((folder.path / notes_in).read_text("utf-8"))
         path = folder.path / name
         mapped = self.large is not None and path.stat().st_size > self.large
         return Embedded(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False), notes)
@@ -392,7 +392,7 @@ def debias_to_folder(
         folder.clear()
     how = {"executor": executor, "scratch": scratch}
     work = Filtering(embed, chosen, splits, seed, folder, step or silent, large=LARGE, how=how)
-    with folder.or_nothing():
+    with folder.discard_on_error():
         done = _carried_out(work, dataset)
     _write(folder, done, parameters)
     return done

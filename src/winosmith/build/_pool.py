@@ -26,7 +26,7 @@ from winosmith.build._recipe import Copies, Recipe, paths_of
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.problem import Problem
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.report import joined
 from winosmith.response import Response
 
@@ -71,7 +71,7 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
 
 def _read_planted(path: str) -> Mapping[str, str]:
     try:
-        planted = parsed(Path(path).read_text("utf-8"))
+        planted = parse_json(Path(path).read_text("utf-8"))
     except ValueError as error:
         raise RecipeError(f"{path}: not JSON: {error}") from None
     if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from winosmith.blocks import HOLDERS, SIDES, Disjoint, Former, Side, placed
+from winosmith.blocks import HOLDERS, SIDES, Disjoint, Former, Side, assign_sides
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
@@ -79,7 +79,8 @@ def split(
         order: its shuffled blocks.
         pool: the rows that went into the filter.
         kept: those that the filter kept.
-        dev: the share of the kept rows for dev, 0–1; reached in whole blocks, see `blocks.placed`.
+        dev: fraction of the kept rows for dev, 0–1; filled in whole blocks by
+            `blocks.assign_sides`.
         test: the same for test.
         disjoint: what no two of train, dev and test share besides blocks. A group that is too large
             for dev and test, by more than a tenth of what is wanted, goes to training.
@@ -94,7 +95,7 @@ def split(
         "dev": round(dev * len(is_kept)),
         "test": round(test * len(is_kept)),
     }
-    found = placed(
+    found = assign_sides(
         dataset,
         order,
         wanted,

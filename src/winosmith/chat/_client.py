@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import random
 import re
@@ -16,12 +15,15 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from winosmith.chat._server import Again, BudgetError, ChatError, Line, Messages, Reply, check_url
 from winosmith.errors import InputError, require
+from winosmith.options import Count, checked_class
 from winosmith.parallel import ordered_map
-from winosmith.records import canonical, parsed
+from winosmith.records import canonical, parse_json
 
 _WAIT = 60.0
 """Seconds to wait for another process that writes."""
@@ -91,7 +93,7 @@ def _text(reply: Reply) -> str:
 
 
 def _reply(text: str) -> Reply:
-    held = parsed(text)
+    held = parse_json(text)
     first = tuple((str(token), float(logprob)) for token, logprob in held.pop("first_token", ()))
     return Reply(**{"text": "", **held}, first_token=first)
 
@@ -130,6 +132,7 @@ class Cost:
         return Cost(self.tokens_in - other.tokens_in, self.tokens_out - other.tokens_out)
 
 
+@checked_class
 @dataclass
 class Budget:
     """What may be spent, and what was.
@@ -152,10 +155,10 @@ class Budget:
     (0, 0.0)
     """
 
-    tokens: int | None = None
-    money: float | None = None
-    price_in: float = 0.0
-    price_out: float = 0.0
+    tokens: Annotated[int, Field(ge=0)] | None = None
+    money: Annotated[float, Field(ge=0)] | None = None
+    price_in: Annotated[float, Field(ge=0)] = 0.0
+    price_out: Annotated[float, Field(ge=0)] = 0.0
     spent: Cost = field(default_factory=Cost, init=False)
     _held: Cost = field(default_factory=Cost, init=False, repr=False)
     _changed: threading.Condition = field(
@@ -163,10 +166,6 @@ class Budget:
     )
 
     def __post_init__(self) -> None:
-        for name in ("tokens", "money", "price_in", "price_out"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < float("inf"):
-                raise InputError(f"the budget's {name} must be a number of 0 or more, not {value}")
         if self.money is not None and not (self.price_in or self.price_out):
             raise InputError("a budget of money needs the prices of a million tokens in and out")
 
@@ -391,6 +390,7 @@ _OURS = {"model", "messages", "stream", "n"}
 _SECRET = re.compile(r"key|secret|password|authori[sz]ation", re.IGNORECASE)
 
 
+@checked_class
 @dataclass(frozen=True)
 class Client:
     """A chat model behind an OpenAI-compatible endpoint; call it, or `ask` it many things at once.
@@ -423,9 +423,9 @@ class Client:
     max_tokens: int | None = 256
     extra: Mapping[str, Any] = field(default_factory=dict)
     key_variable: str | None = None
-    concurrency: int = 8
-    timeout: float = 120.0
-    patience: float = 300.0
+    concurrency: Count = 8
+    timeout: Annotated[float, Field(ge=0.001)] = 120.0
+    patience: Annotated[float, Field(ge=0)] = 300.0
     insecure: bool = False
     cache: str | Path | None = None
     budget: Budget | None = None
@@ -433,10 +433,6 @@ class Client:
 
     def __post_init__(self) -> None:
         check_url(self.base_url, insecure=self.insecure)
-        for name, least in (("concurrency", 1), ("timeout", 0.001), ("patience", 0)):
-            value = getattr(self, name)
-            if not least <= value < math.inf:
-                raise InputError(f"{name} must be a number from {least:g}, not {value}")
         for name in self.extra:
             if name in _OURS or _SECRET.search(name):
                 raise InputError(f"extra can't set {name!r}; it has a place of its own")

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from winosmith.errors import InputError, require
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.report import joined
 
 
@@ -110,7 +110,7 @@ def read_reply(body: bytes) -> Reply:
         ChatError: it holds the server's own error.
     """
     try:
-        record = parsed(body)
+        record = parse_json(body)
     except ValueError:
         raise _nonsense("no JSON", body) from None
     if isinstance(record, dict) and record.get("error"):
@@ -375,7 +375,7 @@ class Line:
         """Return the names of the models that the server has; None when it doesn't tell."""
         try:
             raw = self._client.models.with_raw_response.list()
-            listed = parsed(raw.http_response.content)["data"]
+            listed = parse_json(raw.http_response.content)["data"]
             return sorted(self._safe(str(model["id"])) for model in listed)
         except (self._openai.OpenAIError, _TooMuchError, ValueError, LookupError, TypeError):
             return None
@@ -387,7 +387,7 @@ class Line:
 
 def _body(response: Any) -> Any:
     try:
-        return parsed(response.content)
+        return parse_json(response.content)
     except ValueError:
         text = response.content.decode("utf-8", "replace")
         return "" if text.lstrip().startswith("<") else text  # a proxy's page says nothing here

@@ -1,10 +1,9 @@
-"""`winosmith admin study`: paid work by study links, from the link to the pay."""
+"""`winosmith admin study`: paid studies, from the study link to the payments."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +12,13 @@ import click
 
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._printing import echo, in_words, print_json, print_records, print_table, say
-from winosmith.cli.admin import address_option, on_site, site_argument
-from winosmith.outputs import guarded
+from winosmith.cli._output import in_words, print_records, print_table
+from winosmith.cli._printing import echo, print_json, say
+from winosmith.cli.admin import address_option, on_site, print_list, site_argument
+from winosmith.outputs import guard_cell
 
 if TYPE_CHECKING:
     from winosmith.web import Site
-    from winosmith.web.market.exports import Plan
     from winosmith.web.market.models import Study
 
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 @site_argument
 @click.pass_context
 def command(context: click.Context, folder: str) -> None:
-    """Let people of a crowd market judge or write on the site of DIR, for pay.
+    """Manage studies: people of a crowd market judge or write on the site of DIR, for pay.
 
     \b
     Start with:  winosmith admin study DIR create pilot --on prolific --judge 20 \\
@@ -41,60 +40,60 @@ def print_link(study: Study, token: str, address: str) -> None:
     from winosmith.web.market.providers import study_link
 
     echo(study_link(study.provider, token, address))
-    say("Keep the link secret: whoever has it can pretend to be a worker. It is shown this once.")
+    say("Keep the link secret: anyone with it can pretend to be a worker. It is shown only once.")
 
 
 def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decimal | None:
-    """Return the sum that an option names."""
+    """Return the amount of an option."""
     if text is None:
         return None
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise click.BadParameter(f"{text!r} is no sum of money; write it like 2.50") from None
+        raise click.BadParameter(f"{text!r} is not an amount; write it like 2.50") from None
 
 
-@command.command("create", short_help="a study, and the secret link that the market needs")
+@command.command("create", short_help="create a study, and print its secret link")
 @click.argument("name")
 @click.option("--on", "provider", type=click.Choice(["prolific", "generic"]),
-              required=True, help="The market.")  # fmt: skip
-@click.option("--judge", type=click.IntRange(min=1), metavar="N", help="People judge N problems.")
-@click.option("--write", type=click.IntRange(min=1), metavar="N", help="People write N twins.")
-@click.option("--reward", callback=_money, metavar="AMOUNT", required=True, help="For all of it, "
-              "in --currency.")  # fmt: skip
-@click.option("--currency", metavar="CODE", required=True, help="GBP, USD, EUR …")
+              required=True, help="Crowd market.")  # fmt: skip
+@click.option("--judge", type=click.IntRange(min=1), metavar="N", help="Number of problems that "
+              "each person judges.")  # fmt: skip
+@click.option("--write", type=click.IntRange(min=1), metavar="N", help="Number of twins that each "
+              "person writes.")  # fmt: skip
+@click.option("--reward", callback=_money, metavar="AMOUNT", required=True, help="Reward of each "
+              "person, in --currency.")  # fmt: skip
+@click.option("--currency", metavar="CODE", required=True, help="Currency: GBP, USD, EUR …")
 @click.option("--minutes", type=click.IntRange(min=1), required=True,
-              help="That it should take.")  # fmt: skip
-@click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="How many "
-              "people the market sends; half as many again may begin, for those who return their "
+              help="Expected number of minutes.")  # fmt: skip
+@click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="Number of "
+              "people that the market sends; half as many more may start, as some return their "
               "submission.")  # fmt: skip
-@click.option(
-    "--least-wage", callback=_money, metavar="AMOUNT", help="An hour; the ledger warns below it."
-)
-@click.option("--code", default="", help="The market's completion code. On generic each worker "
-              "gets a code of their own without it.")  # fmt: skip
-@click.option("--short-code", default="", help="The code where no work was left before the end.")
-@click.option(
-    "--short-reward", callback=_money, metavar="AMOUNT", help="What the market pays for that code."
-)
-@click.option("--market-study", default="", metavar="ID", help="The market's id of the study, "
-              "which links must name then.")  # fmt: skip
-@click.option("--only", type=FILE, metavar="FILE",
-              help="Those alone may come whose ids are in FILE: one a line, or a table with "
-              "qualifications.")  # fmt: skip
+@click.option("--least-wage", callback=_money, metavar="AMOUNT", help="Hourly pay below which the "
+              "ledger warns.")  # fmt: skip
+@click.option("--code", default="", help="The market's completion code. On generic, each worker "
+              "gets their own code by default.")  # fmt: skip
+@click.option("--short-code", default="", help="Completion code if the work ran out before the "
+              "end.")  # fmt: skip
+@click.option("--short-reward", callback=_money, metavar="AMOUNT", help="The market's reward for "
+              "--short-code.")  # fmt: skip
+@click.option("--market-study", default="", metavar="ID", help="The market's id of the study; "
+              "links must then have it.")  # fmt: skip
+@click.option("--only", type=FILE, metavar="FILE", help="Ids of the people who may take part: one "
+              "per line, or a table with qualifications.")  # fmt: skip
 @click.option("--never", type=FILE, metavar="FILE",
-              help="Those may not come.")  # fmt: skip
-@click.option("--require", multiple=True, metavar="COLUMN>=NUMBER", help="What a column of --only "
-              "must hold; as often as wanted.")  # fmt: skip
-@click.option("--trust", is_flag=True, help="Votes count at once, before the market confirms who "
-              "gave them.")  # fmt: skip
+              help="Ids of people who may not take part.")  # fmt: skip
+@click.option("--require", multiple=True, metavar="COLUMN>=NUMBER", help="Required value of a "
+              "column of --only; may be repeated.")  # fmt: skip
+@click.option("--trust", is_flag=True, help="Count votes at once, before the market confirms the "
+              "people.")  # fmt: skip
 @address_option
 @on_site
 def create(site: Site, /, name: str, **options: Any) -> None:
-    """Make the study NAME, and print its link; it is shown this once.
+    """Create the study NAME, and print its link, which is shown only once.
 
-    Votes of its people take their places, and count when `reconcile` has read from the market's
-    export that they were who they said.
+    Votes of its people are provisional. They count when `reconcile` finds their submissions in the
+    market's export.
 
     \b
     Example:
@@ -138,38 +137,32 @@ def create(site: Site, /, name: str, **options: Any) -> None:
     print_link(study, token, options["address"])
 
 
-@command.command("list", short_help="the studies, and how far each is")
+@command.command("list", short_help="the studies and their progress")
 @on_site
 @json_option
 def list_(site: Site, as_json: bool) -> None:
-    """Show the studies of DIR: how many began, finished, and were confirmed by the market."""
+    """Show the studies of DIR: people who started, finished, and were confirmed."""
     from winosmith.web.market.models import Study
     from winosmith.web.market.studies import progress
 
     rows = [progress(study).record() for study in Study.objects.order_by("pk")]
-    if as_json:
-        print_json(rows)
-        return
-    if not rows:
-        say(f"There is no study yet; see: winosmith admin study {site.folder} create --help")
     names = ("study", "closed", "places", "began", "states", "verdicts", "votes_that_wait")
-    print_records("Studies", rows, names)
+    hint = f"There is no study yet; see: winosmith admin study {site.folder} create --help"
+    print_list("Studies", rows, names, as_json=as_json, hint=hint)
 
 
-@command.command(
-    "show", short_help="one study; a new link in place of one that is lost, or other places"
-)
+@command.command("show", short_help="show one study; create a new link, or change its places")
 @click.argument("name")
-@click.option("--new-link", is_flag=True, help="Make a new link; the one before works no more.")
+@click.option("--new-link", is_flag=True, help="Create a new link, and disable the old one.")
 @click.option("--places", type=click.IntRange(min=1), metavar="N",
-              help="Let the market send N people from now on.")  # fmt: skip
+              help="New number of people that the market sends.")  # fmt: skip
 @address_option
 @on_site
 @json_option
 def show(
     site: Site, name: str, new_link: bool, places: int | None, address: str, as_json: bool
 ) -> None:
-    """Show what the study NAME asks and pays, and how far it is."""
+    """Show the work, the pay and the progress of the study NAME."""
     from winosmith.web.market import studies
     from winosmith.web.market.studies import progress
 
@@ -187,14 +180,12 @@ def show(
     print_table(f"Study {name}", ("", ""), rows)
 
 
-@command.command(
-    "reconcile", short_help="what the market's export says: votes count from then on, or don't"
-)
+@command.command("reconcile", short_help="count or exclude votes by the market's export")
 @click.argument("name")
 @click.argument("export", type=FILE)
-@click.option("--final", is_flag=True, help="EXPORT holds all submissions there will be: whoever "
-              "is not in it did not come from the market.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--final", is_flag=True, help="EXPORT is complete: people who are not in it did not "
+              "come from the market.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @on_site
 @json_option
 def reconcile(
@@ -203,8 +194,8 @@ def reconcile(
     """Read the market's table of submissions of the study NAME from the file EXPORT (CSV).
 
     Votes of approved submissions count from then on, and problems that waited for them are
-    decided. Votes of rejected and returned ones don't, and other people judge these problems;
-    twins that they wrote are withdrawn. Read again, the same file changes nothing.
+    decided. Votes of rejected and returned ones do not count, other people judge these problems,
+    and their twins are withdrawn. Reading the same file again changes nothing.
     """
     from winosmith.web.market.exports import apply, plan, read_export
     from winosmith.web.market.studies import study_named
@@ -216,60 +207,51 @@ def reconcile(
     if as_json:
         print_json({"dry_run": dry_run, **found.record(), "votes": votes})
         return
-    _tell(found, export, final)
+    print_records("Changes", found.record()["changes"])
+    echo(f"{found.same} unchanged")
+    unknown = [(line, "never started here") for line in found.unknown]
+    for line, what in (*unknown, *found.doubts, *found.notes):
+        echo(f"{export}:{line}: {what}")
+    if found.missing:
+        what = "rejected unless they are confirmed" if final else "left unchanged; see --final"
+        echo(f"{len(found.missing)} started here and are not in the file: {what}")
     if dry_run:
         say("Nothing was changed.")
     else:
-        say(f"{votes:,} votes came to count, or count no more.")
+        say(f"{votes:,} votes are counted now, or are no longer counted.")
 
 
-def _tell(found: Plan, export: str, final: bool) -> None:
-    print_records("Changes", found.record()["changes"])
-    echo(f"{found.same} as they were")
-    _list(export, [(line, "never began here") for line in found.unknown])
-    _list(export, found.doubts)
-    _list(export, found.notes)
-    if found.missing:
-        what = "rejected where it was not confirmed" if final else "left as it is; see --final"
-        echo(f"{len(found.missing)} began here and are not in the file: {what}")
-
-
-def _list(export: str, told: Sequence[tuple[int, str]]) -> None:
-    for line, what in told:
-        echo(f"{export}:{line}: {what}")
-
-
-@command.command("pay", short_help="the ledger, what is due, and what was paid")
+@command.command("pay", short_help="show the ledger with paid and due amounts")
 @click.argument("name")
 @click.option("--csv", "table", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write the ledger, too, by pseudonyms.")  # fmt: skip
+              help="Also write the ledger, with pseudonyms, to this file.")  # fmt: skip
 @click.option("--bonuses", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write what is due in addition to the reward: the market's ids and the amounts, "
-              "as the market takes them, then currencies and ids of the payments. Delete FILE "
-              "when it is paid.")  # fmt: skip
+              help="Write the amounts due in addition to the reward, with the market's ids, in "
+              "the market's format, then currencies and ids of the payments. Delete FILE after "
+              "the payment.")  # fmt: skip
 @click.option("--paid", type=FILE, metavar="FILE",
-              help="Enter the payments of FILE from --bonuses; each counts once.")  # fmt: skip
+              help="Record the payments of FILE from --bonuses, each once.")  # fmt: skip
 @on_site
 @json_option
 def pay(
     site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None, as_json: bool
 ) -> None:
-    """Show who did what in the study NAME, in how long, for what pay, and an hour's wage."""
+    """Show the work, time, pay and hourly pay of each worker in the study NAME."""
     from winosmith.web.market.ledger import COLUMNS, bonus_lines, ledger, record_bonuses
     from winosmith.web.market.studies import study_named
 
     study = study_named(name)
     if paid:
-        say(f"{record_bonuses(study, Path(paid)):,} payments are new in the ledger.")
+        say(f"New payments in the ledger: {record_bonuses(study, Path(paid)):,}.")
     book = ledger(study)
     rows = [entry.row() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
-        _write(table, [COLUMNS, *([guarded(cell) for cell in row] for row in rows)])
+        _write(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
     if bonuses:
         lines = list(bonus_lines(book))
         _write(bonuses, lines)
-        say(f"{len(lines)} lines with ids of the market; delete {bonuses} when it is paid.")
+        say(f"{len(lines)} lines with ids of the market; delete {bonuses} after the payment.")
     if as_json:
         print_json(
             {
@@ -306,16 +288,16 @@ def pay(
 
 
 def _write(path: str, rows: object) -> None:
-    """Write a table that only its owner may read."""
+    """Write a table that only its owner can read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         csv.writer(file).writerows(rows)  # type: ignore[arg-type]
 
 
-@command.command("close", short_help="nobody new may come")
+@command.command("close", short_help="stop new people from taking part")
 @click.argument("name")
 @on_site
 def close(site: Site, name: str) -> None:
-    """Let nobody new come to the study NAME; anyone who is at work may finish."""
+    """Stop new people from taking part in the study NAME; those at work may finish."""
     from winosmith.web.market.studies import close_study, progress, study_named
 
     study = study_named(name)

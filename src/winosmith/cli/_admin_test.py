@@ -1,18 +1,20 @@
-"""`winosmith admin test`: human tests on the site, from the sheets to what is published."""
+"""`winosmith admin test`: human tests on the site, from the sheets to the publication."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._humans_sheets import print_left_out
 from winosmith.cli._main import Group
-from winosmith.cli._options import FILE, asked, data_argument, format_option, json_option, read_data
-from winosmith.cli._printing import echo, print_json, print_records, say
-from winosmith.cli.admin import on_site, site_argument
+from winosmith.cli._output import print_records
+from winosmith.cli._printing import echo, print_json, say
+from winosmith.cli.admin import on_site, print_counts, print_list, site_argument
 from winosmith.humans import DECLARED, make_sheets
 from winosmith.report import percent
 
@@ -24,10 +26,10 @@ if TYPE_CHECKING:
 @site_argument
 @click.pass_context
 def command(context: click.Context, folder: str) -> None:
-    """Test problems on the people of the site of DIR.
+    """Manage human tests on the site of DIR.
 
-    Each person gets a sheet with one half of each twin, never both, and none of what they have
-    judged, written or been asked before.
+    Each person gets a sheet with one half of each twin, never both, and no problem that they have
+    judged, written or answered before.
 
     \b
     Start with:  winosmith admin test DIR open schemas.jsonl --name spring
@@ -35,27 +37,29 @@ def command(context: click.Context, folder: str) -> None:
     context.obj = folder
 
 
-@command.command("open", short_help="a round: problems under embargo, sheets, people may come")
-@data_argument("file")
-@click.option("--name", required=True, metavar="NAME", help="Of the round; in its addresses.")
+@command.command("open", short_help="open a round: embargo problems, make sheets, admit people")
+@_options.data_argument("file")
+@click.option("--name", required=True, metavar="NAME", help="Name of the round, in its addresses.")
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
-              help="Tests that the halves of each twin are dealt to.")  # fmt: skip
+              help="Names of the tests; the halves of each twin are in different "
+              "ones.")  # fmt: skip
 @declared_options(make_sheets, only=("orders", "title", "seed"))
-@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Ask this, too, before; as "
-              "often as wanted. Nobody must answer.")  # fmt: skip
-@click.option("--consent", type=FILE, metavar="FILE",
-              help="What people agree to before, instead of the text that ships.")  # fmt: skip
-@click.option("--public-too", is_flag=True, help="Ask also what is public on the site already.")
-@click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")
-@format_option
+@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Optional further "
+              "question before the test; may be repeated.")  # fmt: skip
+@click.option("--consent", type=_options.FILE, metavar="FILE",
+              help="Text that people agree to, instead of the default.")  # fmt: skip
+@click.option("--public-too", is_flag=True, help="Include problems that are public on the site.")
+@click.option("--new-ids", is_flag=True, help="Give the problems new ids that reveal nothing and "
+              "are unique.")  # fmt: skip
+@_options.format_option
 @on_site
-@json_option
+@_options.json_option
 def open_(site: Site, /, **options: Any) -> None:
     """Make sheets of the problems of FILE, and let people take them at /tests/.
 
-    Problems that the site does not have enter it under embargo; those that it has by their id go
-    under embargo. One half of each twin goes to test a and the other to test b; questions without
-    a half make a common test, or stand on both where they are fewer than ten.
+    New problems are added to the site under embargo; existing ones with their id are put under
+    embargo. One half of each twin goes to test a and the other to test b. Questions without another
+    half make a common test, or are in both if they are fewer than ten.
 
     \b
     Example:
@@ -64,7 +68,7 @@ def open_(site: Site, /, **options: Any) -> None:
     from winosmith.web import hosting
     from winosmith.web.take.rounds import open_round
 
-    dataset = read_data(options["file"], options["format_name"])
+    dataset = _options.read_data(options["file"], options["format_name"])
     if options["new_ids"]:
         dataset = hosting.with_new_ids(dataset, site.secret)
     consent = options["consent"] and Path(options["consent"]).read_text("utf-8")
@@ -75,7 +79,7 @@ def open_(site: Site, /, **options: Any) -> None:
         orders=options["orders"],
         seed=options["seed"],
         title=options["title"],
-        declared=(*DECLARED, *map(asked, options["ask"])),
+        declared=(*DECLARED, *map(_options.parse_question, options["ask"])),
         consent=consent or None,
         public=options["public_too"],
     )
@@ -97,11 +101,11 @@ def open_(site: Site, /, **options: Any) -> None:
     say(f"People take it at /tests/round/{opened.name}/ on the site.")
 
 
-@command.command("list", short_help="the rounds, and how far each is")
+@command.command("list", short_help="the rounds and their progress")
 @on_site
-@json_option
+@_options.json_option
 def list_(site: Site, as_json: bool) -> None:
-    """Show the rounds of DIR: how many sheets are out, handed in and given up."""
+    """Show the rounds of DIR: numbers of sheets given, handed in and given up."""
     from winosmith.web.take.models import Round
     from winosmith.web.take.rounds import standing
 
@@ -114,24 +118,17 @@ def list_(site: Site, as_json: bool) -> None:
         }
         for row in Round.objects.order_by("pk")
     ]
-    if as_json:
-        print_json(rows)
-        return
-    if not rows:
-        say(f"There is no round yet; see: winosmith admin test {site.folder} open --help")
     names = ("round", "state", "published", "problems", "sheets", "given", "done", "dropped")
-    print_records("Rounds", rows, names)
+    hint = f"There is no round yet; see: winosmith admin test {site.folder} open --help"
+    print_list("Rounds", rows, names, as_json=as_json, hint=hint)
 
 
-@command.command("close", short_help="nobody takes it any more; the results are found")
+@command.command("close", short_help="close a round, and compute its results")
 @click.argument("name")
-@click.option("--drop", is_flag=True, help="Sheets that are still out count as given up.")
+@click.option("--drop", is_flag=True, help="Count unfinished sheets as given up.")
 @on_site
 def close(site: Site, name: str, drop: bool) -> None:
-    """Let nobody take the round NAME any more, and find its results.
-
-    Moderators see them on the site from then on.
-    """
+    """Close the round NAME, and compute its results, which moderators see on the site."""
     from winosmith.web.take.rounds import close_round, standing
 
     row = standing(close_round(name, drop=drop))
@@ -146,18 +143,18 @@ def close(site: Site, name: str, drop: bool) -> None:
     say(f"Moderators see more at /tests/progress/{name}/ on the site.")
 
 
-@command.command("results", short_help="sheets, answers, subjects and ledger, for winosmith humans")
+@command.command("results", short_help="write sheets, answers, subjects and ledger as files")
 @click.argument("name")
 @click.argument("out", type=click.Path(file_okay=False))
-@click.option("--force", is_flag=True, help="Replace what an earlier look at the round wrote.")
+@click.option("--force", is_flag=True, help="Replace earlier results of the round in OUT.")
 @on_site
-@json_option
+@_options.json_option
 def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None:
-    """Write what people handed in so far in the round NAME to the folder OUT.
+    """Write the answers so far of the round NAME to the folder OUT.
 
-    OUT gets the sheets, a file of answers for each (as a form for a browser saves them), what
-    `winosmith humans enter` makes of them (responses.jsonl, subjects.jsonl), ledger.json, and the
-    problems with their answers in private/schemas.jsonl. People stand under random codes.
+    OUT has the sheets, a file of answers for each (as forms for a browser save them), the results
+    of `winosmith humans enter` (responses.jsonl, subjects.jsonl), ledger.json, and the problems
+    with their answers in private/schemas.jsonl. People have random codes.
     """
     from winosmith.web.take.results import write_results
     from winosmith.web.take.rounds import round_named
@@ -166,8 +163,7 @@ def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None
     if as_json:
         print_json(counts)
         return
-    for what, count in counts.items():
-        echo(f"{what:10} {count:>7,}")
+    print_counts(counts)
     if not counts["answers"]:
         say("Nobody has handed in an answer yet.")
         return
@@ -177,20 +173,16 @@ def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None
     )
 
 
-@command.command(
-    "publish", short_help="what a closed round asked becomes public, the rest does not"
-)
+@command.command("publish", short_help="publish the problems of a closed round")
 @click.argument("name")
 @on_site
-@json_option
+@_options.json_option
 def publish(site: Site, name: str, as_json: bool) -> None:
-    """Make public what the closed round NAME asked, with the other halves.
+    """Publish the problems that the closed round NAME asked, with the other halves.
 
-    The rest of its problems stays under embargo, for a later round. All of them carry a canary
-    string from then on. It can't be taken back: what is public has been read.
+    The rest of its problems stays under embargo, for a later round. All of them get a canary
+    string. This can't be undone.
     """
-    from dataclasses import asdict
-
     from winosmith.web.take.rounds import publish_round
 
     released = publish_round(name)

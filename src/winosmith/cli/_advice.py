@@ -1,8 +1,8 @@
-"""Advice in messages, in the words of the command that runs.
+"""Advice in messages, as options of the command that runs.
 
-The library writes a parameter as Python callers do, in backticks: `question=` or
-`answer_is='letter'`. A command prints the option that it has for it, or names the command that has
-one, so no message advises what can't be typed.
+The library writes parameters like Python callers, in backticks: `question=` or
+`answer_is='letter'`. A command prints its option for the parameter, or names a command with such an
+option, so that users can type the advice.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import click
 _SETTING = re.compile(r"`([a-z]\w*)=([^`]*)`")
 
 _NAMES = {"format_name": "--from", "filters": "--filter"}
-"""Options that have another name than the parameter."""
+"""Options with another name than the parameter."""
 
 _WHOLE = {
     ("new_ids", "True"): "--ids digest",
     ("probe_draws", "0"): "--no-probes",
 }
-"""Settings that have an option of their own."""
+"""Settings with their own option."""
 
 ELSEWHERE = {
     "convert": "`winosmith convert` has {}, and writes a file that this command reads",
@@ -31,15 +31,15 @@ ELSEWHERE = {
     "build": "`winosmith build` has {}",
     "round": "`winosmith round` has {}",
 }
-"""Commands that have what another one lacks, and how to use them."""
+"""Commands with options that others lack, and their use."""
 
 
 def advised(message: str, command: click.Command | None) -> str:
-    """Return a message with each setting as an option, and the command that has it if not this one.
+    """Return a message with each setting as an option, and the command with it if it is another.
 
     Args:
         message: with settings in backticks.
-        command: the one that runs; None leaves the message as it is.
+        command: the command that runs; None returns the message unchanged.
     """
     if command is None:
         return message
@@ -62,7 +62,7 @@ def advised(message: str, command: click.Command | None) -> str:
 
 
 def _as_typed(name: str, value: str) -> tuple[str, str]:
-    """Return the option of a setting, and how it is typed with its value."""
+    """Return the option of a setting, and its text with the value."""
     whole = _WHOLE.get((name, value))
     option = _NAMES.get(name, f"--{name.replace('_', '-')}")
     if whole or value in ("", "True"):
@@ -80,7 +80,7 @@ def _has(command: click.Command, option: str) -> bool:
 
 
 def _quoted(value: str) -> str:
-    """Return a Python literal as a shell takes it."""
+    """Quote a Python literal for a shell."""
     try:
         return shlex.quote(str(ast.literal_eval(value)))
     except (SyntaxError, ValueError):

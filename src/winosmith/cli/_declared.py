@@ -1,4 +1,4 @@
-"""The options of a command that a declaration or a checked function states."""
+"""Generate options of commands from declarations and checked functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from winosmith.options import schema
 
 
 def number(value: str) -> int | float:
-    """Return a whole number, or a fraction with a point in it, as it was written."""
+    """Return a whole number, or a float if the text has a decimal point."""
     try:
         return int(value) if value.isdecimal() else float(value)
     except ValueError:
@@ -25,15 +25,15 @@ def declared_options(
     named: Mapping[str, str] | None = None,
     of: str = "",
 ) -> Callable[[Any], Any]:
-    """Add an option for each field of a declaration, with its range, default and meaning.
+    """Add an option for each field of a declaration, with its range, default and description.
 
-    The command takes each by the field's name; `false` is the option's absence.
+    The command receives each value by the field's name; omit an option for `false`.
 
     Args:
         kind: the declaration, or a checked function.
-        only: the fields that have an option; all if empty.
-        named: options that aren't named after their field, by the field ("pmi": "--pmi-variant").
-        of: start of each help ("Of chat: ").
+        only: the fields with an option; all if empty.
+        named: options with another name than their field, by field ("pmi": "--pmi-variant").
+        of: start of each help text ("Of chat: ").
     """
 
     def add(function: Any) -> Any:
@@ -50,7 +50,7 @@ def declared_options(
 
 
 def option_of(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return a click option: its name in Python, its name on the command line, its JSON schema."""
+    """Return a click option from its name in Python, its name for users, and its JSON schema."""
     default = key.get("default")
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
     if default is False:
@@ -59,6 +59,8 @@ def option_of(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any],
         option = f"{option}/--no-{option.removeprefix('--')}"
     else:
         settings["type"] = _type(key)
+    if "off" in key:
+        settings["metavar"] = f"RATE|{key['off']}"
     if settings.get("type") == (int, int):
         settings["metavar"] = "MIN MAX"
     if key.get("items", {}).get("type") == "integer":
@@ -72,7 +74,7 @@ def option_of(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any],
 
 
 def _numbers(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
-    """Return the numbers of an option that is repeated for each name."""
+    """Return the numbers by name of a repeated option."""
     try:
         return {name: float(number) for name, number in (one.split("=") for one in given)}
     except ValueError:
@@ -84,6 +86,17 @@ def _whole_numbers(_: click.Context, __: click.Parameter, given: str) -> tuple[i
         return tuple(map(int, given.split(",")))
     except ValueError:
         raise click.BadParameter("use whole numbers with commas") from None
+
+
+class _RateOrWord(click.FloatRange):
+    """A number in a range, or the word that stands for None."""
+
+    def __init__(self, word: str, limits: click.FloatRange):
+        super().__init__(limits.min, limits.max, limits.min_open, limits.max_open)
+        self.word = word
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return None if value == self.word else super().convert(value, param, ctx)
 
 
 def _type(key: Mapping[str, Any]) -> Any:
@@ -101,9 +114,10 @@ def _type(key: Mapping[str, Any]) -> Any:
         return click.Path(exists=True, dir_okay=False)
     if one["type"] == "string":
         return str
-    return {"integer": click.IntRange, "number": click.FloatRange}[one["type"]](
+    limits: Any = {"integer": click.IntRange, "number": click.FloatRange}[one["type"]](
         one.get("minimum", one.get("exclusiveMinimum")),
         one.get("maximum", one.get("exclusiveMaximum")),
         min_open="exclusiveMinimum" in one,
         max_open="exclusiveMaximum" in one,
     )
+    return _RateOrWord(key["off"], limits) if "off" in key else limits

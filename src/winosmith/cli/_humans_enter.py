@@ -1,4 +1,4 @@
-"""`winosmith humans enter`: answers are typed from paper, or read from tables and forms."""
+"""`winosmith humans enter`: type answers from paper, or read them from tables and forms."""
 
 from __future__ import annotations
 
@@ -14,44 +14,45 @@ import click
 
 from winosmith import humans
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._printing import echo, print_json, print_records, ring, say
+from winosmith.cli._output import print_records
+from winosmith.cli._printing import echo, print_json, ring, say
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Entry, Sheet, Sitting, Subject
 from winosmith.outputs import write_aside
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.report import shown
 from winosmith.response import Response
 from winosmith.text import number_of
 
 _PATH = click.Path(exists=True)
 AGAIN = "again-"
-"""What the file of the second typist begins with; the first one's begins with "answers-"."""
+"""Prefix of the file of the second entry; that of the first one is "answers-"."""
 
 
 @click.command("enter")
 @click.argument("sheets", nargs=-1, required=True, type=_PATH, metavar="SHEETS...")
 @click.option("--subject", metavar="CODE", help="Type this subject's answers from paper, one key "
               "each; SHEETS is one sheet.")  # fmt: skip
-@click.option("--again", is_flag=True, help="Type them a second time, without seeing the first, "
-              "and compare.")  # fmt: skip
-@click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Read a table (CSV), "
-              "the file of a form, or a folder of them; may be given again.")  # fmt: skip
-@click.option("--subjects", type=FILE, metavar="FILE", help="What is known of the people: a CSV "
-              "with subject, native, started, ended, recognised, words.")  # fmt: skip
+@click.option("--again", is_flag=True, help="Type them a second time, without seeing the first "
+              "entry, and compare.")  # fmt: skip
+@click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a "
+              "table (CSV), the file of a form, or a folder of them; may be repeated.")  # fmt: skip
+@click.option("--subjects", type=FILE, metavar="FILE", help="Facts about the subjects: a CSV with "
+              "subject, native, started, ended, recognised, words.")  # fmt: skip
 @click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
-              metavar="DIR", help="Where the answers go.")  # fmt: skip
+              metavar="DIR", help="Output folder.")  # fmt: skip
 @json_option
 def enter_answers(**options: Any) -> None:
-    """Enter the answers that people gave on SHEETS.
+    """Enter the answers of people on SHEETS.
 
-    SHEETS are the JSON files of `winosmith humans sheets`, or the folder that holds them.
+    SHEETS are the JSON files of `winosmith humans sheets`, or their folder.
 
-    With --subject, each answer is one key (A, B, …, X; space for an empty one; backspace takes
-    back), saved as it is typed: stop at any time, and the same command continues. Typed a second
-    time with --again, both are compared, and every difference is named.
+    With --subject, each answer is one key (A, B, …, X; space for an empty one; backspace undoes).
+    Every key is saved: you can stop at any time, and the same command resumes. With --again, type
+    the answers a second time; all differences are shown.
 
     With --answers, typed answers, tables and forms become responses.jsonl and subjects.jsonl in
-    DIR, for `winosmith humans results`; nothing is written while anything is wrong.
+    DIR, for `winosmith humans results`. If there is an error, nothing is written.
 
     \b
     Example:
@@ -99,29 +100,30 @@ def enter_answers(**options: Any) -> None:
 
 
 def _sheets(paths: Iterable[str]) -> dict[str, Sheet]:
-    """Return the sheets of files and folders by their codes."""
+    """Return the sheets of files and folders, by code."""
     found: dict[str, Sheet] = {}
     for path in map(Path, paths):
-        files = [path] if path.is_file() else [p for p in sorted(path.glob("*.json")) if _is(p)]
+        files = [path] if path.is_file() else sorted(path.glob("*.json"))
+        files = [file for file in files if file == path or _is_kind(file, "sheet")]
         if not files:
-            raise InputError(f"{path} holds no sheet; `winosmith humans sheets` makes them")
+            raise InputError(f"{path} has no sheet; `winosmith humans sheets` makes them")
         for file in files:
             sheet = humans.read_sheet(file)
             found[sheet.code] = sheet
     return found
 
 
-def _is(path: Path, kind: str = "sheet") -> bool:
-    """Return whether a JSON file says that it is one of that kind."""
+def _is_kind(path: Path, kind: str) -> bool:
+    """Return whether a JSON file is of a kind."""
     try:
-        record = parsed(path.read_text("utf-8"))
+        record = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(record, dict) and record.get("winosmith") == kind
 
 
 def _read(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Return the filled-in sheets of all files; second entries are compared with the first."""
+    """Return the filled-in sheets of all files, and compare second entries with the first."""
     files = [file for path in paths for file in _files(Path(path))]
     second = [file for file in files if file.name.startswith(AGAIN)]
     sittings: list[Sitting] = []
@@ -136,7 +138,7 @@ def _read(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
             s for s in sittings if (s.subject, s.sheet.code) == (again.subject, again.sheet.code)
         ]
         if not first:
-            raise FormatError(f"there is no first entry of {again.subject!r} beside it", file)
+            raise FormatError(f"there is no first entry of {again.subject!r} next to it", file)
         differences = humans.compare_entries(first[0], again)
         if differences:
             listed = "; ".join(map(str, differences))
@@ -156,10 +158,10 @@ def _files(path: Path) -> Iterator[Path]:
         file
         for file in sorted(path.iterdir())
         if file.suffix == ".csv"
-        or (file.suffix == ".json" and (_is(file, "answers") or _is(file, "entry")))
+        or (file.suffix == ".json" and (_is_kind(file, "answers") or _is_kind(file, "entry")))
     ]
     if not found:
-        raise InputError(f"{path} holds no answers: neither tables nor files of forms")
+        raise InputError(f"{path} has no answers: neither tables nor files of forms")
     yield from found
 
 
@@ -176,7 +178,7 @@ def _write(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]
 
 
 def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
-    """Type one sheet of one subject, and compare when it is the second time."""
+    """Type one sheet of one subject; compare a second entry with the first."""
     if len(sheets) != 1:
         raise InputError(f"--subject types one sheet; {len(sheets)} were given")
     (sheet,) = sheets.values()
@@ -186,8 +188,8 @@ def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) ->
     out.mkdir(parents=True, exist_ok=True)
     first = out / f"answers-{subject}-{sheet.code}.json"
     second = out / f"{AGAIN}{subject}-{sheet.code}.json"
-    if options["again"] and not _is(first, "answers"):
-        raise InputError(f"{first} is not there or not complete; the first entry comes first")
+    if options["again"] and not _is_kind(first, "answers"):
+        raise InputError(f"{first} is missing or incomplete; finish the first entry")
     typed = type_answers(sheet, subject, second if options["again"] else first)
     report: dict[str, Any] = {
         "subject": subject,
@@ -214,19 +216,18 @@ def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) ->
 
 
 _SHORT = 58
-"""Characters of a snippet that are shown."""
+"""Number of characters of a snippet to show."""
 
 
 def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
-    """Take the answers of a sheet from the keyboard, and return them when all are typed.
+    """Read the answers of a sheet from the keyboard, and return them when all are typed.
 
-    Keys that are not typed at a terminal are read from the input, one character each; newlines
-    mean nothing.
+    Without a terminal, each character of the input is a key, and newlines are ignored.
 
     Raises:
-        Interrupted: Ctrl-C, Ctrl-D or the end of the input came before the last question; what
-            was typed is in the file, and the same command continues there.
-        FormatError: the file holds something else.
+        Interrupted: Ctrl-C, Ctrl-D or the end of the input before the last question; the typed
+            answers are in the file, and the same command resumes there.
+        FormatError: the file has other contents.
     """
     entry = Entry.resume(path, sheet, subject)
     if entry.item is not None:
@@ -240,7 +241,7 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     if entry.item is not None:
         raise Interrupted(
             f"Question {entry.at} of {len(sheet)} is next; {path} has the answers so far, "
-            "and the same command goes on"
+            "and the same command resumes"
         )
     echo(f"All {len(sheet)} questions of {subject} are in {path}.", err=True)
     return entry.sitting
@@ -248,18 +249,18 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
 
 def _introduce(entry: Entry, path: Path) -> None:
     sheet = entry.sitting.sheet
-    what = "Going on with" if entry.at > 1 else "Typing"
+    verb = "Resuming" if entry.at > 1 else "Typing"
     echo(
-        f"{what} {entry.sitting.subject} on {sheet.code}, {len(sheet)} questions. A letter is an "
-        "answer, X ambiguous,\nspace an empty one; backspace takes back; Ctrl-C stops and keeps "
-        f"what is typed.\n({path})\n",
+        f"{verb} {entry.sitting.subject} on {sheet.code}, {len(sheet)} questions. A letter is an "
+        "answer, X ambiguous,\nspace an empty one; backspace undoes; Ctrl-C stops and keeps the "
+        f"answers.\n({path})\n",
         err=True,
     )
     _ask(entry)
 
 
 def _ask(entry: Entry) -> None:
-    """Show the next question: enough to see that the eye is on the right line of the paper."""
+    """Show the start of the next question, to find its line on the paper."""
     item = entry.item
     if item is None:
         return
@@ -278,7 +279,7 @@ def _echo(before: Entry, after: Entry) -> None:
 
 
 def _typed(entry: Entry, key: str, path: Path) -> Entry:
-    """Return the state after a key, saved; the same one after a key that means nothing here."""
+    """Return and save the state after a key; an invalid key changes nothing."""
     after = entry.press(key)
     if after is None:
         ring()
@@ -293,8 +294,8 @@ def _typed(entry: Entry, key: str, path: Path) -> Entry:
 def _keys() -> Iterator[Iterator[str]]:
     """Yield keys one by one until the end of the input.
 
-    The terminal hands keys over one by one from the first question to the last: switched back and
-    forth, as `click.getchar` does, it loses what a fast typist has typed ahead.
+    The terminal stays in this mode from the first question to the last: `click.getchar` switches
+    for each key, which loses the keys of a fast typist.
     """
     if not sys.stdin.isatty():
         yield (key for key in sys.stdin.read() if key not in "\r\n")
@@ -315,7 +316,7 @@ def _keys() -> Iterator[Iterator[str]]:
 
 
 def _of_terminal(terminal: int) -> Iterator[str]:
-    """Yield keys; those of several bytes (arrows, accents) are one key without a meaning."""
+    """Yield keys; a key of several bytes (arrows, accents) is one invalid key."""
     import select
 
     while True:

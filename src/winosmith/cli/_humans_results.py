@@ -9,36 +9,37 @@ from typing import Any
 import click
 
 from winosmith import humans, report
+from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._options import FILE, PAGE, data_argument, format_option, json_option, read_data
-from winosmith.cli._printing import Output, Rows
+from winosmith.cli._output import Output
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
-from winosmith.humans import Groups, ItemRow, Remark, Results, Slope, TestResult
+from winosmith.humans import Groups, ItemRow, Results, Slope, TestResult
 from winosmith.metrics import Reliability
 from winosmith.report import fixed, percent, points, points_span, probability, sign, span
 from winosmith.response import Response
 from winosmith.results import table
 from winosmith.text import number_of
+from winosmith.validate import read_votes
 
 
 @click.command("results")
-@data_argument()
-@click.argument("responses", nargs=-1, required=True, type=FILE)
-@format_option
-@click.option("--subjects", type=FILE, metavar="FILE", help="What is known of the people: "
+@_options.data_argument()
+@click.argument("responses", nargs=-1, required=True, type=_options.FILE)
+@_options.format_option
+@click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
               "subjects.jsonl of `winosmith humans enter`, or a CSV.")  # fmt: skip
 @declared_options(humans.results, named={"weakest": "--without"})
-@click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with figures there.")
-@json_option
+@_options.page_option
+@_options.json_option
 def print_results(**options: Any) -> None:
-    """Print how people did on DATA, by their RESPONSES.
+    """Print the results of people on DATA, from their RESPONSES.
 
-    Of each test: the fraction of intended answers with its interval, next to guessing; scores by
-    subject; how many people got each item right; native speakers and others; all without the
-    weakest; agreement (Fleiss' kappa, Krippendorff's alpha); badly built items, with what people
-    read instead; answers of X; learning and fatigue over the sheet. Then both halves of the
-    schemas, people who were oddly fast, texts recognised.
+    For each test: the fraction of intended answers with its interval, and guessing; scores by
+    subject; the number of people with each item correct; native speakers and others; results
+    without the weakest subjects; agreement (Fleiss' kappa, Krippendorff's alpha); badly built
+    items, with the most frequent answer; answers of X; learning and fatigue over the sheet. Then:
+    both halves of the schemas, unusually fast people, recognised texts.
 
     RESPONSES are files of `winosmith humans enter`, or of the platform.
 
@@ -47,18 +48,19 @@ def print_results(**options: Any) -> None:
         winosmith humans results schemas.jsonl answers/responses.jsonl \\
             --subjects answers/subjects.jsonl --out results.html
     """  # noqa: D301
-    dataset = read_data(options["data"], options["format_name"])
+    dataset = _options.read_data(options["data"], options["format_name"])
     said = _responses(options["responses"])
     subjects = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
     found = humans.results(
         dataset, said, subjects, weakest=options["weakest"], seed=options["seed"]
     )  # fmt: skip
+    known = {"known": len(subjects)} if subjects else {}
     signature = sign(
         dataset,
         options["seed"],
         responses=len(said),
         subjects=len({response.participant for response in said}),
-        **({"known": len(subjects)} if subjects else {}),
+        **known,
         without=options["weakest"],
     )
     share = percent(found.right / found.answers)
@@ -71,13 +73,11 @@ def print_results(**options: Any) -> None:
         f"{number_of(len(found.tests), 'test')}",
         signature=signature,
         apart=True,
-    ).tell(as_json=options["as_json"], out=options["out"])
+    ).show(as_json=options["as_json"], out=options["out"])
 
 
 def _responses(paths: Sequence[str]) -> tuple[Response, ...]:
-    """Return the test responses of all files; one answered twice is named with both places."""
-    from winosmith.validate import read_votes
-
+    """Return the test responses of all files; an error names both places of a second answer."""
     first: dict[tuple[str, str], str] = {}
     said: list[Response] = []
     for path in paths:
@@ -107,7 +107,7 @@ def _places(path: str) -> Iterator[tuple[int, str]]:
 
 
 _ITEMS = 12
-"""How many items the terminal lists; the page has all."""
+"""Number of items in the terminal; the page has all."""
 
 
 def _overall(test: TestResult) -> Iterator[list[report.Value]]:
@@ -177,17 +177,23 @@ def _caution(test: TestResult) -> str:
 
 
 _BAR = 0.9
-"""Where the bar for "near human" was set (Davis et al. 2016, section 7)."""
+"""The bar for "near human" (Davis et al. 2016, section 7)."""
 
 
 def _sections(
     dataset: Dataset, found: Results, signature: report.Signature
 ) -> list[report.Section]:
-    """Return what goes for all, each test, and what goes over the tests."""
+    """Return the sections: all answers, each test, and comparisons across tests."""
     opening = report.OnPage(lambda: [_cards(found), *_near_human(found.right / found.answers)])
     over: list[report.Block] = [*_over_all(found)]
     if found.pace:
-        over.append(report.OnPage(lambda: [_paces(found)]))
+        pace = table(
+            "Time a question, the fastest first",
+            found.pace,
+            note="Fast: half the median or less; slow: twice or more. In 2016 an hour made 18.3 s "
+            "a question, and one subject took 7.6 s.",
+        )
+        over.append(report.OnPage(lambda: [pace]))
     return [
         report.Section("Over all", [opening]),
         *(_section(dataset, test, signature) for test in found.tests),
@@ -218,10 +224,10 @@ def _near_human(share: float) -> Iterator[report.Block]:
         [
             f"The bar for “near human” on the challenge of 2016 was {percent(_BAR)}; its subjects "
             "gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz 2016). "
-            f"The people here are {'over' if share >= _BAR else 'under'} that bar. The figures "
-            "hold for these people and these items: whoever picks items by them and reports the "
-            "same answers is too optimistic; “winosmith humans select” asks people who had no "
-            "part in the choice.",
+            f"The people here are {'over' if share >= _BAR else 'under'} that bar. The results "
+            "hold for these people and these items: on items that are selected by them, the same "
+            "answers are too optimistic; “winosmith humans select” measures people who had no "
+            "part in the selection.",
         ],
         "note",
     )
@@ -245,7 +251,7 @@ def _section(dataset: Dataset, test: TestResult, signature: report.Signature) ->
         ),
         scores,
         report.Drawing(
-            f"Items by people who gave the intended answer{_course_told(test)}",
+            f"Items by people who gave the intended answer{_course_sentence(test)}",
             lambda: [*_levels(test.histogram, f"{name}, {{}} people"), *_course(test)],
             items,
             signature,
@@ -290,7 +296,7 @@ def _course(test: TestResult) -> Iterator[report.Svg]:
     yield report.over_the_sheet(parts, title="Learning and fatigue", note=note)
 
 
-def _course_told(test: TestResult) -> str:
+def _course_sentence(test: TestResult) -> str:
     if test.course is None:
         return "."
     how = (
@@ -298,7 +304,7 @@ def _course_told(test: TestResult) -> str:
         if test.course.items_set_aside
         else "all had one order, so that place and item can't be separated"
     )
-    return f"; and the share right from the first question to the last ({how})."
+    return f"; and the fraction correct from the first question to the last ({how})."
 
 
 def _badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
@@ -350,7 +356,7 @@ def _items(test: TestResult) -> report.Table:
              percent(item.ambiguous / item.asked), item.reading or None]
             for item in ordered
         ],
-        "People read: the most frequent answer where it is not the intended one.",
+        "People read: the most frequent answer if it is not the intended one.",
     )  # fmt: skip
 
 
@@ -360,7 +366,10 @@ def _over_all(found: Results) -> Iterator[report.Table]:
         report.Table(
             "Both halves of a schema",
             ["better half", "other half", "schemas"],
-            [[_of(a), _of(b), n] for (a, b), n in found.halves.items()],
+            [
+                [*(f"{right} of {asked}" for right, asked in both), n]
+                for both, n in found.halves.items()
+            ],
             f"{sum(found.halves.values())} schemas have answers to both halves, by different "
             "people.",
         ),
@@ -370,25 +379,16 @@ def _over_all(found: Results) -> Iterator[report.Table]:
             "subject seconds times_median odd".split(),
             note="Half the median or less is fast, twice or more slow.",
         ),
-        _said("Texts recognised", found.recognised),
-        _said("Words asked about", found.words),
+        *(
+            report.Table(
+                title,
+                ["subject", "problem", "what"],
+                [[who, remark.problem or "", remark.text] for who, remark in remarks],
+            )
+            for title, remarks in (
+                ("Texts recognised", found.recognised),
+                ("Words asked about", found.words),
+            )
+        ),
     ]
     yield from (one for one in tables if one.rows)
-
-
-def _said(title: str, said: Sequence[tuple[str, Remark]]) -> report.Table:
-    rows: Rows = [[who, remark.problem or "", remark.text] for who, remark in said]
-    return report.Table(title, ["subject", "problem", "what"], rows)
-
-
-def _of(pair: tuple[int, int]) -> str:
-    return f"{pair[0]} of {pair[1]}"
-
-
-def _paces(found: Results) -> report.Table:
-    return table(
-        "Time a question, the fastest first",
-        found.pace,
-        note="Fast: half the median or less; slow: twice or more. In 2016 an hour made 18.3 s a "
-        "question, and one subject took 7.6 s.",
-    )

@@ -1,51 +1,54 @@
-"""`winosmith humans select` and `publish`: the reliable subset, and what is released of it."""
+"""`winosmith humans select` and `publish`: select the reliable subset, and release it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import click
 
 from winosmith import formats, humans
+from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._options import FILE, data_argument, format_option, json_option, read_data
-from winosmith.cli._printing import echo, print_json, print_table, progress, say
+from winosmith.cli._output import print_table
+from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.humans import CrossFit, Rules, Selection
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import canonical, problem_record
+from winosmith.records import canonical
 from winosmith.report import Signature, percent, sign
 from winosmith.response import Response
+from winosmith.validate import read_votes
+
+_SIGNED = ("floor", "subjects", "per_text", "both_halves")
+"""The constraints that the signature names."""
 
 _REASONS = 10
 """Number of reasons that are printed, the most frequent first."""
 
 
 @click.command("select")
-@data_argument()
-@click.argument("responses", nargs=-1, required=True, type=FILE)
-@format_option
+@_options.data_argument()
+@click.argument("responses", nargs=-1, required=True, type=_options.FILE)
+@_options.format_option
 @declared_options(Rules)
 @declared_options(humans.cross_fit)
-@click.option("--seed", default=0, show_default=True, help="Random seed of the chosen halves, of "
-              "ties, and of the parts of the people.")  # fmt: skip
+@_options.seed_option("Random seed of the chosen halves, of ties, and of the parts of the people.")
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json there.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another selection wrote to DIR.")
-@json_option
+@_options.json_option
 def select_problems(**options: Any) -> None:
-    """Choose the problems of DATA that people agree on, by their RESPONSES.
+    """Select the problems of DATA that people agree on, from their RESPONSES.
 
-    The choice is exact: the most problems that the constraints let through, or --size of them,
-    with the highest agreement. A schema is judged by the agreement on both of its halves; when
+    The selection is exact: the largest number of problems within the constraints, or --size of
+    them, with the highest agreement. The agreement of a schema is that on both of its halves; if
     both are sound, one is drawn at random. Every omitted problem has a reason. The agreement on
-    the chosen problems is printed twice: by the answers that chose them, which is optimistic, and
-    by people who had no part in the choice.
+    the selected problems is printed twice: by the answers that selected them, which is optimistic,
+    and by people who had no part in the selection.
 
     RESPONSES are files of `winosmith humans enter`, or tables of responses.
 
@@ -53,23 +56,17 @@ def select_problems(**options: Any) -> None:
     Example:
         winosmith humans select schemas.jsonl answers.jsonl --size 60 --out reliable
     """  # noqa: D301
-    from winosmith.validate import read_votes
-
-    dataset = read_data(options["data"], options["format_name"])
+    dataset = _options.read_data(options["data"], options["format_name"])
     said = [response for path in options["responses"] for response in read_votes(path)]
     rules = Rules(**{of.name: options[of.name] for of in fields(Rules)})
     found = humans.select(dataset, humans.tally(dataset, said), rules, options["seed"])
     fit, why_not = _cross_fitted(dataset, said, rules, options)
     balance = ",".join(f"{name}={value:g}" for name, value in sorted(rules.balance.items()))
+    parameters = {name: getattr(rules, name) for name in _SIGNED}
     signature = sign(
         dataset,
         options["seed"],
-        responses=len(said),
-        size=rules.size or "all",
-        floor=rules.floor,
-        subjects=rules.subjects,
-        per_text=rules.per_text,
-        both_halves=rules.both_halves,
+        **{"responses": len(said), "size": rules.size or "all", **parameters},
         **({"balance": balance} if balance else {}),
         folds=options["folds"],
     )
@@ -91,9 +88,9 @@ def select_problems(**options: Any) -> None:
 def _cross_fitted(
     dataset: Dataset, said: Sequence[Response], rules: Rules, options: Mapping[str, Any]
 ) -> tuple[CrossFit | None, str | None]:
-    """Return the estimate, or why there is none."""
+    """Return the estimate, or the reason that there is none."""
     try:
-        with progress("Choosing anew without a part of the people", options["folds"]) as advance:
+        with progress("Selecting without a part of the people", options["folds"]) as advance:
             fit = humans.cross_fit(
                 dataset,
                 said,
@@ -133,7 +130,7 @@ def _print(
             ],
         )
     reasons = Counter(_kind(left.reason) for left in found.filtered.dropped).most_common()
-    print_table("Left out", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
+    print_table("Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
     if found.answers:
         echo(
             f"Agreement by the answers that chose them:  {percent(found.naive, 2)} "
@@ -152,7 +149,7 @@ def _print(
 
 
 def _kind(reason: str) -> str:
-    """Return a reason without what is particular to one problem, for counting."""
+    """Return a reason without the details of one problem, for counting."""
     if "gave the intended answer" in reason:
         is_other = reason.startswith("its other")
         return "its other half is not sound" if is_other else "too few gave the intended answer"
@@ -163,16 +160,10 @@ def _kind(reason: str) -> str:
 
 def _write(found: Selection, report: Mapping[str, Any], out: str, force: bool) -> None:
     recipe = {"command": "humans select", "signature": report["signature"]}
-    folder = OutputFolder.open(Path(out), recipe, force=force)
-    with folder.write("chosen.jsonl") as file:
-        file.writelines(formats.lines(found.filtered.kept))
-    with folder.write("left-out.jsonl") as file:
-        file.writelines(
-            canonical({"reason": left.reason, "problem": problem_record(left.problem)}) + "\n"
-            for left in found.filtered.dropped
-        )
-    with folder.write("report.json") as file:
-        file.write(canonical(report) + "\n")
+    folder = OutputFolder.open(out, recipe, force=force)
+    folder.write_lines("chosen.jsonl", formats.lines(found.filtered.kept))
+    folder.write_lines("left-out.jsonl", (left.line() for left in found.filtered.dropped))
+    folder.write_lines("report.json", [canonical(report) + "\n"])
     say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
 
 
@@ -186,35 +177,35 @@ canary, so that training data can be searched for it; please leave the line wher
 
 
 @click.command("publish")
-@data_argument()
-@click.argument("used", type=FILE)
-@format_option
+@_options.data_argument()
+@click.argument("used", type=_options.FILE)
+@_options.format_option
 @click.option("--out", type=click.Path(file_okay=False), required=True, metavar="DIR",
               help="Write released.jsonl and private/withheld.jsonl there.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another round wrote to DIR.")
-@json_option
+@_options.json_option
 def publish_problems(
     data: str, used: str, format_name: str | None, out: str, force: bool, as_json: bool
 ) -> None:
     """Release the problems of DATA that a round USED, and put the rest under embargo.
 
-    USED is a file of problems (such as chosen.jsonl of `winosmith humans select`). They are
-    released with their other halves; everything else is marked, and no exporter of winosmith
-    lets it out until the mark is taken off. Every problem carries a canary string.
+    USED is a file of problems, such as chosen.jsonl of `winosmith humans select`. They are released
+    with their other halves. The rest is marked, and no export of winosmith contains it until the
+    mark is removed. Every problem has a canary string.
 
     \b
     Example:
         winosmith humans publish schemas.jsonl reliable/chosen.jsonl --out after-the-round
     """  # noqa: D301
-    dataset = read_data(data, format_name)
+    dataset = _options.read_data(data, format_name)
     asked = formats.read(used)
     after = humans.publish(dataset, asked.ids)
     recipe = {"command": "humans publish", "data": dataset.digest, "used": asked.digest}
-    folder = OutputFolder.open(Path(out), recipe, force=force)
-    _write_problems(folder, "released.jsonl", after.released)
-    _write_problems(folder, f"{PRIVATE}/withheld.jsonl", after.withheld)
-    with folder.write("README.md") as file:
-        file.write(_NOTE.format(released=len(after.released), canary=after.canary))
+    folder = OutputFolder.open(out, recipe, force=force)
+    folder.write_lines("released.jsonl", formats.lines(after.released))
+    folder.write_lines(f"{PRIVATE}/withheld.jsonl", formats.lines(after.withheld))
+    note = _NOTE.format(released=len(after.released), canary=after.canary)
+    folder.write_lines("README.md", [note])
     counts = {
         "used": len(asked),
         "alternates": after.alternates,
@@ -231,8 +222,3 @@ def publish_problems(
     )
     echo(after.canary)
     say(f"Wrote {folder.path / 'released.jsonl'} and {folder.path / PRIVATE / 'withheld.jsonl'}.")
-
-
-def _write_problems(folder: OutputFolder, name: str, problems: Dataset) -> None:
-    with folder.write(name) as file:
-        file.writelines(formats.lines(problems))

@@ -1,4 +1,4 @@
-"""`winosmith humans sheets` and `assign`: test sheets are made, and given to subjects."""
+"""`winosmith humans sheets` and `assign`: make test sheets, and give them to subjects."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import click
 from winosmith import humans
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._printing import echo, print_json, print_records, print_table, progress, say
+from winosmith.cli._output import print_records, print_table
+from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dropped
 from winosmith.errors import InputError
-from winosmith.humans import Declared, Ledger, Sheet, Sheets
+from winosmith.humans import Declared, Ledger, Sheet
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, sha256
 from winosmith.records import canonical
 from winosmith.report import sign
@@ -33,29 +34,31 @@ _REASONS = 5
 @click.option("--out", required=True, type=click.Path(file_okay=False), metavar="DIR",
               help="Folder for the sheets.")  # fmt: skip
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
-              help="Tests that the halves of each schema are dealt to.")  # fmt: skip
+              help="Names of the tests; the halves of each schema are in different "
+              "ones.")  # fmt: skip
 @declared_options(humans.make_sheets, only=("orders", "title", "seed"))
-@click.option("--large-print", is_flag=True, help="Print each sheet large, too.")
-@click.option("--form", "as_form", is_flag=True, help="Make a form for a browser of each, too.")
+@click.option("--large-print", is_flag=True, help="Also make each sheet in large print.")
+@click.option("--form", "as_form", is_flag=True, help="Also make each sheet as a form for a "
+              "browser.")  # fmt: skip
 @click.option("--subjects", type=_options.FILE, metavar="FILE",
-              help="Codes of subjects, one a line: give each a sheet, and print it with the code "
-              "on it.")  # fmt: skip
-@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Ask this, too, at the end; "
-              "as often as wanted. Nobody must answer.")  # fmt: skip
-@click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True)
+              help="Codes of subjects, one per line: give each a sheet, with the code printed on "
+              "it.")  # fmt: skip
+@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Optional further "
+              "question at the end; may be repeated.")  # fmt: skip
+@click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True,
+              help="Size of the paper.")  # fmt: skip
 @click.option("--fonts", type=_options.FOLDER, metavar="DIR",
-              help="Folder of fonts to print with, for writing that this machine has none "
-              "for.")  # fmt: skip
-@click.option("--no-pdf", is_flag=True, help="Make no PDF: with --form, forms alone.")
+              help="Folder of fonts, for scripts without a font on this machine.")  # fmt: skip
+@click.option("--no-pdf", is_flag=True, help="Make no PDFs, such as only forms with --form.")
 @click.option("--force", is_flag=True, help="Replace the sheets of other data in DIR.")
 @_options.json_option
 def print_sheets(**options: Any) -> None:
     """Make test sheets of the problems of DATA.
 
-    One half of each schema goes to test a and the other to test b, at random; questions without
-    a half make a common test, or stand on both where they are fewer than ten. DIR gets, for each
-    test and each order, a PDF to print, and a JSON file for `winosmith humans enter`. The answer
-    key is in DIR/private, and nowhere else.
+    One half of each schema goes to test a and the other to test b, at random. Questions without
+    another half make a common test, or are in both if they are fewer than ten. For each test and
+    each order, DIR has a PDF to print and a JSON file for `winosmith humans enter`. The answer key
+    is only in DIR/private.
 
     \b
     Example:
@@ -69,7 +72,7 @@ def print_sheets(**options: Any) -> None:
         seed=options["seed"],
         title=options["title"],
     )
-    declared = (*humans.DECLARED, *map(_options.asked, options["ask"]))
+    declared = (*humans.DECLARED, *map(_options.parse_question, options["ask"]))
     if options["no_pdf"] and (options["large_print"] or options["subjects"]):
         raise InputError(
             "--no-pdf prints nothing, neither large (--large-print) nor a copy for each subject "
@@ -95,7 +98,7 @@ def print_sheets(**options: Any) -> None:
         secret={"answers": dataset.digest},
         force=options["force"],
     )
-    with folder.or_nothing():
+    with folder.discard_on_error():
         key = (f"{PRIVATE}/key.csv", partial(humans.answer_key, dataset, made.sheets))
         files = _write(folder, [key, *_files(made.sheets, declared, options)])
         copies = _copies(folder, made.sheets, codes, declared, options)
@@ -103,13 +106,10 @@ def print_sheets(**options: Any) -> None:
         "data": options["data"],
         "sheets": [
             {
-                "name": sheet.name,
-                "code": sheet.code,
-                "test": sheet.test,
-                "order": sheet.order,
+                **{name: getattr(sheet, name) for name in ("name", "code", "test", "order")},
                 "questions": len(sheet),
-                "same_text": sum(_says(item.label, "SAME") for item in sheet.items),
-                "different": sum(_says(item.label, "TEXT IS DIFFERENT") for item in sheet.items),
+                "same_text": _count_labels(sheet, "SAME"),
+                "different": _count_labels(sheet, "TEXT IS DIFFERENT"),
             }
             for sheet in made.sheets
         ],
@@ -120,8 +120,16 @@ def print_sheets(**options: Any) -> None:
     }
     if options["as_json"]:
         print_json(report)
-    else:
-        _print(made, report, folder.path)
+        return
+    names = ("name", "code", "questions", "same_text", "different")
+    print_records(f"Sheets in {folder.path}", report["sheets"], names)
+    print_records("Given", report["subjects"])
+    print_left_out(made.left_out)
+    echo(report["signature"])
+    prints = "The sheets are in" if options["no_pdf"] else "Print"
+    where = folder.path if options["no_pdf"] else folder.path / "*.pdf"
+    key_file = folder.path / PRIVATE / "key.csv"
+    say(f"{prints} {where}. The answer key is {key_file}: keep it private.")
 
 
 def _fonts(folder: str) -> dict[str, str]:
@@ -187,19 +195,8 @@ def _copies(
     ]
 
 
-def _says(label: str | None, start: str) -> bool:
-    return label is not None and label.startswith(start)
-
-
-def _print(made: Sheets, report: Mapping[str, Any], path: Path) -> None:
-    names = ("name", "code", "questions", "same_text", "different")
-    print_records(f"Sheets in {path}", report["sheets"], names)
-    print_records("Given", report["subjects"])
-    print_left_out(made.left_out)
-    echo(report["signature"])
-    printed = any(name.endswith(".pdf") for name in report["files"])
-    hand_out = f"Print {path}/*.pdf." if printed else f"The sheets are in {path}."
-    say(f"{hand_out} The answer key is {path / PRIVATE / 'key.csv'}: keep it apart.")
+def _count_labels(sheet: Sheet, start: str) -> int:
+    return sum((item.label or "").startswith(start) for item in sheet.items)
 
 
 def print_left_out(left_out: Sequence[Dropped]) -> None:
@@ -211,20 +208,20 @@ def print_left_out(left_out: Sequence[Dropped]) -> None:
 
 
 LEDGER = "ledger.json"
-"""Where the ledger is, in the folder of the sheets, when nothing else is asked for."""
+"""The default ledger, in the folder of the sheets."""
 
 
 @click.command("assign")
 @click.argument("folder", metavar="DIR", type=_options.FOLDER)
 @click.argument("subjects", nargs=-1, metavar="SUBJECT...")
-@click.option("--test", metavar="NAME", help="Give this test, such as a, or nothing.")
-@click.option("--another", is_flag=True, help="They are done with their sheet, and have the time "
-              "for a further one.")  # fmt: skip
-@click.option("--dropped", is_flag=True, help="They gave their sheet up: it is no longer counted "
-              "as taken. They have seen it all the same.")  # fmt: skip
+@click.option("--test", metavar="NAME", help="Give a sheet of this test, such as a, or none.")
+@click.option("--another", is_flag=True, help="Give a further sheet to subjects who are done with "
+              "theirs.")  # fmt: skip
+@click.option("--dropped", is_flag=True, help="Record that they gave up their sheet: it no longer "
+              "counts as taken, but they have seen it.")  # fmt: skip
 @click.option("--ledger", "ledger_file", type=click.Path(dir_okay=False), metavar="FILE",
-              help=f"Who was given what in all sessions; DIR/{LEDGER} when left out.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Settles ties.")
+              help=f"Ledger of the sheets of all sessions; by default DIR/{LEDGER}.")  # fmt: skip
+@_options.seed_option("Random seed of ties.")
 @_options.json_option
 def assign_sheets(
     folder: str,
@@ -236,12 +233,12 @@ def assign_sheets(
 ) -> None:
     """Give each SUBJECT a sheet of DIR, a folder of `winosmith humans sheets`.
 
-    SUBJECT is a code, never a name. Nobody gets a sheet with another half, a look-alike or a text
-    of what they have seen on any sheet of the ledger, given up or not; all tests and all orders
-    are given alike often. A subject who has a sheet gets the same one again; --another gives a
+    SUBJECT is a code, never a name. No subject gets a sheet with another half, a look-alike or a
+    text of the items on their earlier sheets in the ledger, given up or not. All tests and orders
+    are given equally often. A subject with a sheet gets the same one again; --another gives a
     further one. Without a SUBJECT, the ledger is shown.
 
-    Use one --ledger FILE for all sessions and all data sets that the same people may come to.
+    Use one --ledger FILE for all sessions and data sets with the same people.
 
     \b
     Example:
@@ -280,7 +277,7 @@ def assign_sheets(
 def enrol(
     ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **how: Any
 ) -> tuple[Ledger, list[tuple[str, Sheet]]]:
-    """Give each subject a sheet, one after another; all of them get one, or nobody does."""
+    """Give each subject a sheet; all of them get one, or nobody does."""
     twice = [subject for subject, count in Counter(subjects).items() if count > 1]
     if twice:
         raise InputError(f"the subject {twice[0]!r} is named twice; each code is one person's")
@@ -307,18 +304,18 @@ def sheets_of(folder: str | Path) -> list[Sheet]:
     """
     names = sorted(path for path in Path(folder).glob("*-*.json") if path.name != MANIFEST)
     if not names:
-        raise InputError(f"{folder} holds no sheets; make them with: winosmith humans sheets DATA")
+        raise InputError(f"{folder} has no sheets; make them with: winosmith humans sheets DATA")
     return [humans.read_sheet(path) for path in names]
 
 
 def read_subjects_file(path: str | Path) -> list[str]:
-    """Read codes of subjects, one a line; empty lines and what follows a # are passed over."""
+    """Read codes of subjects, one per line; empty lines and comments (#) are skipped."""
     lines = Path(path).read_text("utf-8").splitlines()
     return [code for line in lines if (code := line.partition("#")[0].strip())]
 
 
 def _file(folder: str, name: str) -> str:
-    """Return what is handed out: the PDF, or the form where no PDF was made."""
+    """Return the file to hand out: the PDF, or the form without one."""
     found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
     return next((file for file in found if Path(file).exists()), found[0])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from winosmith.cli._options import how_read
+from winosmith.cli._options import reading_arguments
 from winosmith.cli._printing import Output
 
 
@@ -26,7 +26,7 @@ def fix_files(
     from winosmith import audit
     from winosmith.report import Section, Table
 
-    how = how_read()
+    how = reading_arguments()
     found = audit.fix(
         paths, seed, format_name=format_name, columns=how["columns"], encoding=how["encoding"]
     )
@@ -50,6 +50,6 @@ def fix_files(
         left = [[str(one.place), one.reason] for one in found.unchanged]
         table = Table("Items left as they are", ["place", "reason"], left)
         sections.append(Section("Unchanged", [table]))
-    Output("Options in random orders", found.record(), sections, verdict=verdict, apart=True).tell(
+    Output("Options in random orders", found.record(), sections, verdict=verdict, apart=True).show(
         as_json=as_json, out=out
     )

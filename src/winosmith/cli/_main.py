@@ -1,6 +1,6 @@
-"""The group of commands, and how every command handles errors and interrupts.
+"""The group of commands, and their handling of errors and interrupts.
 
-A misspelt command gets a suggestion, and only the called command is imported.
+A misspelt command prints a suggestion, and only the called command is imported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from winosmith.cli._printing import echo, say
 from winosmith.errors import Interrupted, WinosmithError
 
 _FAILED: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
-"""The command that raised an error; the advice in the message uses its options."""
+"""The command that raised an error; advice in the message uses its options."""
 
 
 class Group(click.Group):
@@ -44,7 +44,7 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        # An option in its place is click's to refuse: it knows those that are nearest.
+        # Click refuses an option in its place, with the nearest options.
         if not (ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name)):
             known = self.list_commands(ctx)
             near = " or ".join(difflib.get_close_matches(name, known))
@@ -57,9 +57,9 @@ class LazyGroup(Group):
     """Loads a command's module only when that command is called or asked for help.
 
     Args:
-        sections: by its title, the commands of each part of the help, each with its one line.
-        places: where in this folder a command is, as "module:name"; one that is not named is
-            `command` in the module of its own name.
+        sections: the commands of each section of the help, with their summaries, by its title.
+        places: the place of a command in this folder, as "module:name"; by default `command` in
+            the module of its own name.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class LazyGroup(Group):
             raise WinosmithError(f"a connection broke: {error}") from error  # click would hide it
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        width = max(map(len, self.list_commands(ctx)))  # the sections' lines begin in one column
+        width = max(map(len, self.list_commands(ctx)))  # one column for all sections
         for title, lines in self.sections.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])
@@ -141,6 +141,7 @@ PLACES = {
     "practice": "demo:practice",
     "leaderboard": "curve:leaderboard",
     "verify": "release:verify",
+    "work": "serve:work",
 }
 """The modules of commands that are not in a module of their own name."""
 
@@ -179,18 +180,18 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except WinosmithError as error:
         return _fail(advised(str(error), _FAILED.get(error)))
-    except SystemExit:  # click ends so if nobody reads the help that it prints
+    except SystemExit:  # from click, if help is printed to a closed pipe
         return 0
     except OSError as error:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
     except MemoryError as error:
         why = f" ({error})" if str(error) else ""
         return _fail(f"out of memory{why}; use fewer items or a machine with more memory")
-    return code if isinstance(code, int) else 0  # what `ctx.exit(1)` asks for arrives as a result
+    return code if isinstance(code, int) else 0  # the code of `ctx.exit(1)` is the result
 
 
 def _is_output(error: BaseException) -> bool:
-    """Return whether the error is of printing: help, say, of which the reader needed no more."""
+    """Return whether the error is from printing, such as help, to a closed pipe."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they give a command."""
+"""Options that several commands share, and their values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from winosmith.cli._printing import say
 from winosmith.text import number_of
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
     from winosmith.formats import Columns, Contents, Entry
     from winosmith.humans import Declared
 
+COMMANDLINE = ParameterSource.COMMANDLINE
 FILE = click.Path(exists=True, dir_okay=False)
 FOLDER = click.Path(exists=True, file_okay=False)
 
 
 class _Output(click.Path):
-    """A file to write; a file that exists must be of the same kind, so that no data is lost."""
+    """An output file; an existing file must be of the same kind, so that no data is lost."""
 
     def __init__(self, starts: str, kind: str):
         super().__init__(dir_okay=False)
@@ -50,35 +52,24 @@ class _Output(click.Path):
 PAGE = _Output("<!doctype html", "a page")
 
 
-def _dropout(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
-    """Return a rate, or "own" for that of the model."""
-    if value is None or value == "own":
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is neither a rate nor own", ctx, param) from None
+page_option = click.option(
+    "--out", type=PAGE, metavar="FILE.html", help="Write the report with its charts to this page."
+)
+
+device_option = click.option(
+    "--device", metavar="NAME", help="Device in torch's notation; by default the GPU, if any."
+)
 
 
-def regularisation_options(function: Any) -> Any:
-    """Add `--weight-decay` and `--dropout`; `regularisation` reads them."""
-    dropout = click.option("--dropout", callback=_dropout, metavar="RATE|own", help="Dropout rate "
-                           "everywhere in the network; own: the model's own. By default that of "
-                           "--grid winogrande (own), otherwise 0.")  # fmt: skip
-    decay = click.option("--weight-decay", type=float, help="Weight decay of AdamW, on matrices. "
-                         "By default that of --grid winogrande (0), otherwise "
-                         "0.01.")  # fmt: skip
-    return decay(dropout(function))
+def seed_option(text: str = "Random seed.") -> Callable[[Any], Any]:
+    """Add `--seed`, a whole number from 0."""
+    seed = click.IntRange(min=0)
+    return click.option("--seed", type=seed, default=0, show_default=True, help=text)
 
 
-def regularisation(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of `TrainingSettings` that `--weight-decay` and `--dropout` set."""
-    given = {name: options[name] for name in ("weight_decay", "dropout")}
-    return {
-        name: None if value == "own" else value
-        for name, value in given.items()
-        if value is not None
-    }
+def given_options(ctx: click.Context) -> set[str]:
+    """Return the parameters that are on the command line, not in a default or the environment."""
+    return {name for name in ctx.params if ctx.get_parameter_source(name) is COMMANDLINE}
 
 
 _PAIR_BY = (
@@ -114,7 +105,7 @@ _COLUMNS = {
 _SKIP_BAD = ("FILE", "Omit records that can't be used, and write them to FILE with the reasons.")
 
 _READING = {"pair_by": _PAIR_BY, **_COLUMNS, "encoding": _ENCODING, "skip_bad": _SKIP_BAD}
-"""The options by which `read_contents` reads a file, with their metavar and help."""
+"""The options of `read_contents`, with their metavar and help."""
 
 
 class _Data(click.Path):
@@ -145,7 +136,7 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
 def format_option(function: Any) -> Any:
     """Add `--from` and the options of `_READING`.
 
-    The command gets `format_name`; click's context keeps the others for `read_contents`.
+    The command receives `format_name`; click's context has the others, for `read_contents`.
     """
     for name in reversed(_READING):
         function = reading_option(name)(function)
@@ -158,7 +149,7 @@ def format_option(function: Any) -> Any:
 
 
 def reading_option(name: str) -> Callable[[Any], Any]:
-    """Add one option of `_READING`, which is kept in click's context."""
+    """Add one option of `_READING`; its value is in click's context."""
     value, text = _READING[name]
     return click.option(
         "--" + name.replace("_", "-"),
@@ -166,34 +157,34 @@ def reading_option(name: str) -> Callable[[Any], Any]:
         metavar=value,
         type=_Output('{"file": ', "a list of omitted records") if value == "FILE" else str,
         expose_value=False,
-        callback=_kept(name),
+        callback=_remember(name),
         help=text,
     )
 
 
-def _kept(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return the callback that keeps an option's value in click's context."""
+def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return a callback that stores an option's value in click's context."""
 
-    def keep(context: click.Context, _: click.Parameter, value: Any) -> Any:
+    def store(context: click.Context, _: click.Parameter, value: Any) -> Any:
         context.meta[name] = value
         return value
 
-    return keep
+    return store
 
 
-def named_columns() -> Columns | None:
-    """Return the columns of questions that the options name; None without any."""
+def given_columns() -> Columns | None:
+    """Return the columns of questions in the options; None without any."""
     from winosmith.formats import Columns
 
     given = {name: _given(name) for name in _COLUMNS}
     if not any(given.values()):
         return None
-    several = {name: _listed(given[name]) for name in ("question", "choices") if given[name]}
+    several = {name: _split(given[name]) for name in ("question", "choices") if given[name]}
     return Columns(**several, answer=given["answer"], answer_is=given["answer_is"])
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    """Return the names in a text, at its commas outside quotation marks."""
+def _split(text: str) -> tuple[str, ...]:
+    """Split a text into names at its commas outside quotation marks."""
     try:
         names = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error:  # a name with a line break
@@ -202,7 +193,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def read_data(path: str, format_name: str | None) -> Dataset:
-    """Return the problems of a file, read as the command's options say; see `read_contents`.
+    """Return the problems of a file, by the command's options; see `read_contents`.
 
     Raises:
         FormatError: see `winosmith.formats.read`.
@@ -213,7 +204,7 @@ def read_data(path: str, format_name: str | None) -> Dataset:
 
 
 def read_train(options: Mapping[str, Any]) -> Dataset | None:
-    """Return the problems of `--train`, read as the data are; None without it."""
+    """Return the problems of `--train`, in the format of the data; None without it."""
     return read_data(options["train"], options["format_name"]) if options["train"] else None
 
 
@@ -225,13 +216,13 @@ def read_contents(
     ids_are_places: bool = False,
     on_progress: Callable[[float], object] | None = None,
 ) -> Contents:
-    """Return the contents of a file, read as the command's options say; see `format_option`.
+    """Return the contents of a file, by the command's options; see `format_option`.
 
     Args:
-        path: the file, or several that are one data set; of several files, `--skip-bad` gets the
-            bad records of all.
-        format_name: its format; found from its content if None.
-        omit_bad: accept bad records without `--skip-bad`, too.
+        path: the file, or several that are one data set; `--skip-bad` collects the bad records of
+            several files.
+        format_name: its format; detected from its content if None.
+        omit_bad: accept bad records even without `--skip-bad`.
         ids_are_places: as for `formats.scan`.
         on_progress: called with the fraction of the file that is read.
 
@@ -241,7 +232,7 @@ def read_contents(
     """
     from winosmith import formats
 
-    how = how_read() | {"ids_are_places": ids_are_places}
+    how = reading_arguments() | {"ids_are_places": ids_are_places}
     contents = formats.scan(path, format_name, **how, on_progress=on_progress)
     skip_bad = bad_records_file()
     if contents.bad and skip_bad:
@@ -254,25 +245,25 @@ def read_contents(
     return contents
 
 
-def how_read() -> dict[str, Any]:
-    """Return the arguments of `formats.scan` that the command's options set, except the format."""
+def reading_arguments() -> dict[str, Any]:
+    """Return the arguments of `formats.scan` in the command's options, except the format."""
     encoding = _given("encoding")
-    return {"pair_by": _given("pair_by"), "columns": named_columns(), "encoding": encoding}
+    return {"pair_by": _given("pair_by"), "columns": given_columns(), "encoding": encoding}
 
 
 def _given(name: str) -> Any:
-    """Return the value of one of the options of `_READING`; None without it."""
+    """Return the value of an option of `_READING`; None without it."""
     return click.get_current_context().meta.get(name)
 
 
 def bad_records_file() -> str | None:
-    """Return the file that `--skip-bad` names; None without it."""
+    """Return the file of `--skip-bad`; None without it."""
     path: str | None = _given("skip_bad")
     return path
 
 
-def unmarked_twins(dataset: Dataset) -> tuple[int, str]:
-    """Return how many pairs look like twins though nothing marks them, and what to do; or ""."""
+def find_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
+    """Return the number of pairs that look like unmarked twins, and advice; or 0 and ""."""
     from winosmith import formats
 
     pairs = formats.alike(dataset.problems)
@@ -295,8 +286,8 @@ def json_option(function: Any) -> Any:
     )
 
 
-def asked(text: str) -> Declared:
-    """Return what `--ask NAME=QUESTION` asks for."""
+def parse_question(text: str) -> Declared:
+    """Return the question of `--ask NAME=QUESTION`."""
     from winosmith.humans import Declared
 
     name, _, question = text.partition("=")
@@ -320,7 +311,7 @@ def cluster_option(function: Any) -> Any:
 
 @contextmanager
 def on_cluster(address: str | None) -> Iterator[Executor | None]:
-    """Open the executor over a cluster while the block runs; None without an address."""
+    """Connect to a cluster while the block runs; yield None without an address."""
     if address is None:
         yield None
         return

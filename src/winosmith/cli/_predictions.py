@@ -1,4 +1,4 @@
-"""What commands measure: data with answers, predictions, and what solvers were trained on."""
+"""Read data with answers, predictions, and training data for the commands that measure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from winosmith import answers
-from winosmith.cli._options import FILE, named_columns, read_data
+from winosmith.cli._options import FILE, given_columns, read_data
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, OtherDataError
@@ -61,11 +61,11 @@ def labels_option(function: Any) -> Any:
     )(function)
 
 
-def answered(path: str, format_name: str | None, labels: str | None = None) -> Dataset:
+def read_answered(path: str, format_name: str | None, labels: str | None = None) -> Dataset:
     """Return the problems of a file, with the answers of the labels file if there is one.
 
     Raises:
-        FormatError: the labels are not as many as the problems.
+        FormatError: the numbers of labels and problems differ.
     """
     dataset = read_data(path, format_name)
     if labels is None:
@@ -83,17 +83,17 @@ def answered(path: str, format_name: str | None, labels: str | None = None) -> D
     )
 
 
-def read(
+def read_answers(
     dataset: Dataset, paths: Sequence[str], filters: Sequence[str] = ()
 ) -> dict[str, answers.Answers]:
     """Return the answers of each solver, by its name.
 
-    Solvers of the same name get the names of their files.
+    Solvers with the same name have the names of their files.
 
     Raises:
-        FormatError: a file that can't be read.
+        FormatError: a file can't be read.
     """
-    columns = named_columns()
+    columns = given_columns()
     given = [
         (path, one)
         for path in paths
@@ -108,10 +108,10 @@ def read(
     return found
 
 
-def graded(
+def grade_answers(
     dataset: Dataset, given: Mapping[str, answers.Answers], partial: bool | None = None
 ) -> dict[str, Graded]:
-    """Return the answers of each solver with the problems that it was asked.
+    """Return the graded answers of each solver.
 
     Args:
         dataset: the problems.
@@ -120,7 +120,7 @@ def graded(
             the command has no `--partial`.
 
     Raises:
-        DataError: predictions that don't fit the data set.
+        DataError: predictions don't fit the data set.
     """
     found: dict[str, Graded] = {}
     shared = None if partial else clusters(dataset)
@@ -140,18 +140,18 @@ def graded(
                 f"omitted; {unknown:,} predictions have no problem"
             )
         if own.data not in (None, asked.blind().digest) and not partial:
-            say(f"{name} was made for data of another digest; the ids fit, but do the sentences?")
+            say(f"{name} is for data with another digest: the ids fit, but sentences may differ")
         found[name] = grade(asked, own.predictions, shared, own.parameters, missing)
     return found
 
 
 def log_notes(given: Mapping[str, answers.Answers]) -> list[str]:
-    """Return a sentence for each fact that the solvers' logs state."""
+    """Return the notes on the solvers' logs."""
     return [f"{shown(name)}: {note}" for name, own in given.items() for note in own.log.notes()]
 
 
 LINEAGE = "lineage"
-"""What `--by` takes for error depths, and for what else follows from families."""
+"""The value of `--by` for error depths and other measures of families."""
 
 
 def depth_option(function: Any) -> Any:
@@ -177,21 +177,20 @@ def trained_option(function: Any) -> Any:
     )(function)
 
 
-def overlaps(
+def measure_overlaps(
     dataset: Dataset, solvers: Sequence[str], trained_on: Sequence[str]
 ) -> dict[str, Overlap]:
-    """Return what each solver may have seen of the data set in training.
+    """Return the problems of the data set that each solver may have seen in training.
 
     Args:
         dataset: the problems.
-        solvers: the names of all.
-        trained_on: what solvers were trained on: files; public data sets whose contents are known
-            (`published.known_contents`); or "other:NAME", with which nothing can be compared.
-            `SOLVER=…` is for one of them.
+        solvers: all names.
+        trained_on: training data: files; published data sets with known contents
+            (`published.known_contents`); or "other:NAME", which can't be compared. `SOLVER=…` is
+            for one solver.
 
     Raises:
-        InputError: a file that is not there, a data set of unknown contents, or a solver that is
-            none.
+        InputError: a missing file, a data set with unknown contents, or an unknown solver.
     """
     found: dict[str, Overlap] = {}
     for given in trained_on:
@@ -205,7 +204,7 @@ def overlaps(
 
 
 def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
-    """Return what a solver may have seen that was trained on something."""
+    """Return the problems that a solver with this training data may have seen."""
     from winosmith.study import TrainedOn
 
     try:
@@ -215,7 +214,7 @@ def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
 
 
 def _of_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
-    """Return the solver, None for all, and the file or the name of what it was trained on."""
+    """Return the solver (None for all), and the file or name of its training data."""
     name, equals, what = given.partition("=")
     if Path(given).is_file() or not equals or name.startswith("other:"):
         return None, given

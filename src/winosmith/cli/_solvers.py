@@ -1,52 +1,47 @@
-"""The names of solvers, and what each is made of on the command line; a chat model's options."""
+"""The options of solvers and chat models, and the solvers that commands make from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from winosmith.cli._declared import option_of
+from winosmith.cli._options import given_options
 from winosmith.cli._printing import progress
+from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.options import from_table, schema, words
 from winosmith.seen import Sees, differ_in_pronoun
 from winosmith.solver_rule import KINDS, LEARNERS
 
 if TYPE_CHECKING:
-    from winosmith.dataset import Dataset
     from winosmith.problem import Problem
-    from winosmith.solve import FullTextIndex, Solver
+    from winosmith.solve import Solver
 
 SHOTS = 30
 """Solved problems in a prompt when there are some to draw from (EvoGrad 2024, section 4.1)."""
 
 Options = dict[str, Any]
 
-Tell = Callable[[int, int], None]
-"""Is told how many texts of how many a model has read, or answered."""
-
 _OF_FILES = {"revision", "trained_on", "threads", "memory_gb"}
-"""What only a rule in a file says of its solver."""
+"""Settings that only a rule in a file has."""
 
 _DECLARED = {
     kind: {name: key for name, key in schema(of)["properties"].items() if name not in _OF_FILES}
     for kind, of in KINDS.items()
 }
 
-_RUNS = {"max_spent", "cache"}
-"""What only a command says of a chat model."""
 
-
-def _taken(kind: str) -> tuple[set[str], set[str]]:
+def _options_of(kind: str) -> tuple[set[str], set[str]]:
     """Return the options that a kind of solver needs, and those that it may have."""
     known = _DECLARED[kind]
     needed = {name for name, key in known.items() if "default" not in key}
     other = set(known) - needed
     if kind == "chat":  # the environment may name the model and its server
-        return set(), {*known, "train", *_RUNS}
+        return set(), {*known, "train", "max_spent", "cache"}
     if "model" in known:
         other.add("combine")
     if kind in LEARNERS:
@@ -54,43 +49,21 @@ def _taken(kind: str) -> tuple[set[str], set[str]]:
     return needed, other
 
 
-TAKES = {kind: _taken(kind) for kind in KINDS}
-"""By solver, the options that it needs and those that it may have."""
+TAKES = {kind: _options_of(kind) for kind in KINDS}
+"""The options that each solver needs, and those that it may have."""
 
 OPTIONS = {option for needed, other in TAKES.values() for option in needed | other}
-"""Those of any solver."""
+"""The options of all solvers."""
 
 
-def made(options: Options, told: Collection[str], train: Dataset | None, tell: Tell) -> Solver:
-    """Return a solver, made of a command's options and the problems to learn from.
-
-    Args:
-        options: of the command.
-        told: the names of those that the user gave.
-        train: what the solver learns from, or is shown.
-        tell: hears how far a model has read.
+def check_options(name: str) -> None:
+    """Refuse options on the command line that a solver does not have, and missing ones.
 
     Raises:
-        InputError: an option is missing, or out of its range.
-    """
-    from winosmith import solve
-
-    local = options["local_context"]
-    if train is not None and local:
-        from winosmith.dataset import Dataset
-
-        train = Dataset(solve.local_only(train), train.name)
-    solver = _solver(options, told, train, tell)
-    return solve.LocalContext(solver) if local else solver
-
-
-def check_options(name: str, given: set[str]) -> None:
-    """Refuse options that a solver has no use for, or that it lacks.
-
-    Raises:
-        InputError: which, and which it takes.
+        InputError: the option, and those that the solver takes.
     """
     needed, other = TAKES[name]
+    given = given_options(click.get_current_context()) & OPTIONS
     unused = sorted(given - needed - other)
     if unused:
         takes = ", ".join(map(_flag, sorted(needed | other))) or "none of its own"
@@ -106,66 +79,90 @@ def check_options(name: str, given: set[str]) -> None:
 _NO_PRONOUN = {
     "majority": ", which reads no sentence",
     "random": ", which reads no sentence",
-    "hunting": ", which looks for what a sentence tells, with whoever does it left out",
+    "hunting": ", whose queries have no subject",
 }
-"""Why a solver can't be shown the pronoun."""
+"""The reasons that a solver can't see the pronoun."""
 
 
-def sees(options: Options, problems: Sequence[Problem], train: Dataset | None) -> Sees | None:
-    """Return what the solver is to see of some problems: as told, or else by the problems.
+def choose_sees(
+    options: Options, problems: Sequence[Problem], train: Dataset | None
+) -> Sees | None:
+    """Return what the solver sees of some problems: the value of --sees, or that of the problems.
 
-    Where they differ in nothing but their pronouns, as in Winogender, it is the pronoun: to a
-    solver that sees the blank they are the same. Not where solved problems in its prompt have no
-    pronoun. An encoder sees what it was trained to.
+    It is the pronoun if they differ in nothing else, as in Winogender: a solver that sees the blank
+    can't distinguish them. It is not if solved problems in its prompt have no pronoun. An encoder
+    sees what it was trained to see.
     """
-    told: Sees | None = options["sees"]
-    if told or options["solver"] not in ("causal", "masked", "chat"):
-        return told
+    given: Sees | None = options["sees"]
+    if given or options["solver"] not in ("causal", "masked", "chat"):
+        return given
     shown = options["solver"] != "masked" and train is not None
     known = not shown or all((problem.pronoun or "").strip() for problem in train or ())
     return "pronoun" if known and differ_in_pronoun(problems) else "blank"
+
+
+def make_solver(
+    options: Options,
+    train: Dataset | None,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Solver:
+    """Return the solver of a command's options.
+
+    Args:
+        options: of the command.
+        train: problems that the solver learns from, or that its prompt shows.
+        on_progress: called with the number of texts that a model has read, and of all.
+
+    Raises:
+        InputError: an option is missing or out of range.
+    """
+    from winosmith import embed, solve
+
+    local = options["local_context"]
+    if train is not None and local:
+        train = Dataset(solve.local_only(train), train.name)
+    kind = options["solver"]
+    given = given_options(click.get_current_context())
+    rule = {name: options[name] for name in _DECLARED[kind] if name in given}
+    more: dict[str, Any] = {}
+    if options["sees"] is not None:
+        rule["sees"] = options["sees"]
+    if "shots" in _DECLARED[kind]:
+        rule["shots"] = _count_shots(options["shots"], train)
+    if kind == "chat":
+        if len(options["model"]) > 1:
+            raise InputError("the solver 'chat' asks one model; name one with `model=`")
+        client = chat_client(
+            options,
+            options["model"][0] if options["model"] else None,
+            is_cached=options["cache"],
+            max_tokens=options["max_tokens"],
+            concurrency=options["concurrency"],
+            on_progress=lambda done, of, _: on_progress(done, of),
+        )
+        rule |= {"model": client.model, "base_url": client.base_url}
+        more = {"client": client, "heard": None if options["cache"] else []}
+    elif "model" in rule:
+        models = [_model(each) for each in options["model"]]
+        rule["model"] = models[0]
+        more = {"models": models, "combine": options["combine"], "on_progress": on_progress}
+    elif kind == "hunting":
+        with progress("Indexing, sentence") as advance:
+            more["index"] = solve.FullTextIndex.of(
+                options["collection"],
+                embed.cache_folder() / "texts",
+                lambda text, of, sentences: advance(sentences, f"in text {text} of {of}"),
+            )
+    solver = solve.by_name(kind, from_table(KINDS[kind], rule), train, **more)
+    return solve.LocalContext(solver) if local else solver
 
 
 def _flag(option: str) -> str:
     return "--no-cache" if option == "cache" else "--" + option.replace("_", "-")
 
 
-def _solver(options: Options, told: Collection[str], train: Dataset | None, tell: Tell) -> Solver:
-    from winosmith import solve
-
-    kind = options["solver"]
-    made: dict[str, Any] = {}
-    given = {name: options[name] for name in _DECLARED[kind] if name in told}
-    if options["sees"] is not None:
-        given["sees"] = options["sees"]
-    if "shots" in _DECLARED[kind]:
-        given["shots"] = shots_asked(options, train)
-    if kind == "chat":
-        client = _client(options, lambda done, of, _: tell(done, of))
-        given |= {"model": client.model, "base_url": client.base_url}
-        made = {"client": client, "heard": None if options["cache"] else []}
-    elif "model" in given:
-        models = [_model(each) for each in options["model"]]
-        given["model"] = models[0]
-        made = {"models": models, "combine": options["combine"], "on_progress": tell}
-    elif kind == "hunting":
-        made = {"index": _index(options)}
-    return solve.by_name(kind, from_table(KINDS[kind], given), train, **made)
-
-
-def _index(options: Options) -> FullTextIndex:
-    from winosmith import embed, solve
-
-    with progress("Indexing, sentence") as advance:
-        return solve.FullTextIndex.of(
-            options["collection"],
-            embed.cache_folder() / "texts",
-            lambda text, of, sentences: advance(sentences, f"in text {text} of {of}"),
-        )
-
-
 def _model(name: str) -> str:
-    """Return a folder's own path, and a hub id as it is."""
+    """Return a folder's absolute path, or a hub id unchanged."""
     return str(Path(name).resolve()) if Path(name).is_dir() else name
 
 
@@ -181,7 +178,7 @@ MAX_SPENT = click.option(
 
 
 def solver_options(function: Any) -> Any:
-    """Add the options of all solvers to a command; each says which solvers have it."""
+    """Add the options of all solvers to a command; each help text names its solvers."""
     own: list[Any] = [
         click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Of causal, masked "
                      "and encoder: several make an ensemble. Of chat: the server's name for it; "
@@ -212,7 +209,7 @@ def solver_options(function: Any) -> Any:
 
 
 def declared_option(name: str) -> Callable[[Any], Any]:
-    """Return the option of a name, from the declarations of the solvers that have it."""
+    """Return an option by its name, from the declarations of its solvers."""
     kinds: dict[str, tuple[list[str], Any]] = {}
     for kind, known in _DECLARED.items():
         if name in known:
@@ -230,37 +227,19 @@ def declared_option(name: str) -> Callable[[Any], Any]:
 
 
 def _of(kinds: Sequence[str]) -> str:
-    """Return which solvers an option is of: "Of causal, masked and encoder: "."""
+    """Return the solvers of an option: "Of causal, masked and encoder: "."""
     return f"Of {' and '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}: "
-
-
-def _client(options: Options, on_reply: Any) -> Any:
-    """Return the client of the chat model that the options name.
-
-    Raises:
-        InputError: more than one model is named, or an option is out of its range.
-    """
-    if len(options["model"]) > 1:
-        raise InputError("the solver 'chat' asks one model; name one with `model=`")
-    return chat_client(
-        options,
-        options["model"][0] if options["model"] else None,
-        is_cached=options["cache"],
-        max_tokens=options["max_tokens"],
-        concurrency=options["concurrency"],
-        on_progress=on_reply,
-    )
 
 
 def chat_client(
     options: Mapping[str, Any], model: str | None, *, is_cached: bool = True, **more: Any
 ) -> Any:
-    """Return the client of a command's options of chat models.
+    """Return a chat client from a command's options.
 
     Args:
         options: `base_url`, `temperature`, `key_variable` and `max_spent`.
         model: its name; that of the environment if None.
-        is_cached: whether replies are kept in the user's cache.
+        is_cached: whether replies are in the user's cache.
         more: as of `chat.Client`.
 
     Raises:
@@ -279,24 +258,19 @@ def chat_client(
     )
 
 
-def shots_asked(options: Options, train: Dataset | None) -> int:
-    """Return how many shots a prompt has: as told, else 30 when there is where to draw them from.
-
-    Raises:
-        InputError: shots are asked for, and there is nowhere to draw them from.
-    """
-    if options["shots"] is None:
+def _count_shots(given: int | None, train: Dataset | None) -> int:
+    if given is None:
         return SHOTS if train is not None else 0
-    if options["shots"] and train is None:
+    if given and train is None:
         raise InputError("--shots are drawn from solved problems; name them with `train=`")
-    return int(options["shots"])
+    return given
 
 
-def interviewed(solver: Solver, dataset: Dataset) -> dict[str, Any]:
-    """Return what a chat model's replies were like; empty for others.
+def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
+    """Return a summary of a chat model's replies; it is empty for other solvers.
 
-    They are read from the cache; without one, those of this run are told of. Where an earlier run
-    had solved a part, these are fewer `problems` than the data set has.
+    Replies are read from the cache; without a cache, the summary has those of this run. It then has
+    fewer `problems` than the data set if an earlier run solved a part.
     """
     from winosmith import chat, solve
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from winosmith import metrics, report
-from winosmith.cli._printing import Rows, of_each, progress, share
+from winosmith.cli._output import Rows, of_each, share
+from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths

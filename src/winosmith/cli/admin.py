@@ -1,14 +1,14 @@
-"""`winosmith admin`: look after a site from a terminal, while it is served or not.
+"""`winosmith admin`: manage a site from a terminal, also while it is served.
 
-Here are the commands that save a site or put something into one, and those on its people and
-models and rounds; its tests and studies are next to them. What all share is `existing_site`.
+Human tests and studies have their own modules; `existing_site` and the options are shared.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,15 +17,14 @@ import click
 
 from winosmith.cli import _options
 from winosmith.cli._main import Group, LazyGroup
-from winosmith.cli._printing import echo, print_json, print_records, print_table, progress, say
+from winosmith.cli._output import print_records, print_table
+from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.errors import FormatError, InputError
 from winosmith.text import number_of
 
 if TYPE_CHECKING:
     from winosmith import Dataset
     from winosmith.web import Site
-    from winosmith.web.hosting import Imported
-    from winosmith.web.predict.asking import Figures
     from winosmith.web.rounds.models import Round
 
 
@@ -44,24 +43,16 @@ COMMANDS = {
     "models": "show the state of the site's models, and retry failed predictions",
     "tidy": "delete data older than the retention period",
 }
-"""The commands, each with its one line."""
+"""The commands, each with its summary."""
 
-PLACES = {
-    "backup": "admin:backup",
-    "restore": "admin:restore",
-    "erase-again": "admin:erase_again",
-    "export": "admin:export",
+_OTHER_PLACES = {
     "import": "admin:import_",
-    "gold": "admin:gold",
     "round": "admin:rounds",
     "test": "_admin_test:command",
     "study": "_admin_study:command",
-    "invite": "admin:invite",
-    "people": "admin:people",
-    "models": "admin:models",
-    "tidy": "admin:tidy",
 }
-"""Where each command is."""
+PLACES = {name: f"admin:{name.replace('-', '_')}" for name in COMMANDS} | _OTHER_PLACES
+"""The place of each command."""
 
 
 @click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, places=PLACES)
@@ -89,10 +80,7 @@ def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def on_site(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--database`; the command gets the site of DIR first, which is its own or its group's.
-
-    It raises what `existing_site` raises.
-    """
+    """Add `--database`; the first argument is the site of DIR, from the command or its group."""
 
     @wraps(function)
     @click.pass_obj
@@ -102,44 +90,65 @@ def on_site(function: Callable[..., Any]) -> Callable[..., Any]:
     return database_option(run)
 
 
-_FIRST = "http://127.0.0.1:8000"
-"""Where `winosmith serve` serves by default."""
+_DEFAULT_ADDRESS = "http://127.0.0.1:8000"
+"""The default address of `winosmith serve`."""
 
 
 def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--address`, with which printed links begin: the one given, or else the site's of DIR."""
+    """Add `--address`, the start of printed links; by default the address of the site of DIR."""
     return click.option(
         "--address",
         metavar="URL",
         callback=_address,
-        show_default=f"where the site is served, or was last; else {_FIRST}",
-        help="Public address of the site, with which the link begins.",
+        show_default=f"the site's current or last address; otherwise {_DEFAULT_ADDRESS}",
+        help="Public address of the site, with which the link starts.",
     )(function)
 
 
 def _address(context: click.Context, _: click.Parameter, given: str | None) -> str:
     from winosmith.web.hosting import address_known
 
-    # What is not given is asked for last: DIR is the command's own by now, or its group's.
-    return given or address_known(Path(context.obj or context.params["folder"])) or _FIRST
+    if given:
+        return given
+    # Click processes omitted options last: DIR is known by now, from the command or its group.
+    return address_known(Path(context.obj or context.params["folder"])) or _DEFAULT_ADDRESS
+
+
+def print_counts(counts: Mapping[str, int]) -> None:
+    """Print numbers with their names, a line each."""
+    width = max(map(len, counts), default=0)
+    for name, count in counts.items():
+        echo(f"{name:{width}} {count:>9,}")
+
+
+def print_list(
+    title: str, rows: Sequence[Mapping[str, Any]], names: Iterable[str], *, as_json: bool, hint: str
+) -> None:
+    """Print records as JSON or as a table; without records, print a hint."""
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        say(hint)
+    print_records(title, rows, names)
 
 
 def existing_site(folder: str, database: str | None) -> Site:
     """Return the site of a folder with Django set up.
 
     Raises:
-        InputError: the folder holds no site, or its tables are those of another version.
+        InputError: the folder contains no site, or the tables of another version.
     """
     from winosmith.web import Site, hosting
 
     if not any((Path(folder) / name).exists() for name in ("secret", "site.sqlite3")):
-        raise InputError(f"{folder} holds no site; name the folder given to `winosmith serve`")
+        raise InputError(f"{folder} contains no site; name the folder given to `winosmith serve`")
     os.umask(0o077)
     return hosting.opened(Site.open(folder, database=database or None))
 
 
 MOST_MINUTES = 90 * 24 * 60
-"""For how long a link may work: 90 days."""
+"""The longest validity of a link: 90 days."""
 
 
 @click.command("invite")
@@ -159,22 +168,17 @@ def invite(site: Site, role: str | None, name: str | None, minutes: int, address
     if (role is None) == (name is None):
         raise click.UsageError("give --role for a new account, or --for NAME for a new password")
     from winosmith.web.people.accounts import invite, reset
-
-    path = (
-        invite([role], minutes)  # type: ignore[list-item]
-        if role
-        else reset(_person(str(name)), minutes)
-    )
-    echo(f"{address.rstrip('/')}{path}")
-
-
-def _person(name: str):  # type: ignore[no-untyped-def]
     from winosmith.web.people.models import Person
 
     try:
-        return Person.objects.get_by_natural_key(name)
+        path = (
+            invite([role], minutes)  # type: ignore[list-item]
+            if role
+            else reset(Person.objects.get_by_natural_key(str(name)), minutes)
+        )
     except Person.DoesNotExist:
         raise InputError(f"there is no account {name!r}; check the name") from None
+    echo(f"{address.rstrip('/')}{path}")
 
 
 @click.command("people")
@@ -199,15 +203,14 @@ def people(site: Site, as_json: bool) -> None:
     )
     if as_json:
         print_json(counts)
-        return
-    for name, count in counts.items():
-        echo(f"{name:10} {count:>7,}")
+    else:
+        print_counts(counts)
 
 
 @click.command("models")
 @site_argument
 @click.option(
-    "--retry", metavar="NAME", help="Model whose late and failed predictions are retried."
+    "--retry", metavar="NAME", help="Model whose failed and timed-out predictions are retried."
 )
 @on_site
 def models(site: Site, retry: str | None) -> None:
@@ -216,38 +219,33 @@ def models(site: Site, retry: str | None) -> None:
     The reason that a model can't be loaded is shown in full only here, not on the site.
     """
     from winosmith.web.predict import asking
+    from winosmith.web.predict.process import fault_file
 
     known = asking.all_figures()
     if retry is not None:
-        found = next((stand.model for stand in known if stand.model.name == retry), None)
+        found = next((one.model for one in known if one.model.name == retry), None)
         if found is None:
-            names = ", ".join(stand.model.name for stand in known) or "none"
+            names = ", ".join(one.model.name for one in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
         count = asking.retry(found)
         echo(f"{number_of(count, 'prediction')} of {retry} tried again")
         return
     if not known:
         echo("The site has no models, or was never served with any.")
-    for stand in known:
-        _print_model(stand, site.folder)
-
-
-def _print_model(stand: Figures, folder: Path) -> None:
-    from winosmith.web.predict.process import fault_file
-
-    model = stand.model
-    took = "" if stand.seconds is None else f", {stand.seconds:.3g} s each"
-    echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
-    echo(f"  {stand.state}")
-    echo(f"  {stand.done:,} of {stand.total:,} predicted{took}")
-    if stand.trouble:
-        echo(
-            f"  {stand.late:,} too late, {stand.failed:,} failed; "
-            f"again with: winosmith admin models {folder} --retry {model.name}"
-        )
-    told = fault_file(folder, model.name)
-    if model.fault and told.exists():
-        echo(f"  {told.read_text('utf-8').strip()}")
+    for one in known:
+        model = one.model
+        speed = "" if one.seconds is None else f", {one.seconds:.3g} s each"
+        echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
+        echo(f"  {one.state}")
+        echo(f"  {one.done:,} of {one.total:,} predicted{speed}")
+        if one.trouble:
+            echo(
+                f"  {one.late:,} timed out, {one.failed:,} failed; "
+                f"retry with: winosmith admin models {site.folder} --retry {model.name}"
+            )
+        path = fault_file(site.folder, model.name)
+        if model.fault and path.exists():
+            echo(f"  {path.read_text('utf-8').strip()}")
 
 
 @click.command("tidy")
@@ -262,9 +260,7 @@ def tidy(site: Site) -> None:
     from winosmith.web.people.privacy import tidy as delete_old
     from winosmith.web.problems.states import publish_due
 
-    echo(f"{'published':12} {publish_due():>9,}")
-    for name, count in delete_old().items():
-        echo(f"{name:12} {count:>9,}")
+    print_counts({"published": publish_due(), **delete_old()})
 
 
 @click.command("backup")
@@ -274,9 +270,9 @@ def tidy(site: Site) -> None:
 def backup(site: Site, file: str) -> None:
     """Save the site of DIR into FILE (.tar, or .tar.gz to compress it).
 
-    FILE holds the database as it is at one moment, the key and the settings: keep it as safe as
-    the site itself. People can use the site in the meantime; the backup contains all of a write, or
-    none of it.
+    FILE contains the database at one moment, the key and the settings: keep it as safe as the
+    site. People can use the site in the meantime; the backup contains all of a write, or none of
+    it.
     """
     from winosmith.web import hosting
 
@@ -349,22 +345,19 @@ def erase_again(site: Site) -> None:
 @on_site
 @_options.json_option
 def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) -> None:
-    """Write the set of DIR as files: the public problems, and below private/ all the rest.
+    """Write the data of DIR as files: the public problems, and the rest in private/.
 
-    The rest is what moderators know: every problem and where it is, the judgements by
-    pseudonym, the audit log, people by pseudonym with what they agreed to. Equal data give equal
-    bytes, and the same digest.
+    The rest is for moderators: every problem with its state, the judgements by pseudonym, the
+    audit log, and people by pseudonym with their consents. Equal data give equal bytes, and the
+    same digest.
     """
-    from dataclasses import asdict
-
     from winosmith.web import hosting
 
     exported = hosting.export(out, format_name=format_name, public=public)
     if as_json:
         print_json(asdict(exported))
         return
-    for name, count in exported.counts.items():
-        echo(f"{name:20} {count:>9,}")
+    print_counts(exported.counts)
     echo(f"digest {exported.digest}")
 
 
@@ -372,8 +365,8 @@ def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) 
 @site_argument
 @_options.data_argument("file")
 @click.option("--as", "as_", required=True, type=click.Choice(["judging", "valid", "published"]),
-              help="To be judged; part of the set; or only compared with what people "
-              "write.")  # fmt: skip
+              help="Purpose: to be judged, valid without judges, or only for comparison with "
+              "new sentences.")  # fmt: skip
 @click.option(
     "--source", metavar="NAME", help="Source of published sentences; by default the file's name."
 )
@@ -394,14 +387,14 @@ def import_(
 ) -> None:
     """Import the problems of FILE, in any known format, into the site in DIR.
 
-    The site may be in use meanwhile. Existing problems stay unchanged. After an interrupt, the
-    same command resumes the import.
+    People can use the site in the meantime. Existing problems stay unchanged. After an interrupt,
+    the same command resumes the import.
     """
     dataset = _options.read_data(file, format_name)
     if as_ == "published":
         from winosmith.web.problems.lookalikes import remember_published
 
-        with progress("Remembering", len(dataset)) as advance:
+        with progress("Importing", len(dataset)) as advance:
             added = remember_published(
                 dataset, source or dataset.name, on_progress=lambda done: advance(done, "")
             )
@@ -421,32 +414,28 @@ def import_(
                 on_progress=lambda done: advance(done, ""),
             )
         added = made.added
-        _print_families(made)
+        if made.versions:
+            echo(f"{made.versions:,} perturbed problems are in a family")
+        if made.apart:
+            echo(
+                f"{made.apart:,} perturbed problems are in no family: the site lacks their root, "
+                "or a problem between; import those, then this file again"
+            )
     echo(f"{added:,} new, {len(dataset) - added:,} there already")
 
 
 @contextmanager
 def _lines_in_errors(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
-    """Name the line of FILE at which a problem stands that can't come into a site."""
+    """Add the line of FILE to the error of a problem that can't be imported."""
     from winosmith import formats
     from winosmith.web import hosting
 
     try:
         yield
     except hosting.Unfit as unfit:
-        lines = formats.scan(file, format_name, **_options.how_read()).lines
+        lines = formats.scan(file, format_name, **_options.reading_arguments()).lines
         line = lines[dataset.row(unfit.problem)]
         raise FormatError(str(unfit), file, line) from None
-
-
-def _print_families(made: Imported) -> None:
-    if made.versions:
-        echo(f"{made.versions:,} perturbed problems have their place in a family")
-    if made.apart:
-        echo(
-            f"{made.apart:,} perturbed problems stand alone: the site lacks their root, or a "
-            "problem on the way to it; import those, then this file again"
-        )
 
 
 @click.command("gold")
@@ -458,11 +447,11 @@ def _print_families(made: Imported) -> None:
 @_options.format_option
 @on_site
 def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
-    """Add the problems of FILE as questions that show whether judges read with care.
+    """Add the problems of FILE as gold questions, which check the attention of judges.
 
-    Each needs an answer, and `gold.explanation` in its extra: why that answer is right, which the
-    judge reads afterwards. `gold.attention` marks a sentence that says itself what to choose.
-    They are never part of the data.
+    Each needs an answer, and `gold.explanation` in its extra: why that answer is correct, which
+    the judge reads afterwards. `gold.attention` marks a sentence that states its answer. Gold
+    questions are never part of the data.
     """
     from winosmith.web import hosting
 
@@ -489,7 +478,7 @@ def rounds(context: click.Context, folder: str) -> None:
     context.obj = folder
 
 
-@rounds.command("list", short_help="the rounds, and how far each is")
+@rounds.command("list", short_help="the rounds and their states")
 @on_site
 @_options.json_option
 def list_(site: Site, as_json: bool) -> None:
@@ -506,20 +495,18 @@ def list_(site: Site, as_json: bool) -> None:
         }
         for row in Round.objects.order_by("pk")
     ]
-    if as_json:
-        print_json(rows)
-        return
-    if not rows:
-        say(f"There is no round yet; start one with: winosmith round --site {site.folder}")
-    print_records("Rounds", rows, ("round", "state", "collected", "kept", "published"))
+    names = ("round", "state", "collected", "kept", "published")
+    hint = f"There is no round yet; start one with: winosmith round --site {site.folder}"
+    print_list("Rounds", rows, names, as_json=as_json, hint=hint)
 
 
-@rounds.command("show", short_help="one round: how far it is, why it failed, or its figures")
+@rounds.command("show", short_help="one round: its progress, its error or its results")
 @click.argument("name")
 @on_site
 @_options.json_option
 def show(site: Site, name: str, as_json: bool) -> None:
-    """Show the round NAME: how far it is, why it failed, or its figures beside the last round's."""
+    """Show the round NAME: its progress, its error, or its results next to the last round's."""
+    from winosmith.web.rounds.results import changed
     from winosmith.web.rounds.running import round_named
 
     found = round_named(name)
@@ -528,47 +515,41 @@ def show(site: Site, name: str, as_json: bool) -> None:
         return
     echo(f"{found.name}: {found.get_state_display()}")
     if found.busy:
-        _how_far(site.folder, found)
+        _print_progress(site.folder, found)
     elif found.state == found.State.FAILED:
         echo(found.error)
         say(f"Resume it with: winosmith round --site {site.folder} --name {name}")
     elif found.state == found.State.DONE:
-        _figures(found)
+        print_table(
+            "This round" if found.last is None else f"This round and {found.last.name}",
+            ["figure", "last", "now", "change"],
+            [[cell or "—" for cell in row] for row in changed(found)],
+        )
+        if found.published is None:
+            say("It is not published: only moderators see it.")
 
 
-def _how_far(folder: Path, found: Round) -> None:
+def _print_progress(folder: Path, found: Round) -> None:
     from winosmith.web.rounds.running import progress_of
 
     progress = progress_of(found)
     if progress is None or not progress["at_work"]:
-        echo(f"no process is at it; it goes on with: winosmith round --site {folder}")
+        echo(f"no process works on it; resume it with: winosmith round --site {folder}")
     elif "step" not in progress:
-        echo("it begins")
+        echo("it starts")
     else:
         echo("step {number} of {of}: {step}, {percent} % of all".format_map(progress))
         if progress["until"] is not None:
-            echo(f"over at about {progress['until']:%Y-%m-%d %H:%M} UTC, by the round before")
+            echo(f"it ends at about {progress['until']:%Y-%m-%d %H:%M} UTC, as the last round did")
 
 
-def _figures(found: Round) -> None:
-    from winosmith.web.rounds.results import changed
-
-    print_table(
-        "This round" if found.last is None else f"This round and {found.last.name}",
-        ["figure", "last", "now", "change"],
-        [[cell or "—" for cell in row] for row in changed(found)],
-    )
-    if found.published is None:
-        say("It is not published: only moderators see it.")
-
-
-@rounds.command("cancel", short_help="give up the round that waits or runs")
+@rounds.command("cancel", short_help="cancel a round that waits or runs")
 @click.argument("name")
 @on_site
 def cancel(site: Site, name: str) -> None:
-    """Give the round NAME up. What it has finished is kept, and it can continue from there.
+    """Cancel the round NAME. Its finished steps are kept, and it can be resumed.
 
-    A process that is at it stops before its next step; Ctrl-C stops it at once.
+    A process that works on it stops before its next step; Ctrl-C stops it at once.
     """
     from winosmith.web.rounds import running
 
@@ -577,14 +558,14 @@ def cancel(site: Site, name: str) -> None:
     say(f"Resume it with: winosmith round --site {site.folder} --name {name}")
 
 
-@rounds.command("publish", short_help="let everyone see what came of a round")
+@rounds.command("publish", short_help="show the results of a round to everyone")
 @click.argument("name")
 @on_site
 def publish(site: Site, name: str) -> None:
-    """Let everyone see what came of the round NAME.
+    """Show the results of the round NAME to everyone.
 
-    Contributors learn what its filter omitted from theirs, with the score and the reason; its roots
-    are offered to be perturbed; the next round is compared with it. It can't be taken back.
+    Contributors see which of their problems its filter removed, with the score and the reason. Its
+    roots can be perturbed, and the next round is compared with it. This can't be undone.
     """
     from winosmith.web.rounds import running
 

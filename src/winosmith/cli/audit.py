@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._options import PAGE, format_option, json_option, named_columns, read_contents
+from winosmith.cli._options import (
+    format_option,
+    given_columns,
+    json_option,
+    page_option,
+    read_contents,
+    seed_option,
+)
+from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
-from winosmith.cli._printing import Output, echo, fail_gate, say
+from winosmith.cli._printing import echo, fail_gate, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
@@ -85,7 +93,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
               help="Also try models of an encoder's vectors, in addition to word models; light: "
               "hashed words, without a download.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Random seed.")
+@seed_option()
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, borderline, probe=3pt, "
               "duplicates, contradictions, leak, options, refused, texts, licence, canary; several "
@@ -121,7 +129,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               help="Write a work list: the fewest options to lengthen so that the longest option "
               "is correct by chance only, starting with the fewest characters.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace another repair in the folder.")
-@click.option("--out", type=PAGE, metavar="FILE.html", help="Write the report to this page.")
+@page_option
 @json_option
 @database_option
 def command(
@@ -233,7 +241,7 @@ def command(
         verdict=audit.verdict(found),
         signature=audit.signature(found),
         apart=True,
-    ).tell(as_json=options["as_json"], out=options["out"])
+    ).show(as_json=options["as_json"], out=options["out"])
     if not options["as_json"]:
         echo(f"For a README: {found.line}")
         for name, one in mended.items():
@@ -333,7 +341,7 @@ def _answers(
             "files one by one, or give the items other ids"
         )
     items = Dataset(problem for split in splits.values() for problem in split)
-    found = read(paths, items, named_columns(), filters)
+    found = read(paths, items, given_columns(), filters)
     for model, own in found.items():
         if others := sum(name not in ids for name in own.by_id):
             say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item and are ignored")

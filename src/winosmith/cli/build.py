@@ -9,9 +9,19 @@ from typing import Any
 
 import click
 
+from winosmith.build import (
+    build,
+    columns_sentences,
+    copies_sentences,
+    finished_build,
+    read_recipe,
+    sides_sentences,
+    small_sentences,
+)
 from winosmith.cli._options import FILE, FOLDER, bad_records_file, json_option, reading_option
 from winosmith.cli._printing import echo, log_shown, print_json_text, progress, say
-from winosmith.records import parsed
+from winosmith.records import parse_json
+from winosmith.report import shown, whole_and_single
 
 
 @click.command()
@@ -51,8 +61,6 @@ def command(
         winosmith build mine.toml --out mine
         winosmith build grown.toml --out grown --last mine
     """  # noqa: D301
-    from winosmith.build import build, finished_build, read_recipe
-
     with log_shown():
         read = read_recipe(recipe)
     skip_bad = bad_records_file()
@@ -74,9 +82,6 @@ def print_build(folder: Path, as_json: bool) -> None:
     """Print the key numbers of a build and the path of its report; or the report as JSON."""
     if _printed(folder, as_json):
         return
-    from winosmith import build
-    from winosmith.report import whole_and_single
-
     record = _record(folder)
     _print_figure(record["figures"][0])
     for line in record.get("rules_used", {}).get("words", ()):
@@ -86,13 +91,13 @@ def print_build(folder: Path, as_json: bool) -> None:
     kept = steps[-1]["kept"] if steps else funnel["collected"]
     echo(f"{kept['problems']:,} problems kept of {funnel['collected']['problems']:,} collected,")
     echo(f"  {whole_and_single(kept['twins'], kept['singles'])}")
-    for line in build.small_sentences(record):
+    for line in small_sentences(record):
         say(f"{line}.")
     _print_figures(folder, record)
     for line in (
-        *build.copies_sentences(record.get("copies")),
-        *build.sides_sentences(record.get("sides")),
-        *build.columns_sentences(record.get("columns")),
+        *copies_sentences(record.get("copies")),
+        *sides_sentences(record.get("sides")),
+        *columns_sentences(record.get("columns")),
     ):
         say(f"{line}.")
     if record.get("unvalidated"):
@@ -121,7 +126,7 @@ def _printed(folder: Path, as_json: bool) -> bool:
 
 
 def _record(folder: Path) -> dict[str, Any]:
-    return dict(parsed((folder / "report.json").read_text("utf-8")))
+    return dict(parse_json((folder / "report.json").read_text("utf-8")))
 
 
 def _print_figures(folder: Path, record: Mapping[str, Any]) -> None:
@@ -134,7 +139,5 @@ def _print_figures(folder: Path, record: Mapping[str, Any]) -> None:
 
 def _print_figure(figure: Mapping[str, Any]) -> None:
     """Print a key figure, with its note on a line of its own."""
-    from winosmith.report import shown
-
     echo(f"{shown(figure['value'], figure['form'])} {figure['label']},")
     echo(textwrap.fill(figure["note"], 100, initial_indent="  ", subsequent_indent="  "))

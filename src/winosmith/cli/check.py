@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import click
@@ -13,7 +12,8 @@ import click
 from winosmith import formats, report, validate
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._printing import Output, Rows, fail_gate, say
+from winosmith.cli._output import Output
+from winosmith.cli._printing import fail_gate, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, copies, human_accuracy
@@ -66,18 +66,7 @@ _LISTED_PARENTS = 3
 @click.option("--force", is_flag=True, help="Replace what another check wrote to DIR.")
 @click.option("--strict", is_flag=True, help="End with code 1 when a problem is dropped.")
 @_options.json_option
-def command(
-    data: str,
-    format_name: str | None,
-    votes_path: str | None,
-    skip: tuple[str, ...],
-    examples: int,
-    out: str | None,
-    force: bool,
-    strict: bool,
-    as_json: bool,
-    **rules: Any,
-) -> None:
+def command(**options: Any) -> None:
     """Validate twins: their structure, and the votes of judges if there are any.
 
     Prints the rules that were used and why, the number of problems that each stage kept, the broken
@@ -89,33 +78,33 @@ def command(
     Example:
         winosmith check twins.jsonl --votes votes.csv --out checked
     """  # noqa: D301
-    structure, votes = _rules(skip, rules)
-    dataset = _options.read_data(data, format_name)
-    _warn_of_missing_parents(dataset, data)
-    if advice := _options.unmarked_twins(dataset)[1]:
+    structure = {name: options[name] for name in OF_STRUCTURE}
+    structure |= {SWITCHES[name]: False for name in options["skip"]}
+    votes = VoteRules(**{of.name: options[of.name] for of in fields(VoteRules)})
+    path, out, examples = options["data"], options["out"], options["examples"]
+    dataset = _options.read_data(path, options["format_name"])
+    _warn_of_missing_parents(dataset, path)
+    if advice := _options.find_unmarked_twins(dataset)[1]:
         say(f"{advice}.")
-    responses = validate.read_votes(votes_path) if votes_path else None
-    checked = validate.check(dataset, responses, structure, votes)
+    responses = validate.read_votes(options["votes_path"]) if options["votes_path"] else None
+    checked = validate.check(dataset, responses, StructureRules(**structure), votes)
     result = Output(
         f"{dataset.name}: checked",
-        check_record(data, checked, responses, examples),
-        list(_sections(data, checked, responses, examples)),
+        _record(path, checked, responses or (), examples),
+        list(_sections(path, checked, responses, examples)),
         signature=checked.signature,
         apart=True,
     )
     if out:
-        _write(checked, result, out, force)
-    dropped = len(checked.result.dropped) if strict else 0
-    result.tell(as_json=as_json, out=None)
-    if dropped:
-        fail_gate([f"{number_of(dropped, 'problem')} dropped"])
-
-
-def _rules(skip: tuple[str, ...], rules: dict[str, Any]) -> tuple[StructureRules, VoteRules]:
-    """Return the rules that the options set."""
-    of_structure = {name: rules.pop(name) for name in OF_STRUCTURE}
-    of_structure.update((SWITCHES[name], False) for name in skip)
-    return StructureRules(**of_structure), VoteRules(**rules)
+        recipe = {"command": "check", "signature": str(checked.signature)}
+        folder = OutputFolder.open(out, recipe, force=options["force"])
+        folder.write_lines("kept.jsonl", formats.lines(checked.kept))
+        folder.write_lines("dropped.jsonl", map(_dropped, checked.result.dropped))
+        folder.write_lines("report.html", [result.page()])
+        say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
+    result.show(as_json=options["as_json"], out=None)
+    if options["strict"] and checked.result.dropped:
+        fail_gate([f"{number_of(len(checked.result.dropped), 'problem')} dropped"])
 
 
 def _warn_of_missing_parents(dataset: Dataset, path: str) -> None:
@@ -135,51 +124,60 @@ def _warn_of_missing_parents(dataset: Dataset, path: str) -> None:
         )
 
 
-def _write(checked: Checked, result: Output, out: str, force: bool) -> None:
-    """Write what was kept and what was dropped, as JSON Lines, and the report."""
-    folder = OutputFolder.open(
-        Path(out), {"command": "check", "signature": str(checked.signature)}, force=force
-    )
-    with folder.write("kept.jsonl") as file:
-        file.writelines(formats.lines(checked.kept))
-    with folder.write("dropped.jsonl") as file:
-        file.writelines(canonical(_dropped(entry)) + "\n" for entry in checked.result.dropped)
-    with folder.write("report.html") as file:
-        file.write(result.page())
-    say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
+def _dropped(entry: Dropped) -> str:
+    record = {"stage": entry.stage, "reason": entry.reason, "row": entry.row}
+    return canonical({**record, "problem": problem_record(entry.problem)}) + "\n"
 
 
-def _dropped(entry: Dropped) -> dict[str, Any]:
-    return {
-        "stage": entry.stage,
-        "reason": entry.reason,
-        "row": entry.row,
-        "problem": problem_record(entry.problem),
-    }
+@dataclass(frozen=True)
+class _Rule:
+    """One rule of one stage: the number of problems that it checked, and its findings."""
+
+    stage: Examined
+    name: str
+    checked: int
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [found for found in self.stage.findings if found.rule == self.name]
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """The numbers of problems that were checked, were not checked, and break the rule."""
+        not_checked = len(self.stage.dataset) - self.checked
+        return self.checked, not_checked, len(self.stage.failed(self.name))
+
+    def ids(self, found: Finding) -> list[str]:
+        return [self.stage.dataset[row].id for row in found.rows]
 
 
-def check_record(
-    data: str, checked: Checked, responses: Sequence[Response] | None, examples: int
+def _rules(checked: Checked) -> list[_Rule]:
+    return [
+        _Rule(stage, name, count)
+        for stage in checked.stages
+        for name, count in stage.checked.items()
+    ]
+
+
+def _record(
+    data: str, checked: Checked, responses: Sequence[Response], examples: int
 ) -> dict[str, Any]:
-    """Return the report as JSON can hold it."""
-    people = _people(checked, responses or ())
+    people = _people(checked, responses)
     return {
         "data": data,
         "rules_used": checked.applied.record(),
         "funnel": checked.funnel.record(),
         "rules": [
             {
-                "stage": stage.stage,
-                "rule": rule,
-                "checked": count,
-                "not_checked": len(stage.dataset) - count,
-                "broken": len(stage.failed(rule)),
+                "stage": rule.stage.stage,
+                "rule": rule.name,
+                **dict(zip(("checked", "not_checked", "broken"), rule.counts, strict=True)),
                 "examples": [
-                    {"ids": list(_ids(stage, found)), "detail": found.detail}
-                    for found in _examples(stage, rule, examples)
+                    {"ids": rule.ids(found), "detail": found.detail}
+                    for found in rule.findings[:examples]
                 ],
             }
-            for stage, rule, count in _counted_rules(checked)
+            for rule in _rules(checked)
         ],
         **copies(checked.stages[0].dataset).record(),
         "set_aside": _set_aside(checked),
@@ -195,39 +193,36 @@ def check_record(
 def _sections(
     data: str, checked: Checked, responses: Sequence[Response] | None, examples: int
 ) -> Iterator[report.Section]:
-    """Yield the report; it begins with which rules were used, and why."""
+    """Yield the report; it begins with the rules that were used, and why."""
     lines = list(checked.applied.lines)
     asked = sum(problem.blank is None for problem in checked.stages[0].dataset)
     if asked:
         lines.append(
-            f"Questions: {asked:,}, which have no blank, so that their length and whether they "
-            "hold the options is not checked; winosmith audit finds what gives answers away"
+            f"Questions: {asked:,}, which have no blank, so their length is not checked, nor "
+            "whether they contain the options; winosmith audit finds artifacts in them"
         )
     yield report.Section("Rules used", [report.Text(lines)])
     yield report.Section("Problems kept", _funnel(checked))
-    broken = list(_examples_of_rules(data, checked, examples))
-    if broken:
+    if broken := list(_examples(data, checked, examples)):
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
         yield report.Section("People", list(_responses(checked, responses)))
-    rest = [*_unvalidated(checked), *map(shown, copies(checked.stages[0].dataset).sentences())]
-    if rest:
-        yield report.Section("Notes", [report.Text(rest)])
+    notes = list(map(shown, copies(checked.stages[0].dataset).sentences()))
+    if marked := unvalidated(checked.result.kept):
+        left = unvalidated(checked.kept)
+        notes.insert(
+            0,
+            f"Generated problems kept: {marked:,}; judged valid: {marked - left:,}; not judged "
+            f"yet: {left:,}",
+        )
+    if notes:
+        yield report.Section("Notes", [report.Text(notes)])
 
 
 def _funnel(checked: Checked) -> list[report.Block]:
-    """Return how many each stage kept, and what each rule found."""
+    """Return the number of problems that each stage kept, and the findings of each rule."""
     collected, kept = checked.funnel.collected, checked.funnel.kept
     steps = [("collected", collected), *((step.stage, step.kept) for step in checked.funnel.steps)]
-    dropped: Rows = [
-        [step.stage, rule, count]
-        for step in checked.funnel.steps
-        for rule, count in step.dropped.items()
-    ]
-    rules: Rows = [
-        [stage.stage, rule, count, len(stage.dataset) - count, len(stage.failed(rule))]
-        for stage, rule, count in _counted_rules(checked)
-    ]
     tables = [
         report.Table(
             f"Kept at each stage: {shown(kept.problems)} of {shown(collected.problems)} problems"
@@ -238,38 +233,29 @@ def _funnel(checked: Checked) -> list[report.Block]:
         report.Table(
             "Dropped problems, by the first rule that they break",
             ["stage", "rule", "problems"],
-            dropped,
+            [[step.stage, *of] for step in checked.funnel.steps for of in step.dropped.items()],
         ),
         report.Table(
-            "Problems by rule", ["stage", "rule", "checked", "not checked", "broken"], rules
+            "Problems by rule",
+            ["stage", "rule", "checked", "not checked", "broken"],
+            [[rule.stage.stage, rule.name, *rule.counts] for rule in _rules(checked)],
         ),
     ]
     return [table for table in tables if table.rows]
 
 
-def _unvalidated(checked: Checked) -> Iterator[str]:
-    """Yield how many generated problems are kept, and how many of them nobody has judged yet."""
-    marked, left = unvalidated(checked.result.kept), unvalidated(checked.kept)
-    if marked:
-        yield (
-            f"Generated problems kept: {marked:,}; {marked - left:,} of them found valid by "
-            f"judges, {left:,} not judged yet"
-        )
-
-
-def _examples_of_rules(data: str, checked: Checked, examples: int) -> Iterator[str]:
-    for stage, rule, _ in _counted_rules(checked):
-        for found in _examples(stage, rule, examples):
-            ids = " and ".join(map(shown, _ids(stage, found)))
-            yield f"{data}:{ids}: {rule}: {shown(found.detail)}"
-        more = len([f for f in stage.findings if f.rule == rule]) - examples
+def _examples(data: str, checked: Checked, examples: int) -> Iterator[str]:
+    for rule in _rules(checked):
+        for found in rule.findings[:examples]:
+            ids = " and ".join(map(shown, rule.ids(found)))
+            yield f"{data}:{ids}: {rule.name}: {shown(found.detail)}"
+        more = len(rule.findings) - examples
         if more > 0 and examples:
-            yield f"  … and {more:,} more of {rule}"
+            yield f"  … and {more:,} more of {rule.name}"
 
 
 def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[report.Block]:
-    aside = _set_aside(checked)
-    if aside:
+    if aside := _set_aside(checked):
         yield report.Table(
             f"Ignored votes: {len(checked.set_aside):,} of {len(responses):,}",
             ["reason", "responses"],
@@ -278,13 +264,13 @@ def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[repo
     people = _people(checked, responses)
     if isinstance(people, HumanAccuracy):
         low, high = people.interval
-        told = (
+        sentence = (
             f"Human accuracy, by the majority on {people.problems:,} problems: "
             f"{percent(people.accuracy)} ({fixed(100 * low)} to {percent(high)})"
         )
     else:
-        told = f"Human accuracy is not measured: {people}."
-    yield report.Text([told])
+        sentence = f"Human accuracy is not measured: {people}."
+    yield report.Text([sentence])
 
 
 def _people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | str:
@@ -293,20 +279,6 @@ def _people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | 
         return human_accuracy(checked.result.kept, responses)
     except DataError as error:
         return str(error)
-
-
-def _counted_rules(checked: Checked) -> Iterator[tuple[Examined, str, int]]:
-    for stage in checked.stages:
-        for rule, count in stage.checked.items():
-            yield stage, rule, count
-
-
-def _examples(stage: Examined, rule: str, examples: int) -> list[Finding]:
-    return [found for found in stage.findings if found.rule == rule][:examples]
-
-
-def _ids(stage: Examined, found: Finding) -> Iterable[str]:
-    return (stage.dataset[row].id for row in found.rows)
 
 
 def _set_aside(checked: Checked) -> dict[str, int]:

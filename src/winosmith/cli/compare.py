@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from string import ascii_uppercase
+from typing import Any
 
 import click
 
-from winosmith import report
-from winosmith.cli import _predictions
-from winosmith.cli._options import PAGE, data_argument, format_option, json_option
-from winosmith.cli._printing import INVALID, TIES, Output, Rows, fail_gate, off_scores, say
+from winosmith import metrics, report
+from winosmith.cli import _options, _predictions
+from winosmith.cli._output import INVALID, TIES, Output, Rows, off_scores
+from winosmith.cli._printing import fail_gate, say
 from winosmith.errors import InputError
-from winosmith.metrics import rate
+from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, grade, rate
 from winosmith.report import probability, span
 from winosmith.results import table
 from winosmith.text import number_of
 
-if TYPE_CHECKING:
-    from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison
-
 
 @click.command()
-@data_argument()
+@_options.data_argument()
 @_predictions.predictions_argument
-@format_option
+@_options.format_option
 @_predictions.labels_option
 @_predictions.partial_option
 @_predictions.filter_option
@@ -36,9 +34,9 @@ if TYPE_CHECKING:
               help="End with code 1 when a rule is broken: worse (the 95 % interval of the "
               "difference from the baseline is below 0), worse=2pt (2 points or more below it); "
               "several with commas.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--out", type=PAGE, metavar="FILE.html", help="Write the tables as a report there.")
-@json_option
+@_options.seed_option("Random seed of the bootstrap.")
+@_options.page_option
+@_options.json_option
 def command(**options: Any) -> None:
     """Compare two solvers or more by their PREDICTIONS for the problems of DATA.
 
@@ -54,29 +52,43 @@ def command(**options: Any) -> None:
         winosmith compare evolved.jsonl a.jsonl b.jsonl --by lineage
         winosmith compare dev.jsonl old.jsonl new.jsonl --baseline old --fail-on worse=2pt
     """  # noqa: D301
-    from winosmith.metrics import compare, regressions
-
-    _check_rules(options["rules"], options["baseline"])
-    paths = options["predictions"]
-    dataset = _predictions.answered(options["data"], options["format_name"], options["labels"])
-    answers = _predictions.read(dataset, paths, options["filters"])
-    solvers = _predictions.graded(dataset, answers, options["partial"])
-    if not 2 <= len(solvers) <= len(LETTERS):
+    try:
+        metrics.parsed_rules(options["rules"])
+    except InputError as error:
+        raise click.BadParameter(str(error), param_hint="--fail-on") from None
+    if options["rules"] and options["baseline"] is None:
+        raise click.UsageError("--fail-on needs the solver to compare with: add --baseline NAME")
+    if options["depth"] and not options["by"]:
+        raise InputError("--depth goes with --by lineage")
+    dataset = _predictions.read_answered(options["data"], options["format_name"], options["labels"])
+    answers = _predictions.read_answers(dataset, options["predictions"], options["filters"])
+    solvers = _predictions.grade_answers(dataset, answers, options["partial"])
+    if not 2 <= len(solvers) <= len(ascii_uppercase):
         raise InputError(
-            f"a comparison needs the predictions of 2 to {len(LETTERS)} solvers, not of "
+            f"a comparison needs the predictions of 2 to {len(ascii_uppercase)} solvers, not of "
             f"{len(solvers)}"
         )
     if options["partial"]:
         solvers = _in_common(solvers)
-    _tell_what_was_seen(solvers)
-    found = compare(solvers, baseline=options["baseline"], seed=options["seed"])
-    broken = regressions(found, options["rules"])
-    lasting = _lasting(solvers, found, options)
-    records = [
-        {"first": pair.first, "second": pair.second, "survival": of.record()}
-        for pair, of in zip(found.pairs, lasting, strict=False)
+    _warn_of_inputs(solvers)
+    found = metrics.compare(solvers, baseline=options["baseline"], seed=options["seed"])
+    broken = metrics.regressions(found, options["rules"])
+    letter = dict(zip(found.accuracies, ascii_uppercase, strict=False))
+    pairs = {f"{letter[pair.first]} − {letter[pair.second]}": pair for pair in found.pairs}
+    survivals = {
+        name: metrics.compare_survival(
+            solvers[pair.first], solvers[pair.second], depth=options["depth"], seed=options["seed"]
+        )
+        for name, pair in (pairs.items() if options["by"] else ())
+    }
+    by_lineage = [
+        {"first": pairs[name].first, "second": pairs[name].second, "survival": of.record()}
+        for name, of in survivals.items()
     ]
-    tables = list(compare_tables(dataset.name, found, lasting, _predictions.log_notes(answers)))
+    notes = _predictions.log_notes(answers)
+    tables = [_accuracies(dataset.name, found, notes), *_differences(pairs)]
+    if survivals:
+        tables.append(_survival_table(survivals))
     logs = {name: log for name, own in answers.items() if (log := own.log.record())}
     Output(
         f"{dataset.name}: which solver is better",
@@ -84,37 +96,20 @@ def command(**options: Any) -> None:
             "data": dataset.name,
             **found.record(),
             **({"logs": logs} if logs else {}),
-            **({"by_lineage": records} if lasting else {}),
+            **({"by_lineage": by_lineage} if by_lineage else {}),
             "broken": broken,
         },
         [report.Section("Accuracies and differences", tables)],
         subtitle="Intervals are 95 %; twins and families are kept together.",
         signature=found.signature,
-        signatures={
-            f"{letters(found, pair)} by lineage": of.signature
-            for pair, of in zip(found.pairs, lasting, strict=False)
-        },
-    ).tell(as_json=options["as_json"], out=options["out"])
+        signatures={f"{name} by lineage": of.signature for name, of in survivals.items()},
+    ).show(as_json=options["as_json"], out=options["out"])
     if broken:
         fail_gate(broken)
 
 
-def _check_rules(rules: str, baseline: str | None) -> None:
-    """Refuse unknown rules, and rules without a baseline."""
-    from winosmith.metrics import parsed_rules
-
-    try:
-        parsed_rules(rules)
-    except InputError as error:
-        raise click.BadParameter(str(error), param_hint="--fail-on") from None
-    if rules and baseline is None:
-        raise click.UsageError("--fail-on needs the solver to compare with: add --baseline NAME")
-
-
 def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
     """Return the solvers on the problems that all of them were asked."""
-    from winosmith.metrics import grade
-
     first = next(iter(solvers.values())).dataset
     shared = set.intersection(*(set(found.dataset.ids) for found in solvers.values()))
     if not shared:
@@ -131,63 +126,26 @@ def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
     }
 
 
-def _tell_what_was_seen(solvers: Mapping[str, Graded]) -> None:
-    """Say where some solvers saw the blank and others the pronoun."""
-    by = {
-        sees: [name for name, found in solvers.items() if found.parameters.get("sees") == sees]
+def _warn_of_inputs(solvers: Mapping[str, Graded]) -> None:
+    """Warn if some solvers saw the blank and others the pronoun."""
+    blank, pronoun = (
+        ", ".join(name for name, of in solvers.items() if of.parameters.get("sees") == sees)
         for sees in ("blank", "pronoun")
-    }
-    if all(by.values()):
-        blank, pronoun = (", ".join(names) for names in by.values())
+    )
+    if blank and pronoun:
         say(
-            f"{blank} saw the blank, and {pronoun} the pronoun: what differs between them may be "
-            "how they were asked"
+            f"{blank} saw the blank, and {pronoun} the pronoun; this may explain differences "
+            "between them"
         )
 
 
-def _lasting(
-    solvers: Mapping[str, Graded], found: Comparison, options: Mapping[str, Any]
-) -> list[SurvivalComparison]:
-    """Return how far families get, of each pair, if that is asked for."""
-    from winosmith.metrics import compare_survival
-
-    if not options["by"]:
-        if options["depth"]:
-            raise InputError("--depth goes with --by lineage")
-        return []
-    return [
-        compare_survival(
-            solvers[pair.first], solvers[pair.second], depth=options["depth"], seed=options["seed"]
-        )
-        for pair in found.pairs
-    ]
-
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-def letters(found: Comparison, pair: Pair) -> str:
-    """Return a pair as the tables name it: "A − B"."""
-    letter = dict(zip(found.accuracies, LETTERS, strict=False))
-    return f"{letter[pair.first]} − {letter[pair.second]}"
-
-
-def compare_tables(
-    name: str,
-    found: Comparison,
-    lasting: Sequence[SurvivalComparison],
-    log_notes: Sequence[str] = (),
-) -> Iterator[report.Table]:
-    """Yield the tables."""
-    letter = dict(zip(found.accuracies, LETTERS, strict=False))
-    problems = found.signature.n
-    blocks = next(iter(found.accuracies.values())).clusters
+def _accuracies(name: str, found: Comparison, log_notes: Sequence[str]) -> report.Table:
     counted = {"missing": found.missing, "invalid": found.invalid}
     counted = {what: counts for what, counts in counted.items() if counts}
     accuracies: Rows = [
-        [letter[solver], solver, *(counts.get(solver, 0) for counts in counted.values()),
+        [letter, solver, *(counts.get(solver, 0) for counts in counted.values()),
          own.right, rate(own), span(own.interval)]
-        for solver, own in found.accuracies.items()
+        for letter, (solver, own) in zip(ascii_uppercase, found.accuracies.items(), strict=False)
     ]  # fmt: skip
     notes = [TIES] * any(own.ties for own in found.accuracies.values())
     notes += off_scores(found.against_scores)
@@ -196,21 +154,25 @@ def compare_tables(
     if found.invalid:
         notes.append(INVALID)
     notes += log_notes
-    yield report.Table(
-        f"{name}: {number_of(problems, 'problem')} in {number_of(blocks, 'block')}",
+    problems = number_of(found.signature.n, "problem")
+    blocks = number_of(next(iter(found.accuracies.values())).clusters, "block")
+    return report.Table(
+        f"{name}: {problems} in {blocks}",
         ["", "solver", *counted, "right", "accuracy", "95 %"],
         accuracies,
         " ".join(f"{note}." for note in notes),
     )
-    pairs = {letters(found, pair): pair for pair in found.pairs}
+
+
+def _differences(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
     yield table(
         "Differences of accuracy, in points",
         pairs,
         "difference interval only_first only_second mcnemar p_value adjusted".split(),
         head="pair",
-        note="1st, 2nd: what only the one got right. p keeps blocks together, which are twins, "
-        "families and copies; McNemar's takes problems for independent. Holm: p, for so many "
-        "tests.",
+        note="1st, 2nd: problems that only this solver got right. p keeps blocks together (twins, "
+        "families, copies); McNemar's test assumes independent problems. Holm: p, corrected for "
+        "the number of tests.",
     )
     agreement = ("agreement.share", "agreement.kappa", "agreement.kappa_interval")
     yield table(
@@ -222,27 +184,22 @@ def compare_tables(
         "wrong, the same option.",
     )
 
-    if lasting:
-        yield _survival(found, lasting)
 
-
-def _survival(found: Comparison, lasting: Sequence[SurvivalComparison]) -> report.Table:
-    from winosmith.metrics import holm
-
+def _survival_table(found: Mapping[str, SurvivalComparison]) -> report.Table:
+    adjusted = metrics.holm([of.p_value for of in found.values()])
     rows: Rows = [
-        [letters(found, pair), sum(of.first.errors), sum(of.second.errors), of.first.median,
+        [name, sum(of.first.errors), sum(of.second.errors), of.first.median,
          of.second.median, of.later and {"first": "1st", "second": "2nd"}[of.later],
-         probability(of.log_rank), probability(of.p_value), probability(adjusted)]
-        for pair, of, adjusted in zip(
-            found.pairs, lasting, holm([of.p_value for of in lasting]), strict=True
-        )
+         probability(of.log_rank), probability(of.p_value), probability(p_value)]
+        for (name, of), p_value in zip(found.items(), adjusted, strict=True)
     ]  # fmt: skip
-    depth = lasting[0].signature.parameters["depth"]
+    first = next(iter(found.values()))
+    depth = first.signature.parameters["depth"]
     return report.Table(
-        f"Depth of the first error ({depth}), in {lasting[0].families:,} families",
+        f"Depth of the first error ({depth}), in {first.families:,} families",
         ["pair", "failed", "failed", "half", "half", "later", "log-rank", "p", "Holm"],
         rows,
         "Failed: families with an error, of the 1st and the 2nd; half: the depth by which half "
-        "of them have one. Log-rank takes the solvers' families for different ones; p swaps the "
-        "solvers in each family, and is the one to report.",
+        "of them have one. Log-rank assumes different families; p swaps the solvers in each "
+        "family: report this one.",
     )

@@ -3,52 +3,49 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from winosmith import data, metrics, report
-from winosmith.cli._options import FILE, MORE_DATA, PAGE, json_option
-from winosmith.cli._printing import Output, Rows
+from winosmith.answers import read_labels, read_submission
+from winosmith.cli import _options, _predictions
+from winosmith.cli._output import Output, Rows
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import FORMS, LearningCurve, Proportion, size_or_never
 from winosmith.report import fixed, percent, points, probability, span
 from winosmith.results import table
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 ALPHA = 0.05
-"""A run that guessing reaches with more than this probability is named."""
+"""A run is at chance if guessing does as well with more than this probability."""
 
 Run = tuple[int, int, float]
 """Line, training size, accuracy."""
 
-AtChance = tuple[int, int, float, float]
-"""The same, and how likely guessing does as well."""
-
 
 @click.command()
-@click.argument("file", metavar="FILE.csv", type=FILE)
+@click.argument("file", metavar="FILE.csv", type=_options.FILE)
 @click.option("--human", default=94.0, show_default=True, type=click.FloatRange(0, 100),
-              help="The level to reach, a share or in percent; 94.1 on WinoGrande's.")  # fmt: skip
+              help="Accuracy to reach, a fraction or in percent; 94.1 for "
+              "WinoGrande.")  # fmt: skip
 @click.option("--take", type=click.Choice(["best", "mean"]), default="best", show_default=True,
-              help="Which accuracy stands for the runs of one size.")  # fmt: skip
-@click.option("--problems", type=click.IntRange(min=1), metavar="N", help="How many problems the "
-              "accuracies were measured on: runs at chance are named.")  # fmt: skip
-@click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with figures there.")
-@json_option
+              help="Accuracy of a size with several runs.")  # fmt: skip
+@click.option("--problems", type=click.IntRange(min=1), metavar="N", help="Number of problems "
+              "behind each accuracy: shows runs at chance.")  # fmt: skip
+@_options.page_option
+@_options.json_option
 def command(
     file: str, human: float, take: Any, problems: int | None, out: str | None, as_json: bool
 ) -> None:
-    """Fit a learning curve, and say where each way to continue it reaches people's level.
+    """Fit a learning curve, and estimate where each extrapolation reaches human accuracy.
 
-    FILE.csv has a row for each run with the columns size and accuracy, and seed if you like.
-    Accuracies are fractions of 0–1, or percentages when one of them is above 1. The area is that of
-    WinoGrande's leaderboard: over log2(size), divided by its range.
+    FILE.csv has a row for each run with the columns size and accuracy, and optionally seed.
+    Accuracies are fractions, or percentages if one of them is above 1. The area under the curve is
+    that of WinoGrande's leaderboard: over log2(size), divided by its range.
 
     \b
     Example:
@@ -62,8 +59,7 @@ def command(
     curve = metrics.learning_curve(by_size, human=human / 100, take=take)
     digest = hashlib.sha256(repr([run[1:] for run in runs]).encode()).hexdigest()
     signature = report.Signature(digest, len(runs), {"human": human, "take": take})
-    guesses = _at_chance(runs, problems) if problems else []
-    at_chance = [{"line": line, "size": s, "accuracy": a, "p": p} for line, s, a, p in guesses]
+    at_chance = _at_chance(runs, problems) if problems else []
     Output(
         f"{Path(file).stem}: the learning curve",
         {
@@ -72,9 +68,9 @@ def command(
             **({"at_chance": at_chance} if problems else {}),
             "signature": str(signature),
         },
-        _sections(file, curve, guesses, signature),
+        _sections(file, curve, at_chance, signature),
         signature=signature,
-    ).tell(as_json=as_json, out=out)
+    ).show(as_json=as_json, out=out)
 
 
 def _read(path: Path) -> list[Run]:
@@ -114,18 +110,23 @@ def _read(path: Path) -> list[Run]:
     return runs
 
 
-def _at_chance(runs: list[Run], problems: int) -> list[AtChance]:
-    """Return the runs that guessing between two options does as well as, with p above 5 %.
+def _at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]:
+    """Return the runs that do not beat guessing between two options (p above 5 %).
 
-    Problems are taken for independent; which are twins is not known here.
+    Problems are assumed to be independent; which are twins is not known here.
     """
     from scipy.stats import binom
 
     found = [
-        (line, size, accuracy, float(binom.sf(round(accuracy * problems) - 1, problems, 0.5)))
+        {
+            "line": line,
+            "size": size,
+            "accuracy": accuracy,
+            "p": float(binom.sf(round(accuracy * problems) - 1, problems, 0.5)),
+        }
         for line, size, accuracy in runs
     ]
-    return [run for run in found if run[3] > ALPHA]
+    return [run for run in found if run["p"] > ALPHA]
 
 
 CAUTION = (
@@ -134,18 +135,18 @@ CAUTION = (
 )
 
 
-def not_fitted(curve: LearningCurve) -> str:
-    """Return a sentence for the forms that are missing, with why; empty for none."""
+def _not_fitted(curve: LearningCurve) -> Iterator[str]:
+    """Yield sentences about the forms that are missing, with the reason."""
     found, sizes = {each.form.name for each in curve.extrapolations}, len(curve.points)
     missing = [form for form in FORMS if form.name not in found]
-    free = [form.name for form in missing if form.parameters >= sizes]
-    others = [form.name for form in missing if form.parameters < sizes]
-    told = [f"{sizes} sizes are too few for: {', '.join(free)}."] if free else []
-    return " ".join([*told, *([f"No fit was found for: {', '.join(others)}."] if others else [])])
+    if free := [form.name for form in missing if form.parameters >= sizes]:
+        yield f"{sizes} sizes are too few for: {', '.join(free)}."
+    if others := [form.name for form in missing if form.parameters < sizes]:
+        yield f"No fit was found for: {', '.join(others)}."
 
 
-def drawings(curve: LearningCurve) -> list[report.Svg]:
-    """Return the drawings: the curve with its continuations, and where each meets the level."""
+def _chart(curve: LearningCurve) -> report.Svg:
+    """Return the chart of the curve with its extrapolations."""
     last = curve.points[-1].size
     ahead = np.geomspace(curve.points[0].size, 250 * last, 160)
     lines = {}
@@ -153,22 +154,26 @@ def drawings(curve: LearningCurve) -> list[report.Svg]:
         values = found.at(ahead)
         below = values <= 1
         lines[found.form.name] = (ahead[below].tolist(), values[below].tolist())
-    runs = [(float(p.size), v) for p in curve.points for v in p.accuracies if len(p.accuracies) > 1]
-    return [
-        report.learning(
-            [(float(point.size), point.taken) for point in curve.points],
-            runs=runs,
-            lines=lines,
-            level=curve.human,
-            level_name=f"people, {percent(curve.human)}",
-        ),
-    ]
+    return report.learning(
+        [(float(point.size), point.taken) for point in curve.points],
+        runs=[
+            (float(p.size), value)
+            for p in curve.points
+            for value in p.accuracies
+            if len(p.accuracies) > 1
+        ],
+        lines=lines,
+        level=curve.human,
+        level_name=f"people, {percent(curve.human)}",
+    )
 
 
 def _sections(
-    file: str, curve: LearningCurve, guesses: Sequence[AtChance], signature: report.Signature
+    file: str,
+    curve: LearningCurve,
+    at_chance: Sequence[Mapping[str, Any]],
+    signature: report.Signature,
 ) -> list[report.Section]:
-    """Return what was measured, and how far it continues."""
     last = curve.points[-1].taken
     forms: Rows = [
         [found.form.name, size_or_never(found.reaches),
@@ -180,15 +185,15 @@ def _sections(
     fitted = table(
         "The forms, as fitted", curve.extrapolations, ["form.name", "form.formula", "parameters"]
     )
-    told = [
+    sentences = [
         f"Area under the curve: {curve.area:.4f}",
-        f"{taken(curve)} {not_fitted(curve)}".strip(),
+        " ".join([_runs_sentence(curve), *_not_fitted(curve)]),
         CAUTION,
     ]
-    at_chance = [
-        f"AT CHANCE {file}:{line}: {percent(accuracy)} with {size:,} training problems, "
-        f"p = {probability(p_value)}"
-        for line, size, accuracy, p_value in guesses
+    warnings = [
+        f"AT CHANCE {file}:{run['line']}: {percent(run['accuracy'])} with {run['size']:,} training "
+        f"problems, p = {probability(run['p'])}"
+        for run in at_chance
     ]
     return [
         report.Section(
@@ -207,7 +212,7 @@ def _sections(
             [
                 report.Drawing(
                     "The accuracies, with their continuations by each form.",
-                    lambda: drawings(curve),
+                    lambda: [_chart(curve)],
                     signature=signature,
                 ),
                 report.Table(
@@ -215,18 +220,17 @@ def _sections(
                     ["if the curve goes on as", "problems", "95 %", "residual", "without last"],
                     forms,
                 ),
-                report.Text(told),
-                *([report.Text(at_chance, "warning")] if at_chance else []),
+                report.Text(sentences),
+                *([report.Text(warnings, "warning")] if warnings else []),
             ],
         ),
     ]
 
 
-def taken(curve: LearningCurve) -> str:
-    """Return one sentence on which runs the curve goes through."""
+def _runs_sentence(curve: LearningCurve) -> str:
     most = max(len(point.accuracies) for point in curve.points)
     if most == 1:
-        return "There is one run a size; how far runs differ is not known."
+        return "There is one run a size; the difference between runs is not known."
     if curve.take == "best":
         return (
             f"The curve goes through the best of up to {most} runs a size, as WinoGrande's figure "
@@ -239,27 +243,27 @@ def taken(curve: LearningCurve) -> str:
 
 
 @click.command()
-@click.argument("predictions", metavar="PREDICTIONS.lst", type=FILE)
-@click.option("--labels", type=FILE, metavar="LABELS.lst", help="The answers, one a line, from 1.")
-@click.option("--data", type=MORE_DATA, metavar="DATA", help="The problems: their answers in place "
-              "of labels, and their twins for the intervals.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--out", type=PAGE, metavar="FILE.html", help="Write a report with a figure there.")
-@json_option
+@click.argument("predictions", metavar="PREDICTIONS.lst", type=_options.FILE)
+@click.option(
+    "--labels", type=_options.FILE, metavar="LABELS.lst", help="The answers, one a line, from 1."
+)
+@click.option("--data", type=_options.MORE_DATA, metavar="DATA", help="The problems: their "
+              "answers instead of labels, and their twins for the intervals.")  # fmt: skip
+@_options.seed_option("Random seed of the bootstrap.")
+@_options.page_option
+@_options.json_option
 def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
     """Score a leaderboard submission: five comma-separated labels a line, xs to xl.
 
     Prints the accuracy of each column, and the area under the learning curve ("AUC"): the trapezoid
-    over log2 of 160, 640, 2,558, 10,234 and 40,398, divided by its range. Intervals know of twins
-    when the problems are given with --data.
+    over log2 of 160, 640, 2,558, 10,234 and 40,398, divided by its range. Intervals keep twins
+    together if --data gives the problems.
 
     \b
     Example:
         winosmith leaderboard predictions.lst --labels dev-labels.lst
         winosmith leaderboard predictions.lst --data dev.jsonl
     """  # noqa: D301
-    from winosmith.answers import read_submission
-
     answers, clusters = _answers(labels, options["data"])
     submitted = read_submission(predictions)
     rows = len(next(iter(submitted.values())))
@@ -272,7 +276,9 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
     right = {name: np.array(column) == answers for name, column in submitted.items()}
     found = {name: metrics.proportion(column, clusters) for name, column in right.items()}
     area = metrics.area_under_curve([own.value for own in found.values()])
-    interval = _area_interval(list(right.values()), clusters, options["seed"])
+    weights = [metrics.area_under_curve(row.tolist()) for row in np.eye(len(right))]
+    each = sum(weight * of for weight, of in zip(weights, right.values(), strict=True))
+    interval = metrics.bootstrap_interval(np.asarray(each), clusters, options["seed"], ends=(0, 1))
     digest = hashlib.sha256(repr((answers.tolist(), submitted)).encode()).hexdigest()
     known = {"twins": options["data"] is not None}
     signature = report.Signature(digest, rows, known, options["seed"])
@@ -288,7 +294,7 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
         },
         [_accuracy_and_area(found, sizes, area, interval, clustered=options["data"] is not None)],
         signature=signature,
-    ).tell(as_json=options["as_json"], out=options["out"])
+    ).show(as_json=options["as_json"], out=options["out"])
 
 
 def _accuracy_and_area(
@@ -309,29 +315,28 @@ def _accuracy_and_area(
             for name, own in found.items()
         ],
     )
-    told = [f"AUC: {area:.4f} ({low:.4f} to {high:.4f})"]
+    sentences = [f"AUC: {area:.4f} ({low:.4f} to {high:.4f})"]
     if not clustered:
-        told.append("The intervals take problems for independent; with --data they know of twins.")
+        sentences.append(
+            "The intervals assume independent problems; with --data they keep twins together."
+        )
     card = report.KeyFigure("area under the curve", area, f"95 %: {low:.4f} to {high:.4f}", ".4f")
     return report.Section(
         "Accuracy and area",
         [
             report.Cards([card]),
             report.Drawing("Accuracy by training size.", lambda: [report.learning(points)], table),
-            report.Text(told),
+            report.Text(sentences),
         ],
     )
 
 
 def _answers(
     labels: str | None, problems: str | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the answers and the clusters, from the labels, the data, or the labels of the data."""
-    from winosmith.answers import read_labels
-    from winosmith.cli._predictions import answered
-
     if problems is not None:
-        dataset = answered(problems, None, labels)
+        dataset = _predictions.read_answered(problems, None, labels)
         withheld = [problem.id for problem in dataset if problem.answer is None]
         if withheld:
             raise FormatError(
@@ -344,12 +349,3 @@ def _answers(
         raise InputError("the answers are needed: give --labels LABELS.lst or --data DATA")
     known = read_labels(labels)
     return np.array(known), np.arange(len(known))
-
-
-def _area_interval(
-    right: Sequence[npt.NDArray[np.bool_]], clusters: npt.NDArray[np.int64], seed: int
-) -> tuple[float, float]:
-    """Return the 95 % interval of the area, by the cluster bootstrap."""
-    weights = [metrics.area_under_curve(row.tolist()) for row in np.eye(len(right))]
-    each = sum(weight * column for weight, column in zip(weights, right, strict=True))
-    return metrics.bootstrap_interval(np.asarray(each), clusters, seed, ends=(0, 1))

@@ -9,7 +9,8 @@ import click
 from winosmith import fetch
 from winosmith.cli._main import Group
 from winosmith.cli._options import json_option
-from winosmith.cli._printing import echo, print_json, print_table, progress, say
+from winosmith.cli._output import print_table
+from winosmith.cli._printing import echo, print_json, progress, say
 
 
 @click.group(cls=Group)

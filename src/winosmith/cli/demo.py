@@ -1,4 +1,4 @@
-"""`winosmith practice` and `demo`: twins to practise on, and the main job on them, in a minute."""
+"""`winosmith practice` and `demo`: practice twins, and a benchmark from them in a minute."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import click
 
-from winosmith.cli._options import json_option
+from winosmith import formats, practice as corpora, validate
+from winosmith.build import MeasureRecipe, Recipe, build, read_recipe
+from winosmith.cli._options import json_option, seed_option
 from winosmith.cli._printing import echo, progress, say
 from winosmith.cli.build import print_build
 from winosmith.escape import one_line
-from winosmith.records import parsed
-
-if TYPE_CHECKING:
-    from winosmith.build import Recipe
+from winosmith.outputs import OutputFolder
+from winosmith.records import parse_json
+from winosmith.report import percent, shown
 
 RECIPE = """\
 # winosmith build {folder}/recipe.toml --out benchmark
@@ -43,11 +44,11 @@ seed = {seed}
               "that a model can learn nothing from them.")  # fmt: skip
 @click.option("--handwritten", is_flag=True, help="Write the hand-written twins instead.")
 @click.option("--force", is_flag=True, help="Replace older practice twins in that folder.")
-@click.option("--seed", default=0, show_default=True, help="Random seed.")
+@seed_option()
 def practice(out: str, handwritten: bool, **options: Any) -> None:
-    """Write twins to practise on: problems, simulated votes, and what is planted in them.
+    """Write practice twins: problems, simulated votes, and the planted artifacts.
 
-    DIR takes twins.jsonl, votes.csv, planted.json and a recipe.toml that builds them.
+    DIR has twins.jsonl, votes.csv, planted.json and a recipe.toml to build them.
 
     \b
     Example:
@@ -56,13 +57,10 @@ def practice(out: str, handwritten: bool, **options: Any) -> None:
     """  # noqa: D301
     folder = Path(out)
     if handwritten:
-        from winosmith import formats, practice
-        from winosmith.outputs import OutputFolder
-
         held = OutputFolder.open(folder, {"practice": "handwritten"}, force=options["force"])
-        formats.write(practice.handwritten().problems, folder / "twins.jsonl")
+        formats.write(corpora.handwritten().problems, folder / "twins.jsonl")
         held.add("twins.jsonl")
-        say(f"{len(practice.handwritten())} problems are in {folder / 'twins.jsonl'}")
+        say(f"{len(corpora.handwritten())} problems are in {folder / 'twins.jsonl'}")
         return
     write_practice(folder, **options)
     say(f"{options['twins']:,} twins are in {folder}; build them with:")
@@ -80,15 +78,8 @@ def write_practice(
     force: bool = False,
 ) -> Path:
     """Write the practice corpus into a folder; return the path of its recipe."""
-    from typing import cast
-
-    from winosmith import formats, practice, validate
-    from winosmith.outputs import OutputFolder
-
-    kinds = cast("tuple[practice.Artifact, ...]", artifacts) or practice.ARTIFACTS
-    made = practice.corpus(
-        twins, seed=seed, strength=strength, artifacts=kinds, symmetric=symmetric
-    )
+    kinds = cast("tuple[corpora.Artifact, ...]", artifacts) or corpora.ARTIFACTS
+    made = corpora.corpus(twins, seed=seed, strength=strength, artifacts=kinds, symmetric=symmetric)
     parameters = {"twins": twins, "strength": strength, "artifacts": list(kinds), "seed": seed}
     parameters |= {"symmetric": True} if symmetric else {}
     held = OutputFolder.open(folder, {"practice": parameters}, force=force)
@@ -106,12 +97,12 @@ def write_practice(
 TWINS, STRENGTH = 3_000, 0.5
 
 SPLITS = 2
-"""Splits into halves that are filtered apart. A recipe's default of 5 takes twice as long."""
+"""Number of splits into separately filtered halves. A recipe's default of 5 takes twice as long."""
 
 
 @click.command()
 @click.option(
-    "--out", default="winosmith-demo", show_default=True, metavar="DIR", help="The folder to write."
+    "--out", default="winosmith-demo", show_default=True, metavar="DIR", help="Output folder."
 )
 @click.option("--force", is_flag=True, help="Replace an older demo in that folder.")
 @json_option
@@ -126,9 +117,6 @@ def command(out: str, force: bool, as_json: bool) -> None:
     Example:
         winosmith demo
     """  # noqa: D301
-    from winosmith.build import MeasureRecipe, build, read_recipe
-    from winosmith.report import percent
-
     folder = Path(out)
     say(f"Writing {TWINS:,} practice twins, {percent(STRENGTH, 0)} of them with a planted artifact")
     recipe = write_practice(folder / "pool", twins=TWINS, strength=STRENGTH, force=force)
@@ -146,16 +134,14 @@ def command(out: str, force: bool, as_json: bool) -> None:
 
 
 def _write_build(recipe: Recipe, folder: Path, force: bool) -> None:
-    """Build a benchmark in another process, which returns nothing: the result is in the folder."""
-    from winosmith.build import build
-
+    """Build a benchmark in another process, without returning the result."""
     build(recipe, folder, force=force)
 
 
 def _side_by_side(folder: Path) -> None:
-    """Print what AFLite and mirror did with the same twins."""
+    """Print the results of AFLite and mirror on the same twins."""
     records = [
-        parsed((folder / name / "report.json").read_text("utf-8"))
+        parse_json((folder / name / "report.json").read_text("utf-8"))
         for name in ("benchmark", "mirror")
     ]
     echo(f"\n{'same twins, filtered by':<44}{'AFLite':>8}{'mirror':>8}")
@@ -164,9 +150,7 @@ def _side_by_side(folder: Path) -> None:
 
 
 def _compared(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Return the numbers of each filter, as they are printed."""
-    from winosmith.report import shown
-
+    """Return the printed numbers of each filter."""
     names = ("AFLite", "mirror")
     found = [record["measures"]["found"][name] for record, name in zip(records, names, strict=True)]
     verified = [record["measures"]["verified"] for record in records]
@@ -182,6 +166,4 @@ def _compared(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
 
 
 def _share(of: dict[str, int]) -> str:
-    from winosmith.report import shown
-
     return shown(of["count"] / of["total"], ".1%")

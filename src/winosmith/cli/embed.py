@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from winosmith import embed, models
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import echo, print_json, progress, say
@@ -19,9 +20,10 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings
 from winosmith.options import EmbedRecipe
+from winosmith.report import sign
 
-FINE_TUNING = ("learning_rate", "epochs", "batch_size")
-"""Settings of fine-tuning that are options as they are declared."""
+FINE_TUNING = ("learning_rate", "epochs", "batch_size", "weight_decay", "dropout")
+"""Settings of fine-tuning with generated options."""
 
 Options = dict[str, Any]
 
@@ -33,17 +35,16 @@ Options = dict[str, Any]
 @click.option("--finetune", metavar="TRAIN:DEV", help="First fine-tune the encoder on this number "
               "of problems, in whole twins, and exclude them (the paper: 5000:1000).")  # fmt: skip
 @declared_options(TrainingSettings, only=FINE_TUNING, of="Of fine-tuning: ")
-@_options.regularisation_options
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               help="Where to split an encoder's sentences in two; by default "
               f"{TrainingSettings().split_point} in fine-tuning, no split otherwise.")  # fmt: skip
 @click.option("--keep-model", metavar="DIR", help="Folder for the fine-tuning run, with the "
               "encoder in DIR/model; by default in the cache.")  # fmt: skip
 @declared_options(TrainingSettings, only=["max_length"])
-@click.option("--device", metavar="NAME", help="Device in torch's notation; by default the GPU.")
+@_options.device_option
 @click.option("--no-cache", is_flag=True, help="Do not use the cache of computed vectors.")
 @_options.cluster_option
-@click.option("--seed", default=0, show_default=True, help="Random seed.")
+@_options.seed_option()
 @click.option("--force", is_flag=True, help="Replace FILE.npz.")
 @_options.format_option
 @_options.json_option
@@ -72,10 +73,7 @@ def command(**options: Any) -> None:
 
 
 def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> None:
-    from winosmith import embed
-    from winosmith.report import sign
-
-    told: dict[str, Any] = {}
+    tuning: dict[str, Any] = {}
     embedder: embed.LightEmbedder | embed.EncoderEmbedder
     rest, used = dataset, {}
     if options["encoder"] == "light":
@@ -83,7 +81,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
             raise InputError("the light embedder can't be fine-tuned; name an --encoder")
         embedder = embed.LightEmbedder(options["dimensions"], options["combine"])
     elif options["finetune"]:
-        embedder, rest, used, told = _finetuned(dataset, options, stack)
+        embedder, rest, used, tuning = _finetuned(dataset, options, stack)
     else:
         embedder = embed.EncoderEmbedder(
             options["encoder"],
@@ -108,7 +106,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
         "file": str(out),
         "problems": len(rest),
         "width": vectors.shape[1],
-        **told,
+        **tuning,
         **{name: list(ids) for name, ids in used.items()},
         "signature": str(signature),
     }
@@ -119,16 +117,13 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
 
 
 def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
-    """Return the embedder, the problems to embed, the ids of the others, and what to report."""
-    from winosmith import embed, models
-
+    """Return the embedder, the problems to embed, the ids of the others, and the report."""
     train, dev, rest = embed.finetune_split(dataset, *_sizes(options), seed=options["seed"])
     settings = TrainingSettings(
         seed=options["seed"],
         **{name: options[name] for name in FINE_TUNING},
         split_point=options["split_point"] or TrainingSettings().split_point,
         max_length=options["max_length"],
-        **_options.regularisation(options),
     )
     model = models.model_folder(options["encoder"])
     with progress("Fine-tuning, step") as advance:
@@ -145,7 +140,7 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
             on_step=lambda done, of, note: advance(done, f"of {of}, {note}"),
         )
     say(f"Fine-tuning: {tuned.message}")
-    told = {
+    report = {
         "finetuning": {
             "model": str(tuned.folder),
             "dev_accuracy": tuned.dev_accuracy,
@@ -155,7 +150,7 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
             "epochs": [asdict(epoch) for epoch in tuned.epochs],
         }
     }
-    return embedder, rest, {"train_ids": train.ids, "dev_ids": dev.ids}, told
+    return embedder, rest, {"train_ids": train.ids, "dev_ids": dev.ids}, report
 
 
 def _sizes(options: Options) -> tuple[int, int]:
@@ -169,9 +164,7 @@ def _sizes(options: Options) -> tuple[int, int]:
 
 
 def _model_folder(options: Options, determined: tuple[Any, ...], stack: ExitStack) -> Path:
-    """Return where the fine-tuned encoder goes: as asked, in the cache, or for this run only."""
-    from winosmith import embed, models
-
+    """Return the folder of the fine-tuned encoder: the given one, the cache, or a temporary one."""
     if options["keep_model"]:
         return Path(options["keep_model"])
     if options["no_cache"]:
@@ -186,8 +179,8 @@ def _print(report: dict[str, Any]) -> None:
     echo(f"{report['problems']:,} problems × {report['width']:,} numbers")
     if "finetuning" in report:
         echo(
-            f"{len(report['train_ids']):,} problems to train on and {len(report['dev_ids']):,} to "
-            "choose by have no vectors; their ids are in the file"
+            f"{len(report['train_ids']):,} training and {len(report['dev_ids']):,} development "
+            "problems have no vectors; their ids are in the file"
         )
     echo(f"Written to {report['file']}", bold=True)
     say(f"signature {report['signature']}")

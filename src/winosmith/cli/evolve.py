@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -19,14 +19,16 @@ import click
 from winosmith import answers, evolve, formats, report
 from winosmith.cli import _options, _solvers
 from winosmith.cli._declared import declared_options
-from winosmith.cli._printing import Output, Rows, progress, say
-from winosmith.dataset import Dataset, Dropped
+from winosmith.cli._output import Output, Rows
+from winosmith.cli._printing import progress, say
+from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, not_solved
+from winosmith.language import WordNet, wordnet_folder
 from winosmith.outputs import OutputFolder
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
-from winosmith.records import canonical, problem_record
+from winosmith.records import canonical
 from winosmith.report import sign
 from winosmith.text import number_of
 
@@ -35,78 +37,70 @@ KINDS = ("wordnet", "wordnet-paper", "chat")
 _WORDNET = {"wordnet", "wordnet-paper"}
 
 _FEW = 500
-"""Problems below which starting processes costs more than it saves."""
+"""Number of problems below which starting processes takes more time than it saves."""
 
 Options = Mapping[str, Any]
-
-
-def perturber_options(function: Any) -> Any:
-    """Add the options of the perturbers."""
-    options = [
-        declared_options(evolve.WordNetPerturber.__init__, of="Of wordnet and wordnet-paper: "),
-        click.option("--wordnet", "wordnet_folder", metavar="FOLDER",
-                     type=_options.FOLDER,
-                     help="Of wordnet and wordnet-paper: its dictionary files, where they are not "
-                     "found."),
-        click.option("--wide", is_flag=True, help="Of wordnet: take synonyms that are less sure; "
-                     "twice as many children, more of them wrong."),
-        click.option("--model", metavar="NAME", help="Of chat: the server's name of the model; by "
-                     "default OPENAI_MODEL."),
-        _solvers.BASE_URL,
-        declared_options(evolve.DialogueRules, only=("wanted", "batches"), of="Of chat: "),
-        click.option("--temperature", type=click.FloatRange(min=0), default=1.0,
-                     show_default=True, help="Of chat."),
-        _solvers.declared_option("key_variable"),
-        _solvers.MAX_SPENT,
-    ]  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
 
 
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.MORE_DATA)
 @click.option("--with", "kinds", multiple=True, required=True, type=click.Choice(KINDS),
-              help="Who perturbs; given again, the next one perturbs all that there is by "
-              "then.")  # fmt: skip
+              help="Perturber; may be repeated: the next one perturbs the results, "
+              "too.")  # fmt: skip
 @click.option("--out", required=True, metavar="DIR", type=click.Path(file_okay=False),
-              help="The folder to write.")  # fmt: skip
+              help="Output folder.")  # fmt: skip
 @click.option("--roots", type=click.IntRange(min=1), multiple=True, metavar="N",
-              help="Draw so many roots from each DATA; once for all, or for each.")  # fmt: skip
+              help="Number of roots to draw from each DATA; once for all, or for "
+              "each.")  # fmt: skip
 @click.option("--right", multiple=True, metavar="PREDICTIONS", type=click.Path(exists=True),
               help="Draw only problems that this solver gets right, by its answers in any source "
               "that `winosmith score` reads; may be repeated.")  # fmt: skip
 @click.option("--sets", is_flag=True, help="Write small, medium and large, split by root; the "
               "first --with makes medium, the second large.")  # fmt: skip
-@click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="Of --sets: what people "
-              "made of the roots, with lineage; it belongs to small.")  # fmt: skip
+@click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="Of --sets: perturbed "
+              "roots by people, with lineage, for the set small.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
-              help="Of --sets: what medium grows from.")  # fmt: skip
+              help="Of --sets: start of the set medium.")  # fmt: skip
 @click.option("--augment", type=click.Choice(["train+dev", "all"]), default="train+dev",
-              show_default=True, help="Of --sets: what of medium large grows from.")  # fmt: skip
+              show_default=True,
+              help="Of --sets: part of medium that large grows from.")  # fmt: skip
 @click.option("--split", type=click.IntRange(min=1), nargs=3, default=(10, 2, 2),
               show_default=True, metavar="TRAIN DEV TEST",
-              help="Of --sets: shares of the roots.")  # fmt: skip
-@perturber_options
+              help="Of --sets: parts of the roots.")  # fmt: skip
+@declared_options(evolve.WordNetPerturber.__init__, of="Of wordnet and wordnet-paper: ")
+@click.option("--wordnet", "wordnet_folder", metavar="FOLDER", type=_options.FOLDER,
+              help="Of wordnet and wordnet-paper: folder of the dictionary files; by default "
+              "searched for.")  # fmt: skip
+@click.option("--wide", is_flag=True, help="Of wordnet: use less certain synonyms, too; twice as "
+              "many children, more of them incorrect.")  # fmt: skip
+@click.option("--model", metavar="NAME", help="Of chat: the server's name of the model; by default "
+              "OPENAI_MODEL.")  # fmt: skip
+@_solvers.BASE_URL
+@declared_options(evolve.DialogueRules, only=("wanted", "batches"), of="Of chat: ")
+@click.option("--temperature", type=click.FloatRange(min=0), default=1.0, show_default=True,
+              help="Of chat: temperature of the replies.")  # fmt: skip
+@_solvers.declared_option("key_variable")
+@_solvers.MAX_SPENT
 @click.option("--workers", type=click.IntRange(min=1), default=os.cpu_count() or 1,
-              help="Of wordnet, wordnet-paper: processes; one a core by default.")  # fmt: skip
+              help="Of wordnet and wordnet-paper: number of processes; by default one per "
+              "core.")  # fmt: skip
 @_options.cluster_option
-@click.option("--seed", default=0, show_default=True, help="Of every draw.")
+@_options.seed_option()
 @click.option("--force", is_flag=True, help="Replace what another recipe wrote to DIR.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:
-    """Perturb the problems of DATA into families whose every step is recorded.
+    """Perturb the problems of DATA into families, and record every step.
 
     Each child differs from its parent by a few tokens and names its root, its parent and the
-    edits. It is marked as not validated until people have judged it (`winosmith check --votes`).
-    Stop it at any time: the same command continues.
+    edits. It is marked as not validated until judges have voted (`winosmith check --votes`). You
+    can stop the command at any time; the same command resumes it.
 
     \b
     Perturbers:
-        wordnet        a synonym of the sense that is meant, inflected    needs WordNet
-        wordnet-paper  any synonym of any word, as EvoGrad did it         needs WordNet
-        chat           a chat model, asked as an expert, row by row       --model --base-url
+        wordnet        a synonym of the same sense, inflected         needs WordNet
+        wordnet-paper  any synonym of any word, as in EvoGrad         needs WordNet
+        chat           a chat model, asked as an expert, row by row   --model --base-url
 
     \b
     Example:
@@ -115,34 +109,16 @@ def command(**options: Any) -> None:
             --with chat --model qwen3:8b --base-url http://localhost:11434/v1 \\
             --with wordnet --sets --out evograd
     """  # noqa: D301
-    _result(run(settled(options))).tell(as_json=options["as_json"], out=None)
+    _result(_run(_complete(options))).show(as_json=options["as_json"], out=None)
 
 
 def _result(found: Mapping[str, Any]) -> Output:
     """Return the output about a folder of families."""
     made, perturbed = found["made"], found["perturbed"]
     title = f"{number_of(made, 'child', 'children')} of {number_of(perturbed, 'problem')}"
-    blocks: list[report.Block] = [_sets_table(title, found["parts"])]
-    if found["left_out"]:
-        rows: Rows = [[count, reason] for reason, count in found["left_out"].items()]
-        blocks.append(report.Table("Left out", ["problems", "because"], rows))
-    if found["sources"]:
-        names = ", ".join(found["sources"])
-        blocks.append(
-            report.Text(
-                [
-                    f"Roots come from the data {names}: after training on these families, a "
-                    "figure there is no test any more."
-                ]
-            )
-        )
-    sections = [report.Section("What came about", blocks)]
-    return Output(title, found, sections, signature=found["signature"])
-
-
-def _sets_table(title: str, parts: Mapping[str, Mapping[str, Any]]) -> report.Table:
-    found = {letter for part in parts.values() for letter in part["answers"]} - {"—"}
-    letters = ascii_uppercase[: ascii_uppercase.index(max(found | {"B"})) + 1]
+    parts = found["parts"]
+    answers = {letter for part in parts.values() for letter in part["answers"]} - {"—"}
+    letters = ascii_uppercase[: ascii_uppercase.index(max(answers | {"B"})) + 1]
     rows: Rows = [
         [
             name,
@@ -155,13 +131,24 @@ def _sets_table(title: str, parts: Mapping[str, Mapping[str, Any]]) -> report.Ta
         for name, part in parts.items()
     ]
     heads = ["set", "problems", "families", " / ".join(letters), "mean depth", "not judged"]
-    return report.Table(title, heads, rows)
+    blocks: list[report.Block] = [report.Table(title, heads, rows)]
+    if found["left_out"]:
+        rows = [[count, reason] for reason, count in found["left_out"].items()]
+        blocks.append(report.Table("Omitted", ["problems", "because"], rows))
+    if found["sources"]:
+        sentence = (
+            f"Roots come from the data {', '.join(found['sources'])}: after training on these "
+            "families, an accuracy there is not a test any more."
+        )
+        blocks.append(report.Text([sentence]))
+    sections = [report.Section("Families", blocks)]
+    return Output(title, found, sections, signature=found["signature"])
 
 
-def settled(options: Options) -> Options:
-    """Return the options with the model that the environment names; refuse what can't work.
+def _complete(options: Options) -> Options:
+    """Return the options with the model that the environment names.
 
-    All of it before a folder is made: one with a wrong option in its recipe would be in the way.
+    It refuses wrong options before a folder is made: such a folder would be in the way.
 
     Raises:
         RecipeError: batches that are out of range.
@@ -169,8 +156,6 @@ def settled(options: Options) -> Options:
     """
     kinds = set(options["kinds"])
     if kinds & _WORDNET:
-        from winosmith.language import wordnet_folder
-
         wordnet_folder(options["wordnet_folder"])
     if "chat" not in kinds:
         return options
@@ -178,20 +163,18 @@ def settled(options: Options) -> Options:
     return {**options, "model": _client(options).model}
 
 
-def perturber(
+def _make_perturber(
     kind: str,
     options: Options,
     dialogues: Path,
     taken: Sequence[Problem],
     on_progress: Callable[[int, int, str], None],
 ) -> Perturber:
-    """Return the perturber of that name, with the options of the command.
+    """Return the perturber of a name.
 
-    A chat model keeps its dialogues in a folder, and makes none of the problems `taken` again.
+    A chat model keeps its dialogues in a folder, and writes none of the problems `taken` again.
     """
     if kind in _WORDNET:
-        from winosmith.language import WordNet, wordnet_folder
-
         return evolve.WordNetPerturber(
             options["count"],
             WordNet(wordnet_folder(options["wordnet_folder"])),
@@ -212,22 +195,20 @@ def _client(options: Options) -> Any:
     return _solvers.chat_client(options, options["model"], max_tokens=evolve.REPLY_TOKENS)
 
 
-@contextmanager
-def executor_for(kind: str, problems: int, options: Options) -> Iterator[Executor | None]:
-    """Open who perturbs: a cluster, processes for WordNet on much data, or nobody but this one."""
+def _executor(
+    kind: str, problems: int, options: Options
+) -> AbstractContextManager[Executor | None]:
+    """Return a cluster, or processes for WordNet on much data, or no executor."""
     if options["cluster"] and kind != "chat":
-        with _options.on_cluster(options["cluster"]) as executor:
-            yield executor
-    elif kind in _WORDNET and options["workers"] > 1 and problems >= _FEW:
-        with ProcessPoolExecutor(options["workers"]) as executor:
-            yield executor
-    else:
-        yield None
+        return _options.on_cluster(options["cluster"])
+    if kind in _WORDNET and options["workers"] > 1 and problems >= _FEW:
+        return ProcessPoolExecutor(options["workers"])
+    return nullcontext()
 
 
 _NOT_OF_RECIPE = {"out", "force", "as_json", "workers", "cluster", "format_name", "key_variable",
                   "max_spent", "base_url"}  # fmt: skip
-"""Options that change no problem."""
+"""Options without an effect on problems."""
 
 _OF = {
     "count": {"wordnet", "wordnet-paper"},
@@ -238,12 +219,12 @@ _OF = {
     "batches": {"chat"},
     "temperature": {"chat"},
 }
-"""The perturbers that an option is for."""
+"""The perturbers of an option."""
 
 _OF_SETS = {"grow", "augment", "split"}
 
 
-def run(options: Options) -> dict[str, Any]:
+def _run(options: Options) -> dict[str, Any]:
     """Perturb, write the folder, and return the record.
 
     Raises:
@@ -251,7 +232,7 @@ def run(options: Options) -> dict[str, Any]:
     """
     if options["sets"] and len(options["kinds"]) != 2:
         raise InputError("--sets takes --with twice: who makes medium, then who makes large")
-    roots = all_roots(options)
+    roots = _draw_roots(options)
     small = _small(roots.dataset, options["people"])
     signature = sign(small, options["seed"], **_parameters(options))
     recipe = {"command": "evolve", "signature": str(signature)}
@@ -270,8 +251,27 @@ def run(options: Options) -> dict[str, Any]:
             stages.append(_generation(number, kind, data, small, options, folder))
             data = stages[-1].dataset
         families, parts, sets = data, {"evolved": data}, None
-    record = _record(roots, stages, sets, parts, families, str(signature))
-    _write(folder, parts, _left_out(stages, sets), record)
+    omitted = [left for stage in stages for left in stage.repeated]
+    omitted += sets.dropped if sets else ()
+    reasons = Counter(_kind(one.reason) for one in omitted)
+    if barren := sum(len(stage.barren) for stage in stages):
+        reasons["no child came about"] = barren
+    record = {
+        "roots": len(roots.dataset),
+        "sources": {name: list(ids) for name, ids in roots.sources.items()},
+        "perturbed": sum(len(stage.dataset) - len(stage.children) for stage in stages),
+        "made": sum(len(stage.children) for stage in stages),
+        "parts": {name: evolve.described(part, families) for name, part in parts.items()},
+        "left_out": dict(reasons.most_common()),
+        "signature": str(signature),
+    }
+    for name, part in parts.items():
+        folder.write_lines(f"{name}.jsonl", formats.lines(part))
+    folder.write_lines("left-out.jsonl", (one.line() for one in omitted))
+    folder.write_lines("report.json", [canonical(record) + "\n"])
+    folder.write_lines("report.html", [_result(record).page()])
+    names = ", ".join(f"{name}.jsonl" for name in parts)
+    say(f"Wrote {folder.path}: {names}, left-out.jsonl, report.json and report.html.")
     return record
 
 
@@ -289,14 +289,14 @@ def _plain(value: Any) -> Any:
 
 
 def _small(roots: Dataset, people: str | None) -> Dataset:
-    """Return the roots with what people made of them."""
+    """Return the roots with the problems that people made from them."""
     if people is None:
         return roots
     made = formats.read(people)
     ids = set(roots.ids)
     mine = [p for p in made if p.lineage is not None and p.root in ids]
     if not mine:
-        raise DataError(f"{people} holds no problem whose root is one of those drawn")
+        raise DataError(f"{people} has no problem whose root is among those drawn")
     if len(mine) < len(made):
         say(f"{people}: {len(made) - len(mine):,} of {len(made):,} problems have other roots")
     return evolve.without_repeats(roots, [mine, *([] for _ in roots[1:])]).dataset
@@ -305,30 +305,31 @@ def _small(roots: Dataset, people: str | None) -> Dataset:
 def _generation(
     number: int, kind: str, data: Dataset, taken: Dataset, options: Options, folder: OutputFolder
 ) -> Evolved:
-    """Let one perturber perturb every problem, from where an earlier run stopped."""
+    """Perturb every problem with one perturber; resume an earlier run."""
     name = f"generation-{number + 1}.jsonl"
     dialogues = folder.path / "dialogues"
     with (
         folder.scratch(name) as path,
         progress(f"Perturbing with {kind}", len(data)) as advance,
-        executor_for(kind, len(data), options) as executor,
+        _executor(kind, len(data), options) as executor,
     ):
-        state = {"done": 0}
+        finished = 0
 
-        def hear(done: int, made: int) -> None:
-            state["done"] = done
+        def show(done: int, made: int) -> None:
+            nonlocal finished
+            finished = done
             advance(done, f"children: {made:,}")
 
-        def hear_of_rows(accepted: int, wanted: int, note: str) -> None:
-            advance(state["done"], f"{accepted} of {wanted} {note}")
+        def show_rows(accepted: int, wanted: int, note: str) -> None:
+            advance(finished, f"{accepted} of {wanted} {note}")
 
         made = evolve.resumed_children(
             data.problems,
-            perturber(kind, options, dialogues, taken.problems, hear_of_rows),
-            options["seed"] + number,  # else twice the same perturber makes the same children
+            _make_perturber(kind, options, dialogues, taken.problems, show_rows),
+            options["seed"] + number,  # the same perturber must not repeat its children
             Path(path),
             executor=executor,
-            on_progress=hear,
+            on_progress=show,
         )
     return evolve.without_repeats(data, made)
 
@@ -351,70 +352,20 @@ def _sets(
     return made, Dataset({p.id: p for p in (*small, *everything)}.values())
 
 
-def _left_out(stages: Sequence[Evolved], sets: Sets | None) -> list[Dropped]:
-    repeated = [left for stage in stages for left in stage.repeated]
-    return [*repeated, *(sets.dropped if sets else ())]
-
-
-def _record(
-    roots: Roots,
-    stages: Sequence[Evolved],
-    sets: Sets | None,
-    parts: Mapping[str, Dataset],
-    families: Dataset,
-    signature: str,
-) -> dict[str, Any]:
-    left = Counter(_kind(one.reason) for one in _left_out(stages, sets))
-    barren = sum(len(stage.barren) for stage in stages)
-    if barren:
-        left["no child came about"] = barren
-    return {
-        "roots": len(roots.dataset),
-        "sources": {name: list(ids) for name, ids in roots.sources.items()},
-        "perturbed": sum(len(stage.dataset) - len(stage.children) for stage in stages),
-        "made": sum(len(stage.children) for stage in stages),
-        "parts": {name: evolve.described(part, families) for name, part in parts.items()},
-        "left_out": dict(left.most_common()),
-        "signature": signature,
-    }
-
-
 def _kind(reason: str) -> str:
     return "it says the same as another" if reason.startswith("it says the same") else reason
 
 
-def _write(
-    folder: OutputFolder,
-    parts: Mapping[str, Dataset],
-    left_out: Iterable[Dropped],
-    record: Mapping[str, Any],
-) -> None:
-    for name, part in parts.items():
-        with folder.write(f"{name}.jsonl") as file:
-            file.writelines(formats.lines(part))
-    with folder.write("left-out.jsonl") as file:
-        file.writelines(
-            canonical({"reason": one.reason, "problem": problem_record(one.problem)}) + "\n"
-            for one in left_out
-        )
-    with folder.write("report.json") as file:
-        file.write(canonical(record) + "\n")
-    with folder.write("report.html") as file:
-        file.write(_result(record).page())
-    names = [f"{name}.jsonl" for name in parts]
-    say(f"Wrote {folder.path}: {', '.join(names)}, left-out.jsonl, report.json and report.html.")
-
-
 TWO = 2
-"""Options that a problem must have for a dialogue with a chat model: EvoGrad's table has two."""
+"""Number of options of a problem for a chat model: EvoGrad's table has two."""
 
 
-def all_roots(options: Mapping[str, Any]) -> Roots:
-    """Return the problems that families grow from.
+def _draw_roots(options: Options) -> Roots:
+    """Return the roots of the families.
 
     Raises:
         InputError: options that do not go together.
-        DataError: problems clash, or predictions fit no data set.
+        DataError: ids clash, or predictions fit no data set.
     """
     datasets = [_options.read_data(path, options["format_name"]) for path in options["data"]]
     wanted = options["roots"]
@@ -429,13 +380,13 @@ def all_roots(options: Mapping[str, Any]) -> Roots:
     return draw_roots(
         datasets,
         numbers,
-        _wrong(datasets, options["right"]),
+        _not_solved(datasets, options["right"]),
         options["seed"],
         options=TWO if "chat" in options["kinds"] else None,
     )
 
 
-def _everything(datasets: Sequence[Dataset], options: Mapping[str, Any]) -> Roots:
+def _everything(datasets: Sequence[Dataset], options: Options) -> Roots:
     if options["right"]:
         raise InputError("--right limits which roots may be drawn; add --roots N")
     if options["sets"]:
@@ -447,13 +398,13 @@ def _everything(datasets: Sequence[Dataset], options: Mapping[str, Any]) -> Root
         raise InputError(
             f"{len(others):,} of {len(datasets[0]):,} problems have more than two options (first: "
             f"{others[0]!r}), for which a chat model can't be asked; draw from the others with "
-            "--roots N, or take --with wordnet"
+            "--roots N, or use --with wordnet"
         )
     return Roots(datasets[0], {}, ())
 
 
-def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
-    """Return for each data set what its solvers do not get right; each has some files, or none."""
+def _not_solved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
+    """Return for each data set the ids that some solver does not get right."""
     solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
     for path in paths:
         at, found = _models_of(datasets, path)
@@ -465,16 +416,16 @@ def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[
 
 
 def _models_of(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[Prediction, ...]]]:
-    """Return which data set the answers of a file are for, and the answers of each model.
+    """Return the index of the data set of a file's answers, and the answers of each model.
 
     Raises:
-        DataError: they are not all the answers to one of the data sets.
+        DataError: they do not fit exactly one data set.
     """
     fits: dict[int, list[answers.Answers]] = {}
     errors: list[InputError] = []
     for at, dataset in enumerate(datasets):
         try:
-            read = answers.read(path, dataset, _options.named_columns())
+            read = answers.read(path, dataset, _options.given_columns())
             fits[at] = [own.of(dataset) for own in read.values()]
         except InputError as error:
             errors.append(error)

@@ -7,14 +7,14 @@ import click
 from winosmith.cli._main import LazyGroup
 
 COMMANDS = {
-    "sheets": "print test sheets, as PDF and as forms for a browser",
+    "sheets": "make test sheets, as PDFs and as forms for a browser",
     "assign": "give subjects their sheets, so that nobody sees both halves",
     "enter": "type answers from paper, or read those of forms",
-    "results": "tables by subject and by item, agreement, and a report",
-    "select": "the reliable subset, and how well new people will agree with it",
-    "publish": "what is released after a round, and what stays under embargo",
+    "results": "print results by subject and by item, agreement, and a report",
+    "select": "select the reliable subset, and estimate the agreement of new people",
+    "publish": "release the items of a round, and put the rest under embargo",
 }
-"""The commands in the order in which a test goes, each with its one line."""
+"""The commands in the order of a test, each with its summary."""
 
 PLACES = {
     "sheets": "_humans_sheets:print_sheets",
@@ -24,12 +24,12 @@ PLACES = {
     "select": "_humans_select:select_problems",
     "publish": "_humans_select:publish_problems",
 }
-"""Where each command is."""
+"""The place of each command."""
 
 
 @click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, places=PLACES)
 def command() -> None:
-    """Test the materials on people, and choose what they agree on.
+    """Test the materials on people, and select the items that they agree on.
 
     \b
     Start with:  winosmith humans sheets DATA --out DIR

@@ -1,4 +1,4 @@
-"""`winosmith release` and `verify`: the folder that is published, and its verification."""
+"""`winosmith release` and `verify`: make a folder to publish, and verify it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from winosmith.text import number_of
               help="Folder for releases; each is a folder in it.")  # fmt: skip
 @click.option("--template", is_flag=True, help="Print a release.toml to fill in, and exit.")
 @click.option("--previous", type=FOLDER, metavar="RELEASE",
-              help="Previous release: for the changelog, the withdrawn problems, and the sides of "
-              "a file that is split.")  # fmt: skip
+              help="Previous release: for the changelog, the withdrawn problems, and the former "
+              "splits of a file.")  # fmt: skip
 @click.option("--version", "version", metavar="X", help="Version, instead of release.toml's.")
 @declared_options(Splitting)
 @click.option("--votes", type=FILE, metavar="FILE", multiple=True,
@@ -146,8 +146,8 @@ def verify(release: str, private: str | None, as_json: bool) -> None:
 
     These are checked: the SHA-256 of every file, the digest and the folder's name; each problem,
     its label, its row in Parquet and its record in the tasks; that there is no answer of test, no
-    embargoed or withdrawn problem and no address; that no twin, family or near-duplicate is on two
-    sides of a split; the licences; and the counts, configurations and digests in release.json.
+    embargoed or withdrawn problem and no address; that no twin, family or near-duplicate is in two
+    splits; the licences; and the counts, configurations and digests in release.json.
     Texts such as the cards are covered only by their checksums.
 
     \b

@@ -1,4 +1,4 @@
-"""`winosmith round`: a pool in; a release, its difficulty, and the next round's roots out."""
+"""`winosmith round`: make a release from a pool, measure it, and draw the next round's roots."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
-from winosmith.cli._options import FOLDER, json_option
-from winosmith.cli._printing import echo, print_blocks, print_json, progress, say
+from winosmith.cli._options import FOLDER, given_options, json_option
+from winosmith.cli._output import print_blocks
+from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.errors import InputError, OutputError
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("recipe", required=False)
-@click.option("--out", metavar="DIR", help="The folder to write; made if need be.")
-@click.option("--site", metavar="DIR", help="In place of --out and the recipe's data: the public "
-              "problems and the votes of the site in this folder, and the database.")  # fmt: skip
-@click.option("--name", metavar="NAME", help="With --site: of the round, in its address. Without "
-              "one: the round that was broken off, else round-1, round-2 and so on; of one that "
-              "failed or was cancelled: let it go on.")  # fmt: skip
+@click.option("--out", metavar="DIR", help="Output folder; created if missing.")
+@click.option("--site", metavar="DIR", help="Folder of a site: its public problems and votes "
+              "instead of the recipe's data, and its database instead of --out.")  # fmt: skip
+@click.option("--name", metavar="NAME", help="With --site: name of the round, in its "
+              "address. By default the interrupted round, otherwise round-1, round-2 and so on. "
+              "The name of a failed or cancelled round resumes it.")  # fmt: skip
 @database_option
 @click.option("--last", metavar="DIR", type=FOLDER,
-              help="The folder of the last round, to be compared with. What it had in train, dev "
-              "or test stays there, and only what is new is drawn.")  # fmt: skip
-@click.option("--redraw", is_flag=True, help="Draw all sides anew, as if there were no last round; "
-              "answers that it published may then be in test.")  # fmt: skip
+              help="Folder of the last round, for comparison. Its problems keep their split "
+              "(train, dev or test); only new problems are split at random.")  # fmt: skip
+@click.option("--redraw", is_flag=True, help="Split all problems again, as without --last; its "
+              "published answers may then be in test.")  # fmt: skip
 @click.option("--stored", metavar="DIR", type=FOLDER,
-              help="A finished folder of the same round: take its vectors and predictions, ask no "
-              "model, and say whether every file has the same bytes.")  # fmt: skip
+              help="Finished folder of the same round: use its vectors and predictions instead "
+              "of models, and report whether every file has the same bytes.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the results of another recipe.")
 @json_option
 @click.pass_context
@@ -52,20 +52,19 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Run a round of the benchmark, as RECIPE says.
+    """Run a round of the benchmark with the settings in RECIPE.
 
     RECIPE is the TOML file of `winosmith build`, with a `[[solvers]]` for each reference solver.
-    The steps: build a release of the pool, solve its dev and test, draw the roots for the next
-    round (what every solver gets right) next to what people found and models failed, and report
-    what changed against the last round. Stop it at any time; the same command continues where it
-    was.
+    The steps are: build a release of the pool, solve its dev and test, draw the roots for the next
+    round (problems that every solver gets right), list the problems that fool a solver, and report
+    the changes since the last round. You can stop the command at any time; the same command resumes
+    it.
 
-    With --site the pool is what a platform has public at this moment, and pages show how far the
-    round is and what came of it; RECIPE may be omitted, or name a file of the folder recipes of
-    the site.
+    With --site the pool has the public problems of a site, and its pages show the progress and the
+    results of the round. RECIPE may be omitted, or name a file of the site's folder recipes.
 
-    It ends with code 1 if the vectors do not tell the problems apart: nothing is filtered then, and
-    what a model can still guess is not measured.
+    It ends with code 1 if the vectors do not distinguish the problems: nothing is filtered then,
+    and the remaining guessability is not measured.
 
     \b
     Example recipe, next to twins.jsonl and votes.csv:
@@ -99,8 +98,7 @@ def command(
         raise InputError("name a recipe and a folder to write (--out), or a site (--site)")
     if name is not None:
         raise InputError("--name is of a round on a site; the recipe names this one")
-    source = ctx.get_parameter_source("database")
-    if source is ParameterSource.COMMANDLINE:
+    if "database" in given_options(ctx):
         raise InputError("--database is that of a site; name the site with --site, or leave it out")
     from winosmith import rounds
 
@@ -118,9 +116,9 @@ def command(
 
 
 def _on_site(recipe: str | None, name: str | None) -> None:
-    """Carry out a round of a site: one that was broken off, one that ended badly, or a new one.
+    """Run a round of a site: an interrupted or failed one, or a new one.
 
-    If the site has a worker, the worker does it, also after Ctrl-C here.
+    If the site has a worker, the worker runs it, also after Ctrl-C here.
     """
     from winosmith.web.jobs import wait_for
     from winosmith.web.rounds.models import Round as Row
@@ -137,10 +135,10 @@ def _on_site(recipe: str | None, name: str | None) -> None:
 
 
 def _row(recipe: str | None, name: str | None) -> Row:
-    """Return the row of the round that is to be carried out.
+    """Return the row of the round to run.
 
     Raises:
-        InputError: it can't be; a recipe is given for a round that has one.
+        InputError: it can't run, or a recipe is given for a round that has one.
     """
     from winosmith.web.rounds import running
     from winosmith.web.rounds.models import Round as Row

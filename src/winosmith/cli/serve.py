@@ -1,4 +1,4 @@
-"""`winosmith serve`: run the platform."""
+"""`winosmith serve` and `work`: run the platform, and its worker."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from winosmith.cli._printing import echo
+from winosmith.cli.admin import database_option, site_argument
 
 if TYPE_CHECKING:
     from winosmith.web import Site
 
 MINUTES = 30
-"""Minutes for which the link of the first admin works."""
+"""Validity of the first admin's link, in minutes."""
 
 
 @click.command()
@@ -78,3 +79,27 @@ def _print_start(site: Site, door: str) -> None:
     if path := first_admin_path(MINUTES):
         lines += [f"First admin {address}{path}", f"            (once, within {MINUTES} minutes)"]
     echo("\n".join([*lines, "Stop with Ctrl-C."]))
+
+
+@click.command()
+@site_argument
+@database_option
+@click.option("--public-url", envvar="WINOSMITH_PUBLIC_URL", metavar="URL", help="Public "
+              "address of the site for links in mails, as for `winosmith serve`.")  # fmt: skip
+def work(folder: str, database: str | None, public_url: str | None) -> None:
+    """Do the jobs of the site of DIR: imports, backups, mail, and hourly and daily jobs.
+
+    `winosmith serve` starts this command, and starts it again if it ends. One worker works at a
+    time; another one waits until the first has ended. An interrupted job is resumed.
+
+    \b
+    Example, on another machine than the server's, with --no-work there:
+        winosmith work twins --database postgresql://db.example.org/twins
+    """  # noqa: D301
+    from winosmith.web import Site, hosting
+
+    os.umask(0o077)
+    hosting.opened(Site.open(folder, database=database or None, public_url=public_url or None))
+    from winosmith.web import jobs  # needs Django's settings
+
+    jobs.work()

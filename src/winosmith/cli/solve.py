@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
+from winosmith import solve
 from winosmith.answers import Answers
 from winosmith.cli import _options, _solvers
-from winosmith.cli._printing import echo, print_json, print_table, progress, say
+from winosmith.cli._output import print_table
+from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dataset
+from winosmith.metrics import counted
 from winosmith.report import Signature, percent, shown
 from winosmith.solver_rule import KINDS
-
-if TYPE_CHECKING:
-    from winosmith.solve import Solver
 
 Options = dict[str, Any]
 
@@ -37,8 +36,7 @@ Options = dict[str, Any]
 @click.option("--force", is_flag=True, help="Replace FILE.jsonl, or unfinished work on it.")
 @_options.format_option
 @_options.json_option
-@click.pass_context
-def command(ctx: click.Context, /, **options: Any) -> None:
+def command(**options: Any) -> None:
     """Solve the problems of DATA, with a score for each option.
 
     The solver does not see the answers; if they are known, the accuracy is printed at the end, and
@@ -65,63 +63,49 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         winosmith solve dev.jsonl --solver chat --model qwen3:8b --train train.jsonl \\
             --base-url http://localhost:11434/v1 --out qwen.jsonl
     """  # noqa: D301
-    told = {name for name in options if _on_command_line(ctx, name)}
-    _solvers.check_options(options["solver"], told & _solvers.OPTIONS)
+    _solvers.check_options(options["solver"])
     if options["cluster"] and options["solver"] in ("chat", "hunting"):
-        raise click.UsageError(f"{options['solver']} works from this machine; leave --cluster out")
+        raise click.UsageError(f"{options['solver']} works from this machine; omit --cluster")
     dataset = _options.read_data(options["data"], options["format_name"])
     train = _options.read_train(options)
-    if options["sees"] is None and (seen := _solvers.sees(options, dataset, train)) == "pronoun":
+    sees = _solvers.choose_sees(options, dataset, train)
+    if options["sees"] is None and sees == "pronoun":
         say("Problems differ in nothing but the pronoun, so the solver sees it (--sees pronoun)")
-        options["sees"] = seen
-    solver, predictions = _solved(dataset, train, options, told)
-    _report(dataset, predictions, _solvers.interviewed(solver, dataset), options)
-
-
-def _on_command_line(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
-@dataclass
-class _Bar:
-    """What the user sees of the work: problems done, and how far a model has read for the next."""
-
-    advance: Callable[[int, str], None] = lambda done, note: None
-    done: int = 0
-
-    def problems(self, done: int) -> None:
-        self.done = done
-        self.advance(done, "")
-
-    def texts(self, done: int, of: int) -> None:
-        self.advance(self.done, f"text {done} of {of}")
-
-
-def _solved(
-    dataset: Dataset, train: Dataset | None, options: Options, told: set[str]
-) -> tuple[Solver, Answers]:
-    from winosmith import solve
-
+        options["sees"] = sees
     bar = _Bar()
-    solver = _solvers.made(options, told, train, bar.texts)  # may show a bar of its own
+    solver = _solvers.make_solver(options, train, bar.show_texts)  # may show a bar of its own
     with (
         _options.on_cluster(options["cluster"]) as executor,
         progress("Solving", len(dataset)) as bar.advance,
     ):
-        return solver, solve.predict_to_file(
+        predictions = solve.predict_to_file(
             solver,
             dataset,
             options["out"],
             parameters={} if train is None else {"train": train.digest[:12]},
             force=options["force"],
-            on_progress=bar.problems,
+            on_progress=bar.show_problems,
             executor=executor,
         )
+    _report(dataset, predictions, _solvers.summarise_replies(solver, dataset), options)
+
+
+@dataclass
+class _Bar:
+    """A progress bar: the problems that are solved, and the texts that a model has read since."""
+
+    advance: Callable[[int, str], None] = lambda done, note: None
+    done: int = 0
+
+    def show_problems(self, done: int) -> None:
+        self.done = done
+        self.advance(done, "")
+
+    def show_texts(self, done: int, of: int) -> None:
+        self.advance(self.done, f"text {done} of {of}")
 
 
 def _report(dataset: Dataset, found: Answers, interview: dict[str, Any], options: Options) -> None:
-    from winosmith.metrics import counted
-
     answered = [
         (problem.answer, prediction)
         for problem, prediction in zip(dataset, found.predictions, strict=True)

@@ -9,21 +9,22 @@ import click
 
 from winosmith import metrics, report
 from winosmith.cli import _options
-from winosmith.cli._printing import Output, Rows
+from winosmith.cli._output import Output, Rows
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
 from winosmith.problem import Claim, Problem
 from winosmith.report import fixed, percent, shown
 from winosmith.results import table
+from winosmith.study import joined
 from winosmith.text import number_of
 
 
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.DATA)
 @_options.format_option
-@click.option("--seed", default=0, show_default=True, help="Random seed of the search for leaks.")
-@click.option("--out", type=_options.PAGE, metavar="FILE.html", help="Write a report to this file.")
+@_options.seed_option("Random seed of the search for leaks.")
+@_options.page_option
 @_options.json_option
 def command(
     data: tuple[str, ...],
@@ -54,7 +55,7 @@ def command(
             " + ".join(Path(path).stem for path in data), metrics.claim_statistics(asked)
         )
     )
-    result.tell(as_json=as_json, out=out)
+    result.show(as_json=as_json, out=out)
 
 
 def _read(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Claim, ...]:
@@ -69,8 +70,6 @@ def _read(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Clai
         parts.append(claims or Dataset(problems, Path(path).stem))
     if len(parts) == 1:
         return parts[0]
-    from winosmith.study import joined
-
     return joined(parts, " + ".join(Path(path).stem for path in paths))
 
 
@@ -103,7 +102,7 @@ def _of_claims(name: str, found: ClaimStatistics) -> Output:
 def _of_problems(dataset: Dataset, seed: int) -> Output:
     """Return the statistics of problems: counts, copies, families and leaks."""
     found, families = metrics.statistics(dataset, seed), metrics.lineage_statistics(dataset)
-    pairs, advice = _options.unmarked_twins(dataset)
+    pairs, advice = _options.find_unmarked_twins(dataset)
     return Output(
         f"{dataset.name}: counted",
         {

@@ -9,37 +9,31 @@ from contextlib import nullcontext, redirect_stderr
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from winosmith import metrics, models, solve, study
+from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._options import (
-    MORE_DATA,
-    format_option,
-    json_option,
-    read_contents,
-    regularisation,
-    regularisation_options,
-)
-from winosmith.cli._printing import echo, print_json, print_table, progress, say
+from winosmith.cli._output import print_table
+from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
+from winosmith.problem import Claim, Problem
+from winosmith.recast import to_claims
 from winosmith.report import Signature, percent, probability
-
-if TYPE_CHECKING:
-    from winosmith.models import FineTuned, Trained, TrainingRun
-    from winosmith.study import Trainable
+from winosmith.study import Trainable
 
 Options = dict[str, Any]
 
-_DECLARED = ("split_point", "max_length", "patience", "sees")
-"""Settings that are options as they are declared; the grid and others have their own."""
+_DECLARED = ("weight_decay", "dropout", "split_point", "max_length", "patience", "sees")
+"""Settings with generated options."""
 
 
 @click.command()
-@click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=MORE_DATA)
+@click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=_options.MORE_DATA)
 @click.option("--dev", required=True, metavar="DATA|N", help="Data that selects the epoch and "
               "the run: a file, or a number of problems to draw from TRAIN in twins.")  # fmt: skip
 @click.option("--model", required=True, metavar="HUB_ID|FOLDER",
@@ -56,8 +50,8 @@ _DECLARED = ("split_point", "max_length", "patience", "sees")
 @click.option("--batch-size", type=int, multiple=True, help="Batch sizes, in problems.")
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N − 1 instead "
               "of the grid's.")  # fmt: skip
-@click.option("--then", metavar="TARGET", multiple=True, type=MORE_DATA, help="Then train the "
-              "result on this data, with the same grid; the models are in DIR/first and "
+@click.option("--then", metavar="TARGET", multiple=True, type=_options.MORE_DATA, help="Then train "
+              "the result on this data, with the same grid; the models are in DIR/first and "
               "DIR/then.")  # fmt: skip
 @click.option("--then-dev", metavar="DATA|N", help="Development data of TARGET.")
 @click.option("--on-all", is_flag=True, help="Finally train on train and dev with the settings "
@@ -69,16 +63,11 @@ _DECLARED = ("split_point", "max_length", "patience", "sees")
               "SuperGLUE-WSC (a file of claims needs no option).")  # fmt: skip
 @click.option("--local-context", is_flag=True, help="Show only the words from two before the blank "
               "to the end.")  # fmt: skip
-@regularisation_options
 @declared_options(TrainingSettings, only=_DECLARED)
-@click.option(
-    "--device",
-    metavar="NAME",
-    help="Device in torch's notation; by default the GPU, if there is one.",
-)
+@_options.device_option
 @click.option("--force", is_flag=True, help="Replace the files of other settings in DIR.")
-@format_option
-@json_option
+@_options.format_option
+@_options.json_option
 def command(**options: Any) -> None:
     """Fine-tune an encoder to choose between two options; keep the best run on dev.
 
@@ -102,13 +91,11 @@ def command(**options: Any) -> None:
 
 
 def _is_first() -> bool:
-    """Return whether this is the process of `accelerate launch` that prints."""
+    """Return whether this process prints (the first one of `accelerate launch`)."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def _trained(options: Options) -> dict[str, Any]:
-    from winosmith import study
-
     if options["curve"] and (options["then"] or options["on_all"]):
         raise InputError("--curve measures sizes; it goes with neither --then nor --on-all")
     if bool(options["then"]) != bool(options["then_dev"]):
@@ -130,37 +117,30 @@ def _trained(options: Options) -> dict[str, Any]:
     return report
 
 
-def _grid(options: Options) -> Grid:
-    grid = GRIDS[options["grid"]]
-    return Grid(
-        options["learning_rate"] or grid.learning_rates,
-        options["epochs"] or grid.epochs,
-        options["batch_size"] or grid.batch_sizes,
-        tuple(range(options["seeds"])) if options["seeds"] else grid.seeds,
-        {**grid.fixed, **regularisation(options)},
+def _arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
+    """Return the arguments that all trainings of the command share."""
+    base, given = GRIDS[options["grid"]], _options.given_options(click.get_current_context())
+    grid = Grid(
+        options["learning_rate"] or base.learning_rates,
+        options["epochs"] or base.epochs,
+        options["batch_size"] or base.batch_sizes,
+        tuple(range(options["seeds"])) if options["seeds"] else base.seeds,
+        {name: value for name, value in base.fixed.items() if name not in given},
     )
-
-
-def _settings(options: Options) -> TrainingSettings:
-    return TrainingSettings(
+    settings = TrainingSettings(
         local=2 if options["local_context"] else None,
         **{name: options[name] for name in _DECLARED},
     )
+    runs, current = len(list(grid.runs(settings))), 1
 
-
-def _arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
-    grid = _grid(options)
-    settings = _settings(options)
-    runs = len(list(grid.runs(settings)))
-    at = [1]
-
-    def on_run(number: int, of: int, run: TrainingRun) -> None:
-        at[0] = number + 1
+    def on_run(number: int, of: int, run: models.TrainingRun) -> None:
+        nonlocal current
+        current = number + 1
         if of > 1:
             say(f"Run {number} of {of}, {run.settings.name}: {run.message}")
 
     def on_step(done: int, of: int, note: str) -> None:
-        advance(done, f"of {of}, {note}" + (f", run {at[0]} of {runs}" if runs > 1 else ""))
+        advance(done, f"of {of}, {note}" + (f", run {current} of {runs}" if runs > 1 else ""))
 
     return {
         "grid": grid,
@@ -175,8 +155,6 @@ def _arguments(options: Options, advance: Callable[[int, str], None]) -> dict[st
 def _one(
     train: Trainable, dev: Trainable, model: str | Path, out: Path, options: Options
 ) -> dict[str, Any]:
-    from winosmith import models, study
-
     with progress("Training, step") as advance:
         arguments = _arguments(options, advance)
         found = models.train_grid(train, dev, model=model, out=out, **arguments)
@@ -196,8 +174,6 @@ def _one(
 
 
 def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
-    from winosmith import study
-
     only = parts[0]
     dev = options["dev"]
     if len(parts) == 1:
@@ -228,9 +204,7 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
 
 
 def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] | None:
-    """Return how much of the first dev set the second training made the model forget."""
-    from winosmith import metrics, solve
-
+    """Return the forgetting on the first dev set after the second training."""
     if not isinstance(dev, Dataset):
         return None
     before, after = (
@@ -246,11 +220,8 @@ def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] |
 
 
 def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
-    """Return the problems of a file, or its claims; problems as claims if asked for."""
-    from winosmith.problem import Claim, Problem
-    from winosmith.recast import to_claims
-
-    items = read_contents(path, options["format_name"]).items
+    """Return the problems or claims of a file; with `as_claims`, problems as claims."""
+    items = _options.read_contents(path, options["format_name"]).items
     claims = [item for item in items if isinstance(item, Claim)]
     problems = [item for item in items if isinstance(item, Problem)]
     if claims:
@@ -260,9 +231,7 @@ def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trai
 
 
 def with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
-    """Return what to train on, and a dev part: a file, or drawn from what to train on."""
-    from winosmith import study
-
+    """Return the training data, and the dev set: a file, or drawn from the training data."""
     if dev.isdigit() and not Path(dev).exists():
         return study.apart(train, int(dev))
     if not Path(dev).is_file():
@@ -271,20 +240,19 @@ def with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, T
     shared = study.overlap(train, held)
     if shared:
         say(
-            f"Warning: {len(shared):,} texts of {dev} are trained on too, such as {shared[0]!r}; "
-            "its accuracy is too good"
+            f"Warning: {len(shared):,} texts of {dev} are in the training data, too, such as "
+            f"{shared[0]!r}; the accuracy on it is too high"
         )
     return train, held
 
 
 def report_of(
-    found: Trained, dev: Trainable, model: str, on_all: FineTuned | None
+    found: models.Trained, dev: Trainable, model: str, on_all: models.FineTuned | None
 ) -> dict[str, Any]:
-    """Return the report of one training, as JSON can hold it."""
-    from winosmith.models import model_folder, weights_digest
-
-    told = {
-        "model": weights_digest(model_folder(model))[:12],
+    """Return the JSON report of one training."""
+    digest = models.questions(dev, "measure on").digest
+    parameters = {
+        "model": models.weights_digest(models.model_folder(model))[:12],
         "runs": len(found.runs),
         "kept": found.settings.name,
         **_fields(found.settings, "split_point", "sees", "weight_decay"),
@@ -307,7 +275,7 @@ def report_of(
         ],
         "by_setting": _by_setting(found.runs),
         "on_all": on_all and {"folder": str(on_all.folder), "at_chance": on_all.at_chance},
-        "signature": str(Signature(_digest(dev), len(dev), told, found.settings.seed)),
+        "signature": str(Signature(digest, len(dev), parameters, found.settings.seed)),
     }
 
 
@@ -315,27 +283,17 @@ def _fields(of: object, *names: str) -> dict[str, Any]:
     return {name: getattr(of, name) for name in names}
 
 
-def _digest(dev: Trainable) -> str:
-    from winosmith.models import questions
-
-    return questions(dev, "measure on").digest
-
-
-def _by_setting(runs: Sequence[TrainingRun]) -> list[dict[str, Any]]:
+def _by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]]:
     """Return, for each setting, the accuracies by seed and their mean without those at chance."""
-    together: dict[tuple[float, int, int], list[TrainingRun]] = {}
+    settings: dict[str, list[models.TrainingRun]] = {}
     for run in runs:
-        known = run.settings
-        key = (known.learning_rate, known.epochs, known.batch_size)
-        together.setdefault(key, []).append(run)
+        settings.setdefault(run.settings.name.rpartition("-")[0], []).append(run)
     rows = []
-    for (rate, epochs, size), own in together.items():
+    for own in settings.values():
         above = [run.dev_accuracy for run in own if not run.at_chance]
         rows.append(
             {
-                "learning_rate": rate,
-                "epochs": epochs,
-                "batch_size": size,
+                **_fields(own[0].settings, "learning_rate", "epochs", "batch_size"),
                 "accuracies": {str(run.settings.seed): run.dev_accuracy for run in own},
                 "mean_above_chance": sum(above) / len(above) if above else None,
                 "at_chance": [run.settings.seed for run in own if run.at_chance],
@@ -353,13 +311,12 @@ def print_report(report: dict[str, Any]) -> None:
     if "then" in report:
         echo()
         _print_training(report["then"])
-    known = report.get("forgetting")
-    if known:
+    if known := report.get("forgetting"):
         before, after = (
             percent(known[f"right_{when}"] / known["n"], 2) for when in ("before", "after")
         )
         echo(
-            f"On the first dev part ({known['n']:,}): {before} before the second training, "
+            f"On the first dev set ({known['n']:,}): {before} before the second training, "
             f"{after} after: {known['forgotten']:,} forgotten, {known['learned']:,} learned "
             f"(p: {probability(known['p_value'])})"
         )
@@ -405,11 +362,9 @@ def _print_grid(report: dict[str, Any]) -> None:
 
 
 def _print_curve(report: dict[str, Any]) -> None:
-    from winosmith.study import published
-
     printed = {
         row.system.split("(")[1].rstrip(")").replace(",", ""): row.printed
-        for row in published(4, "winogrande-dev")
+        for row in study.published(4, "winogrande-dev")
     }
     rows = []
     for size in report["sizes"]:

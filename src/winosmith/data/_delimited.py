@@ -20,7 +20,7 @@ from typing import Any, Literal
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
 from winosmith.errors import FormatError
-from winosmith.outputs import unguarded
+from winosmith.outputs import unguard_cell
 
 _SEPARATORS = (",", ";", "\t")
 _DECLARED = re.compile(r'\ufeff?"?sep=(.)"?\r?\n', re.IGNORECASE)
@@ -174,7 +174,7 @@ def _tidy(cells: Sequence[str]) -> list[str]:
     full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
     # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
     cells = cells[:full] if len(cells) - full > 1 else cells
-    return [unguarded(cell).strip() for cell in cells]
+    return [unguard_cell(cell).strip() for cell in cells]
 
 
 def column_names(
@@ -201,5 +201,5 @@ def fitted(
     if len(cells) != len(names):
         reason = f"the row has {len(cells)} cells; the header has {len(names)}"
         return Row(place, raw, None, reason)
-    texts = map(unguarded, cells) if "'" in raw else cells
+    texts = map(unguard_cell, cells) if "'" in raw else cells
     return Row(place, raw, dict(zip(names, texts, strict=True)))

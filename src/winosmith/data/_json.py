@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
-from winosmith.records import DECODER, canonical, parsed
+from winosmith.records import DECODER, canonical, parse_json
 
 Record = Mapping[str, Any]
 
@@ -50,7 +50,7 @@ def line_records(source: Source) -> Iterator[Row[Record]]:
             continue
         place = Place(path, number, "line", at, at + len(line))
         try:
-            record = parsed(line)
+            record = parse_json(line)
         except ValueError as error:
             yield Row(place, line, None, f"the line is not JSON: {error}")
             continue

@@ -10,7 +10,7 @@ from typing import Any
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import elements
 from winosmith.errors import DataError
-from winosmith.outputs import unguarded
+from winosmith.outputs import unguard_cell
 from winosmith.records import DECODER
 
 _JSON_CHARACTER = re.compile(
@@ -122,5 +122,5 @@ def row_value(text: str, start: int, end: int, table: Delimited) -> Value:
         raw = text[begin:stop]
         if table.is_quoted and raw.startswith('"'):
             raw = raw[1:-1].replace('""', '"')
-        inside[name] = Value(begin, stop, unguarded(raw), {})
+        inside[name] = Value(begin, stop, unguard_cell(raw), {})
     return Value(start, end, {name: one.value for name, one in inside.items()}, inside)

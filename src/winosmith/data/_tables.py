@@ -20,7 +20,7 @@ from winosmith.data._bytes import File, most_bytes, too_large
 from winosmith.data._json import Record, are_records, by_columns
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
-from winosmith.records import parsed
+from winosmith.records import parse_json
 
 _PARQUET, _FEATHER = b"PAR1", b"FEA1"
 _ARROW_FILE, _ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
@@ -157,7 +157,7 @@ def _numbered(path: str, records: Iterable[Record], classes: Classes) -> Iterato
 def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:
     """Return the names of classes that Hugging Face wrote into the schema of a file."""
     try:
-        features = parsed(metadata.get(b"huggingface", b"{}"))["info"]["features"]
+        features = parse_json(metadata.get(b"huggingface", b"{}"))["info"]["features"]
         return {
             column: dict(enumerate(feature["names"]))
             for column, feature in features.items()

@@ -32,7 +32,7 @@ from winosmith.debias._selection import at_threshold, histogram, scores, select
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import write_aside
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.results import HIDDEN, Result, computed
 
 Stopped = Literal["train size", "cutoff", "one class", "target size"]
@@ -564,7 +564,7 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
         return None
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            about = parsed(str(file["about"]))
+            about = parse_json(str(file["about"]))
             arrays = {name: file[name] for name in ("scores", "votes", "removed_in")}
             held = {one.name: file[one.name] for one in fields(Start) if "weights" in file}
             start = Start(**{**held, "tolerance": float(held["tolerance"])}) if held else None

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import report, text
-from winosmith.blocks import joined, plain
+from winosmith.blocks import join_blocks, plain
 from winosmith.dataset import Dataset
 from winosmith.debias._assess import Along, Assessment, Subset
 from winosmith.debias._rows import numbered
@@ -282,7 +282,7 @@ class _Counted:
         self.answers = dataset.answers
         texts = [[plain(problem.sentence)] for problem in dataset]
         own = (
-            numbered(joined(dataset.groups, texts), len(dataset))[self.rows]
+            numbered(join_blocks(dataset.groups, texts), len(dataset))[self.rows]
             * max(len(self.keys), 1)
             + self.features
         )

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError
+from winosmith.options import TwoOrMore, checked_class
 from winosmith.problem import Problem
 from winosmith.text import units, writing
 
@@ -64,12 +65,6 @@ def combined(options: Vectors, combine: Combine) -> Vectors:
     return options.reshape(len(options), -1)
 
 
-def check_combine(combine: str) -> None:
-    """Refuse a way to combine that is none, with InputError."""
-    if combine not in get_args(Combine):
-        raise InputError(f"combine is one of {', '.join(get_args(Combine))}; not {combine!r}")
-
-
 def check_two_options(problems: Sequence[Problem]) -> None:
     """Refuse problems with more than two options, with a DataError that names the first three."""
     others = [problem.id for problem in problems if len(problem.options) != 2]
@@ -85,6 +80,7 @@ LETTERS = (3, 4)
 """How many letters in a row are a feature."""
 
 
+@checked_class
 @dataclass(frozen=True)
 class OptionsEmbedder:
     """The options of problems into vectors, read without the sentence and without each other.
@@ -102,12 +98,15 @@ class OptionsEmbedder:
         combine: how two options become one vector; see `Combine`.
         features: "words", or "letters", three and four in a row.
 
+    Raises:
+        RecipeError: a value out of range.
+
     >>> ann = Problem("1", "They praised Ann, as _ was early.", ("Ann", "Beth", "both of them"))
     >>> OptionsEmbedder(64).embed_options([ann]).shape
     (1, 3, 66)
     """
 
-    dimensions: int = 512
+    dimensions: TwoOrMore = 512
     combine: Combine = "difference"
     features: Literal["words", "letters"] = "words"
 
@@ -126,9 +125,7 @@ class OptionsEmbedder:
 
         Raises:
             DataError: no problem, or one with more than two options.
-            InputError: fewer than 2 dimensions.
         """
-        check_combine(self.combine)
         check_two_options(problems)
         return combined(self.embed_options(problems), self.combine)
 
@@ -139,7 +136,6 @@ class OptionsEmbedder:
 
         Raises:
             DataError: no problem.
-            InputError: fewer than 2 dimensions.
         """
         if not len(problems):
             raise DataError("there is no problem to embed")
@@ -149,13 +145,7 @@ class OptionsEmbedder:
         return padded(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return the vector of each text, (n, dimensions) float32, without the marks of length.
-
-        Raises:
-            InputError: fewer than 2 dimensions.
-        """
-        if self.dimensions < 2:
-            raise InputError(f"dimensions must be 2 or more, not {self.dimensions}")
+        """Return the vector of each text, (n, dimensions) float32, without the marks of length."""
         rows = hashed(map(self._features, texts), self.dimensions)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         found: Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)

@@ -25,6 +25,7 @@ from winosmith.embed import _embedder
 from winosmith.embed._embedder import Combine, Vectors
 from winosmith.errors import DataError, Interrupted
 from winosmith.models import Encoder, FineTuned, Pooling, SplitPoint, Text, TrainingSettings
+from winosmith.options import checked_class
 from winosmith.outputs import write_aside
 from winosmith.parallel import ordered_map
 from winosmith.problem import Problem
@@ -36,6 +37,7 @@ CHUNK = 2048
 lose when the work is stopped."""
 
 
+@checked_class
 @dataclass(frozen=True)
 class EncoderEmbedder:
     """Problems into vectors by any Hugging Face encoder, fine-tuned or as it is.
@@ -112,7 +114,6 @@ class EncoderEmbedder:
             InputError: a model that can't be loaded.
             Interrupted: Ctrl-C with a cache; says how much is kept.
         """
-        _embedder.check_combine(self.combine)
         _embedder.check_two_options(problems)
         found = [
             _embedder.combined(vectors.reshape(len(chunk), 2, -1), self.combine)

@@ -21,8 +21,9 @@ import numpy.typing as npt
 
 from winosmith.dataset import Dataset
 from winosmith.embed import _embedder
-from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two_options, combined
-from winosmith.errors import DataError, InputError
+from winosmith.embed._embedder import Combine, Vectors, check_two_options, combined
+from winosmith.errors import DataError
+from winosmith.options import TwoOrMore, checked_class
 from winosmith.parallel import one_thread
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import units_and_blank
@@ -229,6 +230,7 @@ FAINT = 1e-2
 what is left of them there, ever more is chance, and in the end rounding."""
 
 
+@checked_class
 @dataclass(frozen=True)
 class LightEmbedder:
     """Problems into vectors by what stands near each option and after the blank.
@@ -268,12 +270,15 @@ class LightEmbedder:
         combine: "difference" or "concat"; see `Combine`.
         corpus: what to learn the words from; the problems that are embedded when None.
 
+    Raises:
+        RecipeError: a value out of range.
+
     >>> ann = Problem("1", "They praised Ann and blamed Beth, as _ was late.", ("Ann", "Beth"))
     >>> LightEmbedder().embed([ann]).shape
     (1, 1)
     """
 
-    dimensions: int = 512
+    dimensions: TwoOrMore = 512
     combine: Combine = "difference"
     corpus: Sequence[Problem] | None = None
 
@@ -296,11 +301,7 @@ class LightEmbedder:
 
         Raises:
             DataError: no problem, or one with more than two options.
-            InputError: fewer than 2 dimensions.
         """
-        check_combine(self.combine)
-        if self.dimensions < 2:
-            raise InputError(f"dimensions must be 2 or more, not {self.dimensions}")
         if not len(problems):
             raise DataError("there is no problem to embed")
         check_two_options(problems)
@@ -456,6 +457,7 @@ def _is_word(token: str) -> bool:
     return BLANK not in token and any(map(str.isalnum, token))
 
 
+@checked_class
 @dataclass(frozen=True)
 class HashedEmbedder:
     """Problems into vectors without learning anything: a second opinion on what a filter left.
@@ -477,7 +479,7 @@ class HashedEmbedder:
     (1, 256)
     """
 
-    dimensions: int = 512
+    dimensions: TwoOrMore = 512
     combine: Combine = "difference"
 
     @property
@@ -491,7 +493,6 @@ class HashedEmbedder:
         Raises:
             DataError: a problem with more than two options.
         """
-        check_combine(self.combine)
         check_two_options(problems)
         read = [sides(problem) for problem in problems]
         first, second = (

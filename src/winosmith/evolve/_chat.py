@@ -22,7 +22,7 @@ from winosmith.escape import for_markdown, for_terminal
 from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules
 from winosmith.outputs import write_aside
 from winosmith.problem import Problem
-from winosmith.records import canonical, parsed, problem_record
+from winosmith.records import canonical, parse_json, problem_record
 
 _TURNS, _ACCEPTED, _READABLE = "transcript.jsonl", "accepted.jsonl", "transcript.md"
 
@@ -249,7 +249,7 @@ def _line(record: Mapping[str, Any]) -> str:
 
 def _parsed(path: Path, number: int, line: str) -> Any:
     try:
-        return parsed(line)
+        return parse_json(line)
     except ValueError:
         raise _damaged(path, number) from None
 

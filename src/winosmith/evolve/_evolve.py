@@ -26,7 +26,7 @@ from winosmith.outputs import write_aside
 from winosmith.parallel import ordered_map
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Origin, Problem
-from winosmith.records import canonical, parsed, problem_of, problem_record
+from winosmith.records import canonical, parse_json, problem_of, problem_record
 from winosmith.results import Result
 from winosmith.seen import check_blanks
 from winosmith.text import tokens
@@ -220,7 +220,7 @@ def _lines(path: Path) -> Iterator[tuple[str, list[Problem]]]:
     text = path.read_text("utf-8", errors="replace")  # a line may be cut off inside a character
     for line in text.split("\n")[:-1]:
         if line:
-            record = parsed(line)
+            record = parse_json(line)
             yield record["parent"], [problem_of(child) for child in record["children"]]
 
 

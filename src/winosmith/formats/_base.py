@@ -21,7 +21,7 @@ from winosmith import data
 from winosmith.data import Place, Record, Rows, cell
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import BLANK, Claim, Problem, Scalar, extra_key
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.text import writing
 
 Item = Problem | Claim
@@ -259,7 +259,7 @@ def _value(cell: str) -> Any:
     """Return a cell as JSON has it, in any case: true as TRUE; text if it is not JSON."""
     for text in (cell, cell.lower()):
         try:
-            return parsed(text)
+            return parse_json(text)
         except ValueError:
             continue
     return cell

@@ -22,7 +22,7 @@ from winosmith.errors import ProblemError
 from winosmith.formats._columns import Plan, is_empty
 from winosmith.formats._letters import FIRST, SERIES
 from winosmith.formats._names import FLAGS, first, plainly
-from winosmith.records import parsed
+from winosmith.records import parse_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ def _in_order(keys: Sequence[str]) -> bool:
 
 def _unpacked(cell: str, name: str) -> Any:
     """Return the list that a cell of a table writes, as JSON, Python or numpy does."""
-    for read in (parsed, lambda text: ast.literal_eval(_with_commas(text))):
+    for read in (parse_json, lambda text: ast.literal_eval(_with_commas(text))):
         try:
             value = read(cell.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -26,9 +26,9 @@ from winosmith.formats._base import Format, Item, Row, Writer
 from winosmith.formats._columns import further_keys
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import would_be_paired
-from winosmith.outputs import guarded
+from winosmith.outputs import guard_cell
 from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar
-from winosmith.records import canonical, parsed, problem_of, problem_record
+from winosmith.records import canonical, parse_json, problem_of, problem_record
 
 _OPTIONS = [f"option{number}" for number in range(1, MAX_OPTIONS + 1)]
 _NEEDS = ("sentence", "option1", "option2")
@@ -95,7 +95,7 @@ _TYPED = {
 
 def _typed(name: str, cell: str) -> Any:
     try:
-        return parsed(cell.lower() if name == "embargo" else cell)
+        return parse_json(cell.lower() if name == "embargo" else cell)
     except ValueError:
         raise ProblemError(f"{name!r} must be {_TYPED[name]}, not {cell!r}") from None
 
@@ -104,7 +104,7 @@ def _scalar(cell: str) -> Scalar:
     if not _MAY_BE_JSON.match(cell):
         return cell
     try:
-        value = parsed(cell)
+        value = parse_json(cell)
     except ValueError:
         return cell
     return value if value is None or isinstance(value, str | int | float | bool) else cell
@@ -119,9 +119,9 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
     header = [name for name in known if name in used] + sorted(used - set(known))
     writer = csv.writer(file, lineterminator="\r\n")  # as RFC 4180 has it
-    writer.writerow(map(guarded, header))
+    writer.writerow(map(guard_cell, header))
     for cells in found:
-        writer.writerow([guarded(cells.get(name, "")) for name in header])
+        writer.writerow([guard_cell(cells.get(name, "")) for name in header])
 
 
 def _cells(problem: Problem) -> dict[str, str]:

@@ -17,7 +17,14 @@ from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.formats._columns import has_blank
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import BLANK, Claim, Origin, Problem
-from winosmith.records import canonical, claim_of, claim_record, parsed, problem_of, problem_record
+from winosmith.records import (
+    canonical,
+    claim_of,
+    claim_record,
+    parse_json,
+    problem_of,
+    problem_record,
+)
 
 _PROBLEM, _CLAIM = ("id", "sentence", "options"), ("problem_id", "sentence", "candidate")
 
@@ -61,7 +68,7 @@ def _item_of_table(row: Record, position: int) -> Item:
 def _of_release(row: Record) -> dict[str, Any]:
     """Return the record of a row of a release's table, in which all values are flat."""
     try:
-        extra = parsed(row["extra"] or "{}")
+        extra = parse_json(row["extra"] or "{}")
     except ValueError as error:
         raise ProblemError(f"'extra' is not JSON of an object: {error}") from None
     if not isinstance(extra, dict):

@@ -16,7 +16,7 @@ from winosmith import data
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet
 from winosmith.outputs import write_aside
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.response import Response
 
 
@@ -197,7 +197,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
             none of its question's letters; with the question.
     """
     try:
-        record = parsed(Path(path).read_text("utf-8"))
+        record = parse_json(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise FormatError(f"this is not a file of answers: {error}", path) from error
     return sitting_of(record, sheets, path)
@@ -494,7 +494,7 @@ class Entry:
         if not path.exists():
             return cls(Sitting(subject, sheet, {}))
         try:
-            record = parsed(path.read_text("utf-8"))
+            record = parse_json(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise FormatError(f"this is no entry: {error}", path) from error
         if not isinstance(record, dict) or record.get("winosmith") not in ("entry", "answers"):

@@ -30,7 +30,7 @@ from typing import Annotated, Literal
 from filelock import FileLock, Timeout
 from pydantic import Field
 
-from winosmith.blocks import blocks, joined
+from winosmith.blocks import blocks, join_blocks
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, FormatError, InputError, OutputError
 from winosmith.humans import _sheet
@@ -38,7 +38,7 @@ from winosmith.humans._sheet import Item, Label, Sheet
 from winosmith.options import Count, Fraction, Seed, checked, declaration, from_table, matching
 from winosmith.outputs import write_aside
 from winosmith.problem import BLANK, Problem
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.seen import check_blanks
 from winosmith.text import overlap
 
@@ -212,7 +212,7 @@ def schemas(dataset: Dataset) -> list[list[int]]:
     [[0, 1], [2]]
     """
     block_of = {row: at for at, rows in enumerate(blocks(dataset)) for row in rows}
-    return joined(
+    return join_blocks(
         [[row] for row in range(len(dataset))],
         [
             [("text", _sheet.text_key(problem)), ("block", block_of[row])]
@@ -601,7 +601,7 @@ def read_ledger(path: str | Path) -> Ledger:
     if not path.exists():
         return Ledger()
     try:
-        record = parsed(path.read_text("utf-8"))
+        record = parse_json(path.read_text("utf-8"))
         if record["winosmith"] != "ledger" or record["version"] != _VERSION:
             raise FormatError("this is not a ledger of `winosmith humans assign`", path)
         given = tuple(from_table(Assignment, each) for each in record["given"])

@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, ProblemError
-from winosmith.outputs import guarded
+from winosmith.outputs import guard_cell
 from winosmith.problem import BLANK, Problem
-from winosmith.records import canonical, parsed
+from winosmith.records import canonical, parse_json
 
 LETTERS = "ABCDE"
 """The letters of the options, in order; there are at most 5 (Davis et al. 2016, section 1)."""
@@ -414,7 +414,7 @@ def read_sheet(path: str | Path) -> Sheet:
     """
     path = Path(path)
     try:
-        record = parsed(path.read_text("utf-8"))
+        record = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise FormatError(f"this is not a sheet's JSON file: {error}", path) from error
     if not isinstance(record, dict):
@@ -440,8 +440,8 @@ def answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
                     sheet.code,
                     item.number,
                     item.letter(problem.answer) if known else "",  # type: ignore[arg-type]
-                    guarded(problem.options[problem.answer]) if known else "",  # type: ignore[index]
-                    guarded(problem.id),
+                    guard_cell(problem.options[problem.answer]) if known else "",  # type: ignore[index]
+                    guard_cell(problem.id),
                 )
             )
     return file.getvalue()

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.blocks import blocks, looking_like, plain
+from winosmith.blocks import blocks, find_lookalikes, plain
 from winosmith.dataset import Dataset
 from winosmith.metrics._graded import clusters, columns
 from winosmith.problem import Problem, Scalar
@@ -471,7 +471,7 @@ def overlap(
     if training is not None:
         found.update(_same_family(test, training))
         found.update(_same_sentence(test, training))
-        for row in sorted(looking_like(test.problems, training.problems)):
+        for row in sorted(find_lookalikes(test.problems, training.problems)):
             found.setdefault(row, "a problem of the training set looks like it")
     for held in public:
         for row, reason in (*_held(test, held), *_of_families(test, held)):

@@ -20,7 +20,7 @@ from winosmith.models import _network
 from winosmith.models._network import OnProgress
 from winosmith.models._texts import SplitPoint, Text, check_split_point, filled_text
 from winosmith.problem import Problem
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.seen import Sees, check_pronouns, check_sees
 
 Pooling = Literal["mean", "cls"]
@@ -377,7 +377,7 @@ def how_read(model: str | Path) -> HowRead | None:
     if not (folder / HOW).is_file():
         return None
     try:
-        return HowRead(**parsed((folder / HOW).read_text("utf-8")))
+        return HowRead(**parse_json((folder / HOW).read_text("utf-8")))
     except (ValueError, TypeError, InputError) as error:
         raise InputError(
             f"{folder / HOW}: it can't be read ({error}); train the model again"

@@ -27,7 +27,7 @@ from winosmith.models._training import (
 )
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Claim
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.report import joined
 
 RUNS, TABLE = "runs", "runs.json"
@@ -206,7 +206,7 @@ def _write(folder: OutputFolder, name: str, run: TrainingRun) -> None:
 
 
 def _read(path: Path, settings: TrainingSettings, n_train: int, n_dev: int) -> TrainingRun:
-    epochs = [Epoch(**record) for record in parsed(path.read_text("utf-8"))]
+    epochs = [Epoch(**record) for record in parse_json(path.read_text("utf-8"))]
     return TrainingRun(settings, tuple(epochs), n_train, n_dev)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.blocks import joined, plain
+from winosmith.blocks import join_blocks, plain
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.prediction import TIE
@@ -241,7 +241,7 @@ class Questions:
     def blocks(self) -> list[list[int]]:
         """The rows that count as one observation: twins, with copies of either half."""
         texts = [[plain(problem.sentence)] for problem in self.problems]
-        return joined(self.groups, texts)
+        return join_blocks(self.groups, texts)
 
     def __len__(self) -> int:
         return len(self.problems)

@@ -26,7 +26,7 @@ from winosmith.practice._artifacts import (
     plant,
 )
 from winosmith.problem import Origin, Problem
-from winosmith.records import parsed, problem_of
+from winosmith.records import parse_json, problem_of
 from winosmith.response import Response
 
 STRENGTH = 0.5
@@ -238,7 +238,7 @@ def handwritten() -> Dataset:
     (72, True)
     """
     lines = resources.files("winosmith.practice").joinpath("handwritten.jsonl").read_text("utf-8")
-    return Dataset((problem_of(parsed(line)) for line in lines.splitlines()), "handwritten")
+    return Dataset((problem_of(parse_json(line)) for line in lines.splitlines()), "handwritten")
 
 
 NOTICES = 0.75

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from winosmith._version import __version__
-from winosmith.blocks import HOLDERS, Former, Side, blocks, placed, shuffled_blocks
+from winosmith.blocks import HOLDERS, Former, Side, assign_sides, blocks, shuffled_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import Copies, copies, detectable_by_share
@@ -197,7 +197,7 @@ def split(
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share nothing of these kinds.
 
-    Test is filled first, then dev, by the rules of `blocks.placed`.
+    Test is filled first, then dev, by the rules of `blocks.assign_sides`.
 
     Args:
         dataset: not split yet.
@@ -211,7 +211,7 @@ def split(
         DataError: the groups are too large for the fractions.
     """
     wanted: dict[Side, int] = {TEST: round(test * len(dataset)), DEV: round(dev * len(dataset))}
-    found = placed(
+    found = assign_sides(
         dataset,
         shuffled_blocks(dataset, seed),
         wanted,

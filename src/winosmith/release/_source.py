@@ -23,7 +23,7 @@ from winosmith.humans import CANARY
 from winosmith.options import from_table
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Extra, Problem, Scalar
-from winosmith.records import canonical, dropped_problem, json_lines, parsed
+from winosmith.records import canonical, dropped_problem, json_lines, parse_json
 from winosmith.release import _content
 from winosmith.release._about import about_of
 from winosmith.release._interchange import JUDGED_BY, JUDGES, OWN_KEYS, PHASE, REMOVED_BY
@@ -249,7 +249,7 @@ _CANARY_FORM = re.compile(r"winosmith canary [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-
 def read_record(folder: Path) -> dict[str, Any] | Fault:
     """Return the object of release.json, or the reason why it can't be read."""
     try:
-        record = parsed((folder / _content.RECORD).read_text("utf-8"))
+        record = parse_json((folder / _content.RECORD).read_text("utf-8"))
         canonical(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error

@@ -23,7 +23,7 @@ from winosmith.metrics import Copies, leaks
 from winosmith.outputs import sha256
 from winosmith.parallel import Step, silent
 from winosmith.problem import Problem
-from winosmith.records import dropped_problem, json_file, parsed
+from winosmith.records import dropped_problem, json_file, parse_json
 from winosmith.release import _content
 from winosmith.release._about import About, conflict
 from winosmith.release._changes import id_of
@@ -475,7 +475,7 @@ def check_loading(found: Evidence) -> Iterator[Fault]:
 
 def _loaded(croissant: str) -> object:
     """Return the description of the files and their columns, without the texts for people."""
-    found = parsed(croissant)
+    found = parse_json(croissant)
     return [_without_texts(found.get(key)) for key in ("@context", "distribution", "recordSet")]
 
 

@@ -12,7 +12,7 @@ from winosmith.build import sides_blocks
 from winosmith.errors import InputError
 from winosmith.metrics import overlap_sentences
 from winosmith.problem import Edit, Problem
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.report import points, shown, span
 from winosmith.rounds._solving import NextRound
 from winosmith.text import number_of
@@ -282,7 +282,7 @@ def read_record(folder: str | Path) -> dict[str, Any]:
     """
     path = Path(folder) / RECORD
     try:
-        record = dict(parsed(path.read_text("utf-8")))
+        record = dict(parse_json(path.read_text("utf-8")))
     except FileNotFoundError:
         raise InputError(f"{folder} holds no finished round: {path} is missing") from None
     except (OSError, ValueError) as error:

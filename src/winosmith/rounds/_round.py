@@ -37,7 +37,7 @@ from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Problem
 from winosmith.records import read_toml
-from winosmith.results import Result, recorded
+from winosmith.results import Result, to_json
 from winosmith.rounds._report import RECORD, Change, changes, read_record, round_page
 from winosmith.rounds._solving import Answers, Measured, NextRound, answers_of, measured, next_round
 from winosmith.seen import check_pronouns
@@ -293,7 +293,7 @@ def _measured(
         },
         "valid": _valid(funnel),
         "artifacts": _artifacts(report, NAMES[recipe.build.filter.method]),
-        "people": recorded(people_on(recipe.build, files, asked)),
+        "people": to_json(people_on(recipe.build, files, asked)),
         "solvers": {name: {**answers[name].about, **of.record()} for name, of in found.items()},
         "roots": {"asked": following.asked, "drawn": len(following.roots)},
         **({"sides": report["sides"]} if "sides" in report else {}),

@@ -17,7 +17,7 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.parallel import Advance
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.results import Result
 from winosmith.solver_rule import SolverRule
 from winosmith.study import TrainedOn, made_solver
@@ -84,7 +84,7 @@ def answers_of(
         for name, dataset in sets.items()
     }
     return Answers(
-        parsed((folder.path / about).read_text("utf-8")),
+        parse_json((folder.path / about).read_text("utf-8")),
         found[f"predictions/{rule.name}.jsonl"],
         found.get(f"{PRIVATE}/test/{rule.name}.jsonl", ()),
         found.get(f"predictions/{rule.name}.last.jsonl"),

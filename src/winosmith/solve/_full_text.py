@@ -18,7 +18,7 @@ from typing import IO
 
 from winosmith.errors import FormatError, OutputError
 from winosmith.outputs import sha256
-from winosmith.records import parsed
+from winosmith.records import parse_json
 
 _SCHEME = "1"
 """Changes with whatever changes the passages or how they are indexed."""
@@ -243,7 +243,7 @@ def _records(path: Path, file: Iterable[str]) -> Iterator[str]:
         if not line.strip():
             continue
         try:
-            text = parsed(line)["text"]
+            text = parse_json(line)["text"]
         except (ValueError, KeyError, TypeError):
             text = None
         if not isinstance(text, str):

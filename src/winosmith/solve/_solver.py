@@ -24,7 +24,7 @@ from winosmith.outputs import write_error
 from winosmith.parallel import ordered_map, workers_of
 from winosmith.prediction import Prediction, best_of
 from winosmith.problem import Problem
-from winosmith.records import parsed
+from winosmith.records import parse_json
 
 Scores = Sequence[tuple[float, ...]]
 """One tuple a problem, in their order: a finite score for each option, higher is better."""
@@ -294,7 +294,7 @@ def _differs(held: str, header: str) -> str:
 def _header(line: str) -> dict[str, Any]:
     """Return the header that a line holds, its parameters next to the rest; empty if it is none."""
     try:
-        record = parsed(line)
+        record = parse_json(line)
     except ValueError:
         return {}
     if not isinstance(record, dict) or not isinstance(record.get("parameters"), dict):

@@ -274,7 +274,7 @@ def trained_on(rule: SolverRule, folder: Path) -> TrainedOn:
     datasets = (practice.handwritten(),) if ships and not rule.learn else ()
     left: tuple[Contents, ...] = ()
     if "model" in rule.options and rule.solver != "chat":
-        left = published.contents_in(folder / str(rule.options["model"]))
+        left = published.read_contents(folder / str(rule.options["model"]))
     return TrainedOn((*datasets, *stated.datasets), (*left, *stated.contents), stated.unknown)
 
 

@@ -40,7 +40,7 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.lineage import UNVALIDATED
 from winosmith.options import declaration
-from winosmith.outputs import guarded, unguarded, write_aside
+from winosmith.outputs import guard_cell, unguard_cell, write_aside
 from winosmith.problem import Extra, Problem
 from winosmith.records import json_lines, read_text
 from winosmith.response import Response
@@ -429,8 +429,8 @@ def csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, An
 def _parsed(row: Mapping[str, str], path: str | Path, line: int) -> dict[str, Any]:
     try:
         return {
-            "problem_id": unguarded(row["problem_id"]),
-            "participant": unguarded(row["participant"]),
+            "problem_id": unguard_cell(row["problem_id"]),
+            "participant": unguard_cell(row["participant"]),
             "purpose": row.get("purpose", "").strip() or "validate",
             "choice": _number(row["choice"]) if row["choice"].strip() else None,
             "ambiguous": _flag(row, "ambiguous"),
@@ -473,8 +473,8 @@ def write_csv(responses: Iterable[Response], file: IO[str]) -> None:
 
 def _cells(response: Response) -> list[str]:
     return [
-        guarded(response.problem_id),
-        guarded(response.participant),
+        guard_cell(response.problem_id),
+        guard_cell(response.participant),
         response.purpose,
         "" if response.choice is None else str(response.choice + 1),
         str(int(response.ambiguous)),

@@ -27,7 +27,7 @@ from urllib.parse import unquote, urlsplit
 from winosmith import __version__
 from winosmith.errors import InputError, OutputError, require
 from winosmith.outputs import sha256, write_error
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, site_files
 
 LAYOUT = 1
@@ -312,7 +312,7 @@ def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | N
     file = tar.extractfile(member)
     if file is None:
         raise no_backup
-    about: Any = parsed(file.read().decode())
+    about: Any = parse_json(file.read().decode())
     try:
         if about["layout"] > LAYOUT:
             raise InputError(

@@ -68,7 +68,7 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
     suffix = formats.writer_named(format_name).suffix
     recipe = {"command": "winosmith admin export", "format": format_name, "public": public}
     output = OutputFolder.open(folder, recipe)
-    with output.or_nothing(), one_moment():
+    with output.discard_on_error(), one_moment():
         counts = {"problems": _write_public(output, format_name, suffix)}
         if not public:
             for name, records in _PRIVATE.items():

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, Field
 
 from winosmith.errors import InputError, RecipeError
 from winosmith.options import OrFalse, Texts, declaration, from_table, schema
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.solver_rule import SolverRule
 
 Rules = TypeVar("Rules", bound="SiteRules")
@@ -426,7 +426,7 @@ def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
     """
     path = folder / CHOSEN
     try:
-        found = parsed(path.read_text("utf-8"))
+        found = parse_json(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError as error:

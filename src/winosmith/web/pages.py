@@ -165,7 +165,7 @@ BOM = "\ufeff"
 def csv_file(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
     """Return a response that streams rows as a table of that name.
 
-    The caller passes every text of people through `outputs.guarded`.
+    The caller passes every text of people through `outputs.guard_cell`.
     """
 
     def lines() -> Iterator[str]:

@@ -262,7 +262,7 @@ def test_an_erased_worker_leaves_no_id(
     assert not Identity.objects.exists()
     assert Slot.objects.filter(problem=half, open=True).count() == 1
     told = _run("reconcile", made.name, str(m.export(tmp_path / "x.csv", [(1, "APPROVED")])))
-    assert "never began here" in told
+    assert "never started here" in told
 
 
 def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:

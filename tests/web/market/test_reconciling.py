@@ -91,7 +91,7 @@ def test_an_export_is_done_once(db: Any, rules: Any, tmp_path: Path) -> None:
     made.refresh_from_db()
     assert ledger(made).total == Decimal(4)
     shown = _run("reconcile", made.name, str(file))
-    assert f"{file}:4: never began here" in shown
+    assert f"{file}:4: never started here" in shown
     assert m.worker(7) not in shown
 
 

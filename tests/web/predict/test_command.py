@@ -32,7 +32,7 @@ def test_the_command_tells_how_each_model_stands(db: Any) -> None:
     path.unlink()
     assert "0 of 1 predicted" in told
     assert "/srv/x: there is no config.json" in told
-    assert f"1 failed; again with: winosmith admin models {db.folder} --retry hunting" in told
+    assert f"1 failed; retry with: winosmith admin models {db.folder} --retry hunting" in told
     assert Model.objects.filter(current=True).count() == 2
 
 

@@ -80,7 +80,7 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
     """The command without a name takes it up; cancelled, it says how it goes on."""
     fill(10, votes=False)
     rules.start("one", {"solvers": [{"name": "none", "solver": "encoder", "model": "not-there"}]})
-    assert "no process is at it" in run("show", "one")
+    assert "no process works on it" in run("show", "one")
     assert "is not finished" in carry_out("--name", "two", code=1)
     assert "one failed" in carry_out(code=1)
     rules.again(Round.objects.get())

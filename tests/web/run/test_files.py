@@ -50,8 +50,8 @@ def test_nothing_comes_in_before_it_is_confirmed(
     job = _proposed(send, file=BAD)
     assert (job.state, job.came["new"], job.came["refused"]) == ("shown", 2, 2)
     assert job.came["told"] == [
-        "cups.csv:4: the sentence has no blanks ('_'); 1 is needed; a question, which has none, "
-        'says so: "blank": null',
+        "cups.csv:4: the sentence has no blanks ('_'); 1 is needed; "
+        'mark a question with "blank": null',
         "cups.csv:5: the sentence has 2 blanks ('_'); 1 is needed",
     ]
     assert not Problem.objects.exists()

@@ -20,7 +20,7 @@ from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
-from winosmith.outputs import unguarded
+from winosmith.outputs import unguard_cell
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import confirm, refuse
 from winosmith.web.judge.models import Slot
@@ -172,7 +172,7 @@ def _read(
             fault = _("not as many cells as columns (%d)") % len(header)
             faults.append(f"{path}:{table.line_num}: {fault}")
             continue
-        named = {name: unguarded(text.strip()) for name, text in cells.items()}
+        named = {name: unguard_cell(text.strip()) for name, text in cells.items()}
         try:
             rows.append(_row(table.line_num, named, format_, provider, currency))
         except InputError as error:

@@ -24,7 +24,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
-from winosmith.outputs import unguarded
+from winosmith.outputs import unguard_cell
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
@@ -140,7 +140,7 @@ def _candidates(path: Path, require: Sequence[Requirement]) -> Iterator[tuple[in
             except InputError as error:
                 raise InputError(f"{path}:{rows.line_num}: {error}") from None
             if meets:
-                yield rows.line_num, unguarded(row[at].strip())
+                yield rows.line_num, unguard_cell(row[at].strip())
 
 
 def screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:

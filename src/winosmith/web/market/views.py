@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.outputs import guarded
+from winosmith.outputs import guard_cell
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market import providers, workers
@@ -188,7 +188,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 @admins_only
 def table(request: HttpRequest, name: str) -> StreamingHttpResponse:
     """Send the ledger as a table; workers are pseudonyms."""
-    rows = ([guarded(cell) for cell in entry.row()] for entry in _ledger(name).entries)
+    rows = ([guard_cell(cell) for cell in entry.row()] for entry in _ledger(name).entries)
     return csv_file(chain([COLUMNS], rows), f"{name}-ledger.csv")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import Count, F, Q, QuerySet
 
 from winosmith.metrics import wilson_interval
-from winosmith.outputs import guarded
+from winosmith.outputs import guard_cell
 from winosmith.web._kept import Kept, cached
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.models import Person, pseudonym
@@ -116,8 +116,8 @@ def rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
         ends = pair.kappa_interval or (None, None)
         numbers = (pair.share, *pair.interval, pair.chance, pair.kappa, *ends)
         yield (
-            guarded(one),
-            guarded(other),
+            guard_cell(one),
+            guard_cell(other),
             pair.n,
             pair.same,
             *("" if number is None else f"{number:.4f}" for number in numbers),

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy
 
-from winosmith.outputs import guarded
+from winosmith.outputs import guard_cell
 from winosmith.text import Change, differing
 from winosmith.web.judge.votes import skips_of, votes_of
 from winosmith.web.moderate import decisions
@@ -257,7 +257,7 @@ def log_rows(asked: LogFilters) -> Iterator[Iterable[str]]:
             event.batch,
             event.undoes_id or "",
         )
-        yield [guarded(str(cell)) for cell in row]
+        yield [guard_cell(str(cell)) for cell in row]
 
 
 def what_is_done(kind: str) -> str:

@@ -22,7 +22,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
-from winosmith.records import parsed
+from winosmith.records import parse_json
 from winosmith.web._lock import writing
 from winosmith.web._site import ERASURES
 from winosmith.web.people import models
@@ -408,7 +408,7 @@ def to_erase_again() -> list[tuple[Person, bool]]:
     logged: dict[tuple[int, str], bool] = {}
     for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
         with suppress(ValueError, KeyError, TypeError):  # a line that was cut off
-            entry = parsed(line)
+            entry = parse_json(line)
             key = (int(entry["person"]), str(entry["digest"]))
             logged[key] = logged.get(key, False) or bool(entry["texts"])
     found = Person.objects.filter(pk__in={number for number, _digest in logged}, erased=None)

@@ -24,7 +24,7 @@ from winosmith import Dataset, formats
 from winosmith.finished import BuildFiles
 from winosmith.options import Method
 from winosmith.outputs import write_aside
-from winosmith.records import canonical, parsed
+from winosmith.records import canonical, parse_json
 from winosmith.report import fixed, shown
 from winosmith.rounds import Change, NextRound, round_page
 from winosmith.web.judge.models import note_read
@@ -284,7 +284,7 @@ def lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
         for row, line in zip(chunk, written, strict=True):
             told = line
             if not kept:
-                told = canonical(parsed(line) | _why(places[row.pk])) + "\n"
+                told = canonical(parse_json(line) | _why(places[row.pk])) + "\n"
             yield told.encode("utf-8", "surrogatepass")
 
 
@@ -547,5 +547,5 @@ def _drop(path: Path, gone: Collection[str]) -> bool:
 def _holds(line: str, gone: Collection[str]) -> bool:
     if '"sentence"' not in line:  # answers, say, whose last line an interrupt may have cut
         return False
-    record = parsed(line)
+    record = parse_json(line)
     return "sentence" in record and record.get("id") in gone

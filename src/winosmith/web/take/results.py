@@ -151,7 +151,7 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
     }
     secret = {"data": dataset_of(round_).digest}
     out = OutputFolder.open(folder, recipe, secret=secret, force=force)
-    with out.or_nothing():
+    with out.discard_on_error():
         return write_round(out, round_)
 
 

@@ -1,0 +1,228 @@
+"""Results of commands: tables of 80 columns in a terminal, a page, and JSON."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from winosmith import report
+from winosmith._version import __version__
+from winosmith.cli._printing import echo, print_json, print_rich, with_options
+from winosmith.escape import for_terminal
+from winosmith.metrics import Proportion, rate
+from winosmith.outputs import write_aside
+from winosmith.report import shown, span
+
+Rows: TypeAlias = list[list[report.Value]]
+
+_FIGURE = re.compile(r"\d+\.\d( %)? \(")
+
+LONGEST = 18
+"""Number of characters of a name in a terminal's table that is cut; figures are never cut."""
+
+
+def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table without a note; see `print_blocks`."""
+    print_blocks([report.Table(title, list(header), [list(row) for row in rows])])
+
+
+def _print_table(table: report.Table, cut: bool) -> None:
+    """Print a table: numbers to the right, text to the left and wrapped; then its note.
+
+    A header of empty names is not shown, and a table without rows is not printed. Control
+    characters are escaped, and no text is markup. With `cut`, long names are cut.
+    """
+    rows = [[_cut(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
+    if rows:
+        heads = table.heads
+        grid = Table(
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+            show_header=any(head.title for head in heads),
+        )
+        for at, head in enumerate(heads):
+            cells = [row[at] for row in rows if type(row[at]) is not bool]
+            numeric = len(cells) == len(rows) and all(
+                isinstance(of, int | float | None) for of in cells
+            )
+            title = Text(for_terminal(head.title))
+            grid.add_column(title, justify="right" if numeric else "left", overflow="fold")
+        for row in rows:
+            grid.add_row(
+                *(
+                    Text("" if cell is None else for_terminal(shown(cell, head.form)))
+                    for cell, head in zip(row, heads, strict=True)
+                )
+            )
+        print_rich(Text(for_terminal(table.caption), style="bold"), grid, "")
+    more = len(table.rows) - len(rows)
+    if note := f"{table.beyond.format(more) if more else ''} {table.note}".strip():
+        echo(textwrap.fill(with_options(note), 80) + "\n")
+
+
+def _cut(cell: report.Value) -> report.Value:
+    if isinstance(cell, str) and len(cell) > LONGEST and not _FIGURE.match(cell):
+        return cell[: LONGEST - 1] + "…"
+    return cell
+
+
+def print_records(
+    title: str, records: Iterable[Mapping[str, Any]], names: Iterable[str] = ()
+) -> None:
+    """Print some fields of records as a table, or all of them; its header has their names."""
+    rows = [dict(record) for record in records]
+    header = list(names) or list(rows[0] if rows else ())
+    cells = [[in_words(row[name]) for name in header] for row in rows]
+    print_table(title, [name.replace("_", " ") for name in header], cells)
+
+
+def in_words(value: Any) -> Any:
+    """Return a value of JSON as a cell shows it: a list is counted, and a dash is for nothing.
+
+    >>> in_words({"a": 2, "b": 0}), in_words([3, 4]), in_words(""), in_words(True), in_words(5)
+    ('2 a', 2, '–', 'yes', 5)
+    """
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {word}" for word, count in value.items() if count) or "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return len(value) if isinstance(value, list) else "–" if value in (None, "") else value
+
+
+def print_blocks(blocks: Iterable[report.Block], *, cut: bool = False) -> None:
+    """Print paragraphs, tables, and the tables of drawings; with `cut`, long names are cut."""
+    for block in blocks:
+        table = block.table if isinstance(block, report.Drawing) else block
+        if isinstance(table, report.Table):
+            _print_table(table, cut)
+        elif isinstance(block, report.Text):
+            _print_text(block)
+
+
+def _is_printed(block: report.Block) -> bool:
+    has_table = isinstance(block, report.Drawing) and block.table is not None
+    return has_table or isinstance(block, report.Table | report.Text)
+
+
+def _ends_empty(blocks: Sequence[report.Block]) -> bool:
+    """Return whether the last printed block ends with an empty line, as tables do."""
+    last = [block for block in blocks if _is_printed(block)][-1]
+    return not isinstance(last, report.Text) or last.kind == "list"
+
+
+def _print_text(text: report.Text) -> None:
+    for paragraph in map(with_options, map(shown, text.paragraphs)):
+        if text.kind == "warning":  # not wrapped, as it may name a file and a line
+            echo(paragraph, fg="yellow")
+        elif text.kind == "list":
+            echo(textwrap.fill(paragraph, 78, initial_indent="  - ", subsequent_indent="    "))
+        else:
+            echo(textwrap.fill(paragraph, 80))
+    if text.kind == "list":
+        echo()
+
+
+@dataclass(frozen=True)
+class Output:
+    """The result of a command, for a terminal, a page and JSON.
+
+    Attributes:
+        title: of the page.
+        record: the JSON.
+        sections: of the page; a terminal prints their paragraphs and tables.
+        verdict: the first sentence; empty for none.
+        subtitle: of the page; the verdict if empty.
+        signature: the parameters of all results; empty if each has its own.
+        signatures: by the title of a result.
+        cut: a terminal cuts long names in tables.
+        apart: a terminal prints an empty line between sections.
+    """
+
+    title: str
+    record: Mapping[str, Any]
+    sections: Sequence[report.Section]
+    verdict: str = ""
+    subtitle: str = ""
+    signature: report.Signature | str = ""
+    signatures: Mapping[str, report.Signature] = field(default_factory=dict)
+    cut: bool = False
+    apart: bool = False
+
+    def show(self, *, as_json: bool, out: str | None) -> None:
+        """Write the page to `out` if given; print the JSON, or the tables."""
+        if out:
+            with write_aside(out) as file:
+                file.write(self.page())
+        if as_json:
+            print_json(self.record)
+            return
+        if self.verdict:
+            echo(f"{shown(self.verdict)}\n", bold=True)
+        printed = [section for section in self.sections if any(map(_is_printed, section.blocks))]
+        for number, section in enumerate(printed):
+            if self.apart and number and not _ends_empty(printed[number - 1].blocks):
+                echo()
+            print_blocks(section.blocks, cut=self.cut)
+        if self.signature:
+            echo(f"Signature: {shown(str(self.signature))}")
+        for title, signature in self.signatures.items():
+            echo(f"Signature of {shown(title)}: {signature}")
+        if out:
+            echo(f"The report is {out}", bold=True)
+
+    def page(self) -> str:
+        """Return the HTML page."""
+        signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
+        rest = report.Section("What determines the figures", [report.Code(signed, "Signatures")])
+        return report.page(
+            self.title,
+            [*self.sections, *([rest] if signed else [])],
+            subtitle=self.subtitle or self.verdict,
+            signature=self.signature,
+            footer=f"Made by winosmith {__version__}.",
+        )
+
+
+INVALID = "Invalid answers are none of the options; they are incorrect"
+
+TIES = (
+    "A tie counts as 1 / (options tied) where the right one is among them, as a fair draw would on "
+    "average"
+)
+
+
+def of_each(values: Mapping[str, str]) -> str:
+    """Return the value that all solvers share, or each value with its solver.
+
+    >>> of_each({"a": "50.0 %", "b": "50.0 %"}), of_each({"a": "50.0 %", "b": "33.3 %"})
+    ('50.0 %', '50.0 % (a), 33.3 % (b)')
+    """
+    if len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return ", ".join(f"{value} ({shown(name)})" for name, value in values.items())
+
+
+def off_scores(counts: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each solver with choices that are not its best scores.
+
+    `counts` are their numbers, by solver.
+    """
+    return [
+        f"{count:,} of {shown(name)}'s choices {'is' if count == 1 else 'are'} not the option with "
+        "its best score; what it chose counts"
+        for name, count in counts.items()
+        if count
+    ]
+
+
+def share(found: Proportion | None) -> list[report.Value]:
+    """Return a share and its interval as two cells; two empty ones for None."""
+    return [None, None] if found is None else [rate(found), span(found.interval)]
