@@ -13,7 +13,7 @@ from winosmith.cli._printing import progress
 from winosmith.errors import InputError
 from winosmith.options import from_table, schema, words
 from winosmith.seen import Sees, differ_in_pronoun
-from winosmith.solver_rule import KINDS, LEARNERS
+from winosmith.solver_rule import KINDS, LEARNERS, SolverParts
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dataset
@@ -54,14 +54,16 @@ def _taken(kind: str) -> tuple[set[str], set[str]]:
     return needed, other
 
 
-TAKES = {kind: _taken(kind) for kind in KINDS}
+OPTIONS_BY_SOLVER = {kind: _taken(kind) for kind in KINDS}
 """By solver, the options that it needs and those that it may have."""
 
-OPTIONS = {option for needed, other in TAKES.values() for option in needed | other}
+OPTIONS = {option for needed, other in OPTIONS_BY_SOLVER.values() for option in needed | other}
 """Those of any solver."""
 
 
-def made(options: Options, told: Collection[str], train: Dataset | None, tell: Tell) -> Solver:
+def make_solver(
+    options: Options, told: Collection[str], train: Dataset | None, tell: Tell
+) -> Solver:
     """Return a solver, made of a command's options and the problems to learn from.
 
     Args:
@@ -90,7 +92,7 @@ def check_options(name: str, given: set[str]) -> None:
     Raises:
         InputError: which, and which it takes.
     """
-    needed, other = TAKES[name]
+    needed, other = OPTIONS_BY_SOLVER[name]
     unused = sorted(given - needed - other)
     if unused:
         takes = ", ".join(map(_flag, sorted(needed | other))) or "none of its own"
@@ -111,7 +113,9 @@ _NO_PRONOUN = {
 """Why a solver can't be shown the pronoun."""
 
 
-def sees(options: Options, problems: Sequence[Problem], train: Dataset | None) -> Sees | None:
+def default_sees(
+    options: Options, problems: Sequence[Problem], train: Dataset | None
+) -> Sees | None:
     """Return what the solver is to see of some problems: as told, or else by the problems.
 
     Where they differ in nothing but their pronouns, as in Winogender, it is the pronoun: to a
@@ -131,26 +135,25 @@ def _flag(option: str) -> str:
 
 
 def _solver(options: Options, told: Collection[str], train: Dataset | None, tell: Tell) -> Solver:
-    from winosmith import solve
-
     kind = options["solver"]
-    made: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     given = {name: options[name] for name in _DECLARED[kind] if name in told}
     if options["sees"] is not None:
         given["sees"] = options["sees"]
     if "shots" in _DECLARED[kind]:
-        given["shots"] = shots_asked(options, train)
+        given["shots"] = number_of_shots(options, train)
     if kind == "chat":
         client = _client(options, lambda done, of, _: tell(done, of))
         given |= {"model": client.model, "base_url": client.base_url}
-        made = {"client": client, "heard": None if options["cache"] else []}
+        parts = {"client": client, "reply_log": None if options["cache"] else []}
     elif "model" in given:
         models = [_model(each) for each in options["model"]]
         given["model"] = models[0]
-        made = {"models": models, "combine": options["combine"], "on_progress": tell}
+        parts = {"models": models, "combine": options["combine"], "on_progress": tell}
     elif kind == "hunting":
-        made = {"index": _index(options)}
-    return solve.by_name(kind, from_table(KINDS[kind], given), train, **made)
+        parts = {"index": _index(options)}
+    solver: Solver = from_table(KINDS[kind], given).make(SolverParts(train, **parts))
+    return solver
 
 
 def _index(options: Options) -> FullTextIndex:
@@ -279,7 +282,7 @@ def chat_client(
     )
 
 
-def shots_asked(options: Options, train: Dataset | None) -> int:
+def number_of_shots(options: Options, train: Dataset | None) -> int:
     """Return how many shots a prompt has: as told, else 30 when there is where to draw them from.
 
     Raises:
@@ -292,7 +295,7 @@ def shots_asked(options: Options, train: Dataset | None) -> int:
     return int(options["shots"])
 
 
-def interviewed(solver: Solver, dataset: Dataset) -> dict[str, Any]:
+def reply_summary(solver: Solver, dataset: Dataset) -> dict[str, Any]:
     """Return what a chat model's replies were like; empty for others.
 
     They are read from the cache; without one, those of this run are told of. Where an earlier run
@@ -308,4 +311,4 @@ def interviewed(solver: Solver, dataset: Dataset) -> dict[str, Any]:
         return {}
     if solver.model.cache:
         return solver.ask(problems).summary()
-    return solve.Interview(tuple(solver.heard)).summary() if solver.heard else {}
+    return solve.Interview(tuple(solver.reply_log)).summary() if solver.reply_log else {}

@@ -22,7 +22,7 @@ from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import Output, Rows, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
-from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, not_solved
+from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, unsolved_ids
 from winosmith.outputs import OutputFolder
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
@@ -299,7 +299,7 @@ def _small(roots: Dataset, people: str | None) -> Dataset:
         raise DataError(f"{people} holds no problem whose root is one of those drawn")
     if len(mine) < len(made):
         say(f"{people}: {len(made) - len(mine):,} of {len(made):,} problems have other roots")
-    return evolve.without_repeats(roots, [mine, *([] for _ in roots[1:])]).dataset
+    return evolve.drop_repeats(roots, [mine, *([] for _ in roots[1:])]).dataset
 
 
 def _generation(
@@ -322,7 +322,7 @@ def _generation(
         def hear_of_rows(accepted: int, wanted: int, note: str) -> None:
             advance(state["done"], f"{accepted} of {wanted} {note}")
 
-        made = evolve.resumed_children(
+        made = evolve.resume_children(
             data.problems,
             perturber(kind, options, dialogues, taken.problems, hear_of_rows),
             options["seed"] + number,  # else twice the same perturber makes the same children
@@ -330,7 +330,7 @@ def _generation(
             executor=executor,
             on_progress=hear,
         )
-    return evolve.without_repeats(data, made)
+    return evolve.drop_repeats(data, made)
 
 
 def _sets(
@@ -373,7 +373,7 @@ def _record(
         "sources": {name: list(ids) for name, ids in roots.sources.items()},
         "perturbed": sum(len(stage.dataset) - len(stage.children) for stage in stages),
         "made": sum(len(stage.children) for stage in stages),
-        "parts": {name: evolve.described(part, families) for name, part in parts.items()},
+        "parts": {name: evolve.describe_part(part, families) for name, part in parts.items()},
         "left_out": dict(left.most_common()),
         "signature": signature,
     }
@@ -459,7 +459,7 @@ def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[
         at, found = _models_of(datasets, path)
         solvers[at] += found
     return [
-        not_solved(dataset, own) if own else frozenset()
+        unsolved_ids(dataset, own) if own else frozenset()
         for dataset, own in zip(datasets, solvers, strict=True)
     ]
 

@@ -71,11 +71,14 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         raise click.UsageError(f"{options['solver']} works from this machine; leave --cluster out")
     dataset = _options.read_data(options["data"], options["format_name"])
     train = _options.read_train(options)
-    if options["sees"] is None and (seen := _solvers.sees(options, dataset, train)) == "pronoun":
+    if (
+        options["sees"] is None
+        and (seen := _solvers.default_sees(options, dataset, train)) == "pronoun"
+    ):
         say("Problems differ in nothing but the pronoun, so the solver sees it (--sees pronoun)")
         options["sees"] = seen
     solver, predictions = _solved(dataset, train, options, told)
-    _report(dataset, predictions, _solvers.interviewed(solver, dataset), options)
+    _report(dataset, predictions, _solvers.reply_summary(solver, dataset), options)
 
 
 def _on_command_line(ctx: click.Context, name: str) -> bool:
@@ -103,7 +106,7 @@ def _solved(
     from winosmith import solve
 
     bar = _Bar()
-    solver = _solvers.made(options, told, train, bar.texts)  # may show a bar of its own
+    solver = _solvers.make_solver(options, told, train, bar.texts)  # may show a bar of its own
     with (
         _options.on_cluster(options["cluster"]) as executor,
         progress("Solving", len(dataset)) as bar.advance,

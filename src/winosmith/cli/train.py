@@ -316,9 +316,9 @@ def _fields(of: object, *names: str) -> dict[str, Any]:
 
 
 def _digest(dev: Trainable) -> str:
-    from winosmith.models import questions
+    from winosmith.models import read_questions
 
-    return questions(dev, "measure on").digest
+    return read_questions(dev, "measure on").digest
 
 
 def _by_setting(runs: Sequence[TrainingRun]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from winosmith.cli import solve as solve_command
 from winosmith.cli._options import MORE_DATA, format_option, how_read, json_option, read_train
 from winosmith.cli._predictions import overlaps, trained_option
 from winosmith.cli._printing import Output, echo, progress, say
-from winosmith.cli._solvers import OPTIONS, check_options, made, sees
+from winosmith.cli._solvers import OPTIONS, check_options, default_sees, make_solver
 from winosmith.cli.score import women_by_occupation
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
@@ -178,7 +178,7 @@ def _found(
     options: Options,
 ) -> dict[str, list[Solved]]:
     train = read_train(options)
-    solver = made(options, options["told"], train, lambda done, of: None)
+    solver = make_solver(options, options["told"], train, lambda done, of: None)
     recipe = {"transfer": dict(getattr(solver, "parameters", {})), "tune": {}}
     if (
         options["sees"] is None
@@ -217,11 +217,13 @@ def _solved_as_seen(
         DataError: the solver sees the pronoun, and a data set has none; before any work.
     """
     problems_of = {t.name: t.asked if isinstance(t.asked, Dataset) else () for t in targets}
-    seen = {name: sees(options, problems, train) for name, problems in problems_of.items()}
+    seen = {name: default_sees(options, problems, train) for name, problems in problems_of.items()}
     results: dict[str, Solved] = {}
     for kind in dict.fromkeys(seen.values()):
         own = [target for target in targets if seen[target.name] == kind]
-        solver = made({**options, "sees": kind}, options["told"], train, lambda done, of: None)
+        solver = make_solver(
+            {**options, "sees": kind}, options["told"], train, lambda done, of: None
+        )
         if getattr(solver, "parameters", {}).get("sees") == "pronoun":
             _check_pronouns(own)
         results |= {solved.data: solved for solved in _solved(own, solver, out, options)}
@@ -304,7 +306,7 @@ def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
                 "device": options["device"],
                 "on_step": lambda done, of, note: advance(done, f"of {of}, {note}"),
             }
-            how = models.how_read(options["model"][0]) or models.HowRead()
+            how = models.load_input_format(options["model"][0]) or models.InputFormat()
             settings = models.TrainingSettings(sees=options["sees"] or how.sees)
             chosen = models.train_grid(
                 train, dev, out=folder, grid=GRIDS[options["grid"]], force=options["force"],
