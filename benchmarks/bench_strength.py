@@ -29,7 +29,7 @@ def measured(strength, seed, twins):
     ids = pool.ids
     subsets = {name: rows for name, rows in run.subsets.items() if name != "all"}
     return {
-        name: practice.found(corpus.planted, ids, {*ids} - {ids[row] for row in rows})
+        name: practice.measure_recall(corpus.planted, ids, {*ids} - {ids[row] for row in rows})
         for name, rows in subsets.items()
     }
 

@@ -39,7 +39,7 @@ y = debias.problem_labels(pool)
 train_size, cutoff = debias.suggested_sizes(len(pool))
 found = debias.aflite(X, y, train_size=train_size, cutoff=cutoff, ids=pool.ids)
 removed = {*pool.ids} - {pool.ids[row] for row in found.kept}
-told = practice.found(made.planted, pool.ids, removed)
+told = practice.measure_recall(made.planted, pool.ids, removed)
 print(f"pairs.npz: {X.shape[0]:,} rows of {X.shape[1]} numbers")
 print(f"kept {len(found.kept):,} of {len(pool):,} problems")
 shares = f"{told.recall.value:.1%} of the planted, lost {told.false_removals.value:.1%}"

@@ -26,7 +26,7 @@ for name, values in {
         result = debias.aflite(X, y, ids=pool.ids, **{**PAPER, name: value})
         kept = result.kept.tolist()
         part = pool.select(kept)
-        found = practice.found(made.planted, pool.ids, {*pool.ids} - {*part.ids})
+        found = practice.measure_recall(made.planted, pool.ids, {*pool.ids} - {*part.ids})
         print(
             f"{name:14} {value:5} {len(kept):4} "
             f"{found.recall.value:7.1%} {found.false_removals.value:7.1%}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, RecipeError
-from winosmith.study import KINDS, LEARNERS, SolverRule, made_solver
+from winosmith.study import KINDS, LEARNERS, SolverRule, make_solver
 from winosmith.testing import made_twins
 
 
@@ -16,7 +18,7 @@ def test_what_is_taught_changes_the_digest_and_the_same_gives_the_same(tmp_path)
     """A digest stands for the weights: other problems to learn from are another solver."""
     rule = SolverRule("words", "association", {"features": "pairs"}, learn=True)
     digests = [
-        made_solver(rule, tmp_path, train).digest
+        make_solver(rule, tmp_path, train).digest
         for train in (None, made_twins(5), made_twins(5), made_twins(9))
     ]
     assert digests[1] == digests[2]
@@ -44,7 +46,7 @@ def test_a_solver_sees_what_its_table_says(tmp_path):
     table = {"name": "words", "solver": "association", "learn": True}
     taught = [replace(problem, pronoun="they") for problem in made_twins(5)]
     blank, same, other = (
-        made_solver(SolverRule.of({**table, **sees}, learns=True), tmp_path, Dataset(taught))
+        make_solver(SolverRule.of({**table, **sees}, learns=True), tmp_path, Dataset(taught))
         for sees in ({}, {"sees": "blank"}, {"sees": "pronoun"})
     )
     assert blank.digest == same.digest != other.digest
@@ -55,3 +57,48 @@ def test_a_solver_sees_what_its_table_says(tmp_path):
         SolverRule.of({**table, "sees": "both"}, learns=True)
     with pytest.raises(RecipeError, match="unknown key 'sees'"):
         SolverRule.of({"name": "a", "solver": "random", "sees": "pronoun"})
+
+
+NEW_KIND = """
+from winosmith.options import declaration
+from winosmith.solver_rule import KINDS, Kind
+
+@declaration
+class Shortest(Kind):
+    limit: int = 9
+    "Number of characters that count."
+
+    def solver(self, solve, parts):
+        return self
+
+    def score(self, problems):
+        return [tuple(-float(min(len(o), self.limit)) for o in p.options) for p in problems]
+
+KINDS["shortest"] = Shortest
+
+from winosmith import Problem
+from winosmith.cli import main
+from winosmith.study import SolverRule, make_solver
+from pathlib import Path
+
+made = make_solver(SolverRule("s", "shortest", {"limit": 2}), Path())
+print(made.about, made.solver.score([Problem("a", "The _ fell.", ("cup", "x"))]))
+main(["solve", "--solver", "shortest", "--limit", "2", "data.jsonl", "--out", "out.jsonl"])
+"""
+
+
+def test_a_kind_of_solver_is_declared_in_one_place(tmp_path):
+    """One declaration gives a kind its table, its options of the command, and its solver."""
+    rows = [
+        f'{{"id": "{n}", "sentence": "The _ fell {n}.", "options": ["cup", "x"]}}' for n in "ab"
+    ]
+    (tmp_path / "data.jsonl").write_text("\n".join(rows), "utf-8")
+    (tmp_path / "kind.py").write_text(NEW_KIND, "utf-8")
+    run = subprocess.run(
+        [sys.executable, "kind.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "{'solver': 'shortest'} [(-2.0, -1.0)]" in run.stdout
+    answers = (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
+    assert len(answers) == 3
+    assert all("-1.0" in line for line in answers[1:])

@@ -20,7 +20,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal, get_args
 
 __all__ = [
     "DataError",
@@ -34,6 +34,7 @@ __all__ = [
     "RecipeError",
     "SameInputError",
     "WinosmithError",
+    "check_choice",
     "require",
 ]
 
@@ -126,6 +127,21 @@ class MissingExtraError(InputError, ImportError):
 
 class Interrupted(WinosmithError):  # noqa: N818 - it reports a wish of the user's, not a fault
     """The user stopped the work; the message has the finished part and how to resume."""
+
+
+def check_choice(name: str, value: object, choices: Any) -> None:
+    """Refuse a value that is not one of a `Literal`.
+
+    Raises:
+        InputError: the message names the value and the choices.
+
+    >>> check_choice("pooling", "max", Literal["mean", "cls"])
+    Traceback (most recent call last):
+    winosmith.errors.InputError: unknown pooling 'max'; use 'mean' or 'cls'
+    """
+    if value not in get_args(choices):
+        *first, last = map(repr, get_args(choices))
+        raise InputError(f"unknown {name} {value!r}; use {', '.join(first)} or {last}")
 
 
 def require(module: str, extra: str) -> ModuleType:

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK, Problem
-from winosmith.text import local_context, tokens, units, writing
+from winosmith.text import first_three, local_context, tokens, units, writing
 
 __all__ = [
     "Input",
@@ -22,6 +22,7 @@ __all__ = [
     "check_blanks",
     "check_pronouns",
     "check_sees",
+    "check_two_options",
     "differ_in_pronoun",
     "inputs",
     "local_only",
@@ -73,7 +74,6 @@ def check_blanks(
         return
     without = [problem.id for problem in unfit if problem.blank is None]
     ids = without or [problem.id for problem in unfit]
-    named = ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
     one = len(ids) == 1
     if without:
         wrong = "problem is a question" if one else "problems are questions"
@@ -81,7 +81,8 @@ def check_blanks(
     else:
         wrong = f"{len(ids):,} problem{'' if one else 's'} hold{'s' if one else ''} a further '_'"
     raise DataError(
-        f"{what} needs sentences with a blank ('_'); {wrong} ({named}){instead and f'; {instead}'}"
+        f"{what} needs sentences with a blank ('_'); {wrong} ({first_three(ids)})"
+        + (instead and f"; {instead}")
     )
 
 
@@ -135,15 +136,29 @@ def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
     return found, [at for at, unit in enumerate(found) if unit == BLANK][earlier]
 
 
+def check_two_options(problems: Sequence[Problem], advice: str) -> None:
+    """Refuse problems with more than two options.
+
+    Raises:
+        DataError: there are such problems; the message names the first three, with the advice.
+    """
+    others = [problem.id for problem in problems if len(problem.options) != 2]
+    if others:
+        raise DataError(
+            f"{len(others):,} of {len(problems):,} problems don't have two options "
+            f"({first_three(others)}); {advice}"
+        )
+
+
 def check_pronouns(problems: Sequence[Problem]) -> None:
     """Raise DataError for problems without a known pronoun; it names the first three."""
     check_blanks(problems, "a solver that sees the pronoun", "show the question (`sees='blank'`)")
     without = [problem.id for problem in problems if not (problem.pronoun or "").strip()]
     if without:
-        named = ", ".join(map(repr, without[:3])) + (", …" if len(without) > 3 else "")
         raise DataError(
             f"the pronoun of {len(without):,} of {len(problems):,} problems is not known "
-            f"({named}), so no solver can see it; let it see the blank (`sees='blank'`)"
+            f"({first_three(without)}), so no solver can see it; let it see the blank "
+            "(`sees='blank'`)"
         )
 
 

@@ -1,23 +1,31 @@
-"""A solver as a table of TOML names it: for a round, for the platform."""
+"""The kinds of solvers, and a solver as a table of TOML names it: for a round, for the platform.
+
+A kind is declared here, and only here: its options, whether it learns, and how it is made of them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import field
-from typing import Annotated, Any, Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from winosmith.errors import InputError, RecipeError
-from winosmith.options import OrFalse, declaration, from_table
+from winosmith.options import OrFalse, declaration, from_table, words
 
-__all__ = ["KINDS", "LEARNERS", "SolverRule"]
+if TYPE_CHECKING:
+    from winosmith.solve import Combination, Solver
+
+__all__ = ["KINDS", "LEARNERS", "Kind", "SolverParts", "SolverRule"]
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,29}")
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
 
+Options = Mapping[str, Any]
 Text = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
 Seed = Annotated[int, Field(ge=0)]
 
@@ -34,12 +42,53 @@ def _check_variable(name: str) -> str:
     return name
 
 
+@dataclass(frozen=True)
+class SolverParts:
+    """The parts of a solver in addition to the options of its kind.
+
+    Attributes:
+        train: the `Dataset` that it learns from, or that its shots are drawn from; None if none.
+        models: of a language model or an encoder: folders or hub ids, in place of the one in the
+            options; several are an ensemble.
+        combine: how an ensemble combines its scores.
+        smoothing: of word association: number added to each count; None is the usual one.
+        index: of knowledge hunting: the `Retriever` that it searches.
+        client: of chat: the `ChatModel` that it asks.
+        reply_log: of chat: a list that takes the replies; None keeps none.
+        on_progress: called with the number of texts that a model has read, and of all.
+    """
+
+    train: Any = None
+    models: Sequence[str] = ()
+    combine: Combination = "product"
+    smoothing: float | None = None
+    index: Any = None
+    client: Any = None
+    reply_log: list[Any] | None = None
+    on_progress: Callable[[int, int], None] | None = None
+
+
 @declaration
-class _Common:
+class Kind(ABC):
+    """The options of every kind, and how its solver is made of them."""
+
+    learns = False
+
     revision: OrFalse[Annotated[str, Field(min_length=1, max_length=80, pattern=r"\S")]] = None
     """Revision that people read; by default the digest."""
     trained_on: Annotated[tuple[Text, ...], Field(min_length=1, strict=False)] = ()
     """What the solver was trained on: files, published sets, and "other:NAME"."""
+
+    def make(self, parts: SolverParts) -> Solver:
+        """Return the solver of these options and parts."""
+        from winosmith import solve  # here, as it imports numpy
+
+        solver: Solver = self.solver(solve, parts)
+        return solver
+
+    @abstractmethod
+    def solver(self, solve: Any, parts: SolverParts) -> Any:
+        """Return the solver; `solve` is the package `winosmith.solve`."""
 
 
 @declaration
@@ -76,27 +125,50 @@ class _Files(_Model):
     """Memory in GB beyond which a site starts the model's process again; by default 1.5 GB more
     than at its start."""
 
+    def of_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
+        """Return the solver of the model, or the ensemble of several."""
+        settings = {**settings, "device": self.device, "on_progress": parts.on_progress}
+        solvers = tuple(kind(model, **settings) for model in parts.models or (self.model,))
+        return solvers[0] if len(solvers) == 1 else solve.Ensemble(solvers, parts.combine)
+
 
 @declaration
-class _Random(_Common, _Seeded):
+class _Random(Kind, _Seeded):
     """Answers at random: chance."""
 
+    def solver(self, solve: Any, parts: SolverParts) -> Any:
+        return solve.Random(self.seed)
+
 
 @declaration
-class _Majority(_Common):
+class _Majority(Kind):
     """Answers the option at the place that is correct most often in what it learns from."""
 
+    learns = True
+
+    def solver(self, solve: Any, parts: SolverParts) -> Any:
+        return solve.Majority.trained_on(parts.train)
+
 
 @declaration
-class _Association(_Common, _Sees):
+class _Association(Kind, _Sees):
     """Word association: the pointwise mutual information of words with answers."""
+
+    learns = True
 
     features: Literal["pairs", "words"] = "words"
     """What is counted."""
 
+    def solver(self, solve: Any, parts: SolverParts) -> Any:
+        smoothing = {"smoothing": parts.smoothing} if parts.smoothing else {}
+        solver = solve.WordAssociation.trained_on(
+            parts.train, features=self.features, sees=self.sees, **smoothing
+        )
+        return solve.TwoWay(solver) if self.features == "words" else solver
+
 
 @declaration
-class _Hunting(_Common):
+class _Hunting(Kind):
     """Knowledge hunting: evidence found in texts."""
 
     collection: OrFalse[Text] = None
@@ -104,29 +176,48 @@ class _Hunting(_Common):
     snippets: Annotated[int, Field(ge=1, le=1000)] = 20
     """Number of snippets that are read for each search."""
 
+    def solver(self, solve: Any, parts: SolverParts) -> Any:
+        return solve.KnowledgeHunting(parts.index, self.snippets)
+
 
 @declaration
-class _Causal(_Common, _Shots, _Sees, _Files):
+class _Causal(Kind, _Shots, _Sees, _Files):
     """The likelihood of each completed sentence under a causal language model."""
+
+    learns = True
 
     scoring: Literal["partial", "full", "partial_per_token", "full_per_token"] = "partial"
     """Part of the sentence that is scored."""
 
+    def solver(self, solve: Any, parts: SolverParts) -> Any:
+        prompt = ""
+        if self.shots and parts.train is not None:
+            prompt = solve.shots(parts.train, self.shots, seed=self.seed, sees=self.sees)
+        settings = {"kind": self.scoring, "prompt": prompt, "sees": self.sees}
+        return self.of_models(solve, solve.Causal, parts, settings)
+
 
 @declaration
-class _Masked(_Common, _Sees, _Files):
+class _Masked(Kind, _Sees, _Files):
     """The likelihood of each option under a masked language model."""
 
     scoring: Literal["sentence", "option", "sentence_per_token", "option_per_token"] = "sentence"
     """Part of the sentence that is scored."""
 
+    def solver(self, solve: Any, parts: SolverParts) -> Any:
+        settings = {"kind": self.scoring, "sees": self.sees}
+        return self.of_models(solve, solve.Masked, parts, settings)
+
 
 @declaration
-class _Encoder(_Common, _Files):
+class _Encoder(Kind, _Files):
     """An encoder that was fine-tuned for multiple choice, such as by `winosmith train`."""
 
     sees: OrFalse[Literal["blank", "pronoun"]] = None
     """What the encoder sees; by default what it was trained to see."""
+
+    def solver(self, solve: Any, parts: SolverParts) -> Any:
+        return self.of_models(solve, solve.EncoderSolver, parts, {"sees": self.sees})
 
 
 @declaration
@@ -136,8 +227,10 @@ class _Address:
 
 
 @declaration
-class _Chat(_Common, _Shots, _Sees, _Address, _Model):
+class _Chat(Kind, _Shots, _Sees, _Address, _Model):
     """A chat model, asked through an OpenAI-compatible server."""
+
+    learns = True
 
     key_variable: Annotated[
         OrFalse[Annotated[str, AfterValidator(_check_variable)]],
@@ -158,8 +251,17 @@ class _Chat(_Common, _Shots, _Sees, _Address, _Model):
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     """Number of requests at the same time."""
 
+    def solver(self, solve: Any, parts: SolverParts) -> Any:
+        settings = {name: getattr(self, name) for name in ("swap", "scoring", "sees")}
+        settings["reply_log"] = parts.reply_log
+        if not self.shots or parts.train is None:
+            return solve.ChatSolver(parts.client, **settings)
+        return solve.ChatSolver.with_shots(
+            parts.client, parts.train, self.shots, draws=self.draws, seed=self.seed, **settings
+        )
 
-KINDS: dict[str, type] = {
+
+KINDS: dict[str, Any] = {
     "random": _Random,
     "majority": _Majority,
     "association": _Association,
@@ -173,8 +275,14 @@ KINDS: dict[str, type] = {
 
 Random, majority and hunting see no pronoun (`winosmith.seen`)."""
 
-LEARNERS = ("majority", "association", "causal", "chat")
+LEARNERS = tuple(kind for kind, of in KINDS.items() if of.learns)
 """Kinds that are taught: by counting, or by problems shown before the question (`shots`)."""
+
+
+def _check_kind(kind: str) -> str:
+    if kind not in KINDS:
+        raise ValueError(f"it must be {words({'enum': list(KINDS)})}")
+    return kind
 
 
 @declaration
@@ -187,8 +295,8 @@ class SolverRule:
 
     name: Annotated[str, AfterValidator(_check_name)]
     """Name of the solver: up to 30 small letters, digits and dashes; part of addresses."""
-    solver: Literal[
-        "random", "majority", "association", "hunting", "causal", "masked", "encoder", "chat"
+    solver: Annotated[
+        str, AfterValidator(_check_kind), Field(json_schema_extra={"enum": list(KINDS)})
     ]
     """Kind of solver."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -199,7 +307,7 @@ class SolverRule:
 
     def __post_init__(self) -> None:
         settings = self.settings
-        if self.learn and self.solver not in LEARNERS:
+        if self.learn and not KINDS[self.solver].learns:
             raise ValueError(f"learn is for {', '.join(LEARNERS)}")
         if self.solver == "chat":
             from winosmith.chat import Client

@@ -383,6 +383,15 @@ def number_of(number: int, noun: str, several: str = "") -> str:
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
+def first_three(ids: Sequence[str]) -> str:
+    """Return the first three ids, for a message.
+
+    >>> first_three(["a", "b", "c", "d"])
+    "'a', 'b', 'c', …"
+    """
+    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
+
+
 def with_blank_apart(sentence: str) -> str:
     """Return the sentence with a space between its blank and a word that touches it.
 

@@ -40,7 +40,7 @@ def test_log_probabilities_are_scores(server: Any, client: Make, tmp_path: Path)
 def test_a_server_without_log_probabilities_is_told(server: Any, client: Make) -> None:
     """A server that leaves them out ends the run with what to do."""
     server.always(server.completion("1"))
-    with pytest.raises(ChatError, match=r"tells no log-probabilities; score by the reply"):
+    with pytest.raises(ChatError, match=r"reports no log-probabilities; score by the reply"):
         ChatSolver(client(), scoring="logprobs").score(DATA)
 
 

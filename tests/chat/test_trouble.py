@@ -13,7 +13,7 @@ import pytest
 
 from tests.waiting import LONGEST
 from winosmith.chat import ChatError, Client, Message
-from winosmith.chat._server import MOST_BYTES, again_after, is_passing
+from winosmith.chat._server import MOST_BYTES, is_passing, retry_delay
 
 Make = Callable[..., Client]
 
@@ -63,7 +63,7 @@ def test_what_passes_is_known(status: int, words: str, passing: bool) -> None:
 )
 def test_retry_after_is_read(header: str | None, seconds: float | None) -> None:
     """Seconds and dates are read at 40 seconds past 1970; a past date is now; the rest is none."""
-    assert again_after(header, 40.0) == seconds
+    assert retry_delay(header, 40.0) == seconds
 
 
 def test_waits_double(server: Any, client: Make) -> None:
@@ -156,7 +156,7 @@ def test_a_reply_that_drips_is_given_up(server: Any, client: Make) -> None:
 def test_nonsense_is_tried_again_then_told(server: Any, client: Make, nonsense: bytes) -> None:
     """What is no JSON is asked for three times in all, and shown."""
     server.always(nonsense)
-    with pytest.raises(ChatError, match="after 3 attempts, what it sends is no JSON: "):
+    with pytest.raises(ChatError, match="after 3 attempts, its reply is no JSON: "):
         client()(HI)
     assert len(server.asked) == 3
 
@@ -176,7 +176,7 @@ def test_nonsense_is_tried_again_then_told(server: Any, client: Make, nonsense: 
          TOO_LONG),
         (400, {"error": {"message": "Unsupported parameter: 'max_tokens'. "
                          "Use 'max_completion_tokens' instead."}},
-         r"can't do with a parameter .*'max_tokens': None"),
+         r"does not take a parameter .*'max_tokens': None"),
         (422, {"detail": [{"loc": ["body"], "msg": "field required"}]},
          r"it refuses the request \(HTTP 422, field required\)"),
         (401, {"error": {"message": "Unauthorized"}},
@@ -200,14 +200,14 @@ def test_what_will_not_pass_is_told_at_once(
 def test_json_of_another_kind_is_told(server: Any, client: Make, body: Any) -> None:
     """JSON that is no chat completion is told."""
     server.always(body)
-    with pytest.raises(ChatError, match="what it sends is no chat completion: "):
+    with pytest.raises(ChatError, match="its reply is no chat completion: "):
         client(patience=0.0)(HI)
 
 
 def test_a_redirect_is_not_followed(server: Any, client: Make) -> None:
-    """A server that sends us elsewhere gets no second request, and neither does the other."""
+    """A server that redirects gets no second request, and neither does the other."""
     server.always("", 307, headers={"Location": server.url + "/elsewhere"})
-    with pytest.raises(ChatError, match="it sends us elsewhere"):
+    with pytest.raises(ChatError, match="it redirects"):
         client()(HI)
     assert len(server.asked) == 1
 

@@ -236,7 +236,10 @@ def test_thirds_add_up_to_a_count(cli: Cli) -> None:
         ("--solver oracle", "'oracle' is not one of 'random', 'majority'"),
         ("--solver majority --train test.jsonl", "24 of the 24 problems to learn from have no"),
         ("--solver causal --model x --shots 3", "name them with --train"),
-        ("--solver hunting --collection dev.jsonl", "dev.jsonl:1: the line is no JSON object with"),
+        (
+            "--solver hunting --collection dev.jsonl",
+            "dev.jsonl:1: the line is not a JSON object with",
+        ),
         ("--solver random --out dev.jsonl/p.jsonl", "a file has the name of its folder"),
         (
             "--solver random --out dev.jsonl",

@@ -410,7 +410,7 @@ def test_an_encoder_is_trained_to_see_pronouns(
         _run(
             train_command, folder / "train.jsonl", "--dev", "10", "--out", tmp_path / "n", *options
         )
-    with pytest.raises(InputError, match="fills nothing in, so leave it out"):
+    with pytest.raises(InputError, match="fills nothing in, so omit it"):
         _run(
             train_command, tmp_path / "few.jsonl", "--dev", "10", "--out", tmp_path / "n", *options,
             "--split-point", "after_option",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from winosmith import Dataset, build, debias, report
-from winosmith.models._texts import questions
+from winosmith.models._texts import read_questions
 from winosmith.testing import made_twins
 
 COPIES = 3
@@ -91,7 +91,7 @@ def test_fine_tuning_is_above_chance_by_different_problems_alone() -> None:
     copied = Dataset(replace(singles[0], id=f"{n}", twin_id=None) for n in range(5))
     p_values = []
     for data in (singles, copied):
-        asked = questions(data, "measure")
+        asked = read_questions(data, "measure")
         scores = np.array([[a == 0, a == 1] for a in asked.answers], np.float32).reshape(-1)
         right, p_value = asked.measured(scores)
         assert right == 5

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Extra, Prediction, Problem, Response, metrics
-from winosmith.evolve import not_solved
+from winosmith.evolve import unsolved_ids
 from winosmith.lineage import perturbed
 from winosmith.metrics import Graded, grade
 from winosmith.prediction import best_of
@@ -124,7 +124,7 @@ ONE: dict[str, Callable[[Graded], Any]] = {
         metrics.gender_gap(_of_winogender(g), WOMEN, reading=reading).record()
         for reading in ("answer", "occupation")
     ],
-    "roots": lambda g: sorted(not_solved(g.dataset, [g.predictions])),
+    "roots": lambda g: sorted(unsolved_ids(g.dataset, [g.predictions])),
     "next round": lambda g: _next(g),
 }
 """Every figure over one solver's predictions."""

@@ -91,10 +91,10 @@ def test_ids_must_fit() -> None:
 def test_pickles_are_refused(tmp_path: Path) -> None:
     """A file with pickled objects is refused, and nothing in it runs."""
     np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(FormatError, match=r"x\.npy: it is no whole, unpickled"):
+    with pytest.raises(FormatError, match=r"x\.npy: it is not a whole, unpickled"):
         load_array(tmp_path / "x.npy")
     np.savez(tmp_path / "x.npz", X=np.array([print], dtype=object))
-    with pytest.raises(FormatError, match=r"x\.npz: it is no whole, unpickled"):
+    with pytest.raises(FormatError, match=r"x\.npz: it is not a whole, unpickled"):
         load_array(tmp_path / "x.npz")
 
 
@@ -185,10 +185,10 @@ def test_a_large_file_that_is_damaged_is_refused(tmp_path: Path, name: str) -> N
         np.savez(tmp_path / name, X=rows)
     content = bytearray((tmp_path / name).read_bytes())
     (tmp_path / name).write_bytes(content[:-1000])
-    with pytest.raises(FormatError, match="no whole, unpickled"):
+    with pytest.raises(FormatError, match="not a whole, unpickled"):
         load_array(tmp_path / name)
     if name.endswith("z"):
         content[30_000_000] ^= 255
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(FormatError, match="no whole, unpickled"):
+        with pytest.raises(FormatError, match="not a whole, unpickled"):
             load_array(tmp_path / name)

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 
 from winosmith import Dataset, Problem, formats, practice
 from winosmith.embed import LightEmbedder
-from winosmith.embed._embedder import hashed
+from winosmith.embed._embedder import hash_features
 from winosmith.embed._light import sides
 from winosmith.errors import DataError, InputError
 from winosmith.testing import made_twins
@@ -245,4 +245,4 @@ def test_features_are_hashed_as_scikit_learn_does(texts: list[list[str]], column
     """Any features fall into the columns, and with the signs, of scikit-learn's `FeatureHasher`."""
     hasher = FeatureHasher(columns, input_type="string", dtype=np.float32)
     theirs = hasher.transform(texts).toarray() if texts else np.empty((0, columns))
-    np.testing.assert_array_equal(hashed(texts, columns), theirs)
+    np.testing.assert_array_equal(hash_features(texts, columns), theirs)

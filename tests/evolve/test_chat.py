@@ -261,7 +261,7 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     lines = path.read_text("utf-8").split("\n")
     for broken in ("{", '{"said": 1}', "[]", '{"said": "a", "reply": {"words": "b"}}'):
         path.write_text("\n".join([lines[0], broken, *lines[2:]]), "utf-8")
-        with pytest.raises(OutputError, match=r"transcript.jsonl:2: this is no turn of a dialogue"):
+        with pytest.raises(OutputError, match=r"transcript.jsonl:2: this is not a turn"):
             _perturb(writes, folder=tmp_path)
     path.write_text('{"problem": 1}\n', "utf-8")
     with pytest.raises(OutputError, match="another dialogue is here"):

@@ -194,7 +194,7 @@ def test_nothing_acceptable_ends() -> None:
     assert dialogue.ended == (
         "fruitless",
         "nothing acceptable came in 3 turns (0 of 100 accepted); most faults: ellipsis 1. Take a "
-        "stronger model, or look at what it says in the transcript",
+        "stronger model, or read its replies in the transcript",
     )
     mute = Dialogue(SUE, fruitless=1)
     mute.take(Reply("Hm."))

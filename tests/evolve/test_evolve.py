@@ -19,12 +19,12 @@ from winosmith.evolve import (
     PARTS,
     Sets,
     assemble,
-    described,
+    describe_part,
     draw_roots,
+    drop_repeats,
     evolve,
-    resumed_children,
+    resume_children,
     split_roots,
-    without_repeats,
 )
 from winosmith.lineage import check_lineages, perturbed
 from winosmith.testing import made_twins
@@ -82,7 +82,7 @@ def test_whoever_says_the_same_again_is_set_aside(words: list[str]) -> None:
         [perturbed(p, f"{word} {p.sentence}", p.options, 0, source="x") for word in words]
         for p in parents
     ]
-    found = without_repeats(parents, made)
+    found = drop_repeats(parents, made)
     distinct = {word.lower() for word in words}
     assert len(found.children) == 2 * len(distinct)
     assert len(found.children) + len(found.repeated) == 2 * len(words)
@@ -97,7 +97,7 @@ def test_a_child_that_is_another_problem_is_no_child() -> None:
     root = DATA[1]
     other = perturbed(root, f"Now {root.sentence}", root.options, 1, source="x")
     held = Problem("held", f"now {root.sentence}", root.options[::-1], 0)
-    found = without_repeats(Dataset([root, held]), [[other], []])
+    found = drop_repeats(Dataset([root, held]), [[other], []])
     assert [d.reason for d in found.repeated] == ["it says the same as 'held'"]
 
 
@@ -105,11 +105,11 @@ def test_an_interrupt_costs_a_chunk_at_most(tmp_path: Path) -> None:
     """What was made is read again, and the end is the same as without the interrupt."""
     path = tmp_path / "work.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        resumed_children(DATA.problems, Adding(broken_at=DATA[150].id), 0, path)
+        resume_children(DATA.problems, Adding(broken_at=DATA[150].id), 0, path)
     held = path.read_text("utf-8").count("\n")
     assert held == 128
     told: list[tuple[int, int]] = []
-    again = resumed_children(
+    again = resume_children(
         DATA.problems, Adding(), 0, path, on_progress=lambda *state: told.append(state)
     )
     assert told[0][0] == held
@@ -126,10 +126,10 @@ def test_every_cut_of_the_work_is_gone_on_from(size: int) -> None:
     expected = [list(odd.perturb(p, 0)) for p in problems]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "work.jsonl"
-        assert resumed_children(problems, odd, 0, path) == expected
+        assert resume_children(problems, odd, 0, path) == expected
         whole = path.read_bytes()
         path.write_bytes(whole[:size])
-        assert resumed_children(problems, odd, 0, path) == expected
+        assert resume_children(problems, odd, 0, path) == expected
         assert path.read_bytes() == whole
 
 
@@ -339,7 +339,7 @@ def test_a_part_is_described_by_counting() -> None:
     """Size, families, balance, sources, depths and what nobody judged add up to the part."""
     sets = _sets(people=1, chat=4, words=1)
     families = Dataset({p.id: p for data in sets.large.values() for p in data}.values())
-    told = described(sets.large["train"], families)
+    told = describe_part(sets.large["train"], families)
     assert told["problems"] == len(sets.large["train"]) == 100
     assert told["families"] == 10
     assert told["sources"] == {"chat": 40, "root": 10, "word": 50}

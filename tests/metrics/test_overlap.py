@@ -11,7 +11,7 @@ import pytest
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.lineage import perturbed
 from winosmith.metrics import overlap
-from winosmith.models._texts import questions
+from winosmith.models._texts import read_questions
 from winosmith.published import Contents, contents_of
 from winosmith.testing import made_families, made_twins
 
@@ -146,4 +146,4 @@ def test_a_sentence_in_another_unicode_form_is_the_same() -> None:
     decomposed = replace(one, id="b", sentence=unicodedata.normalize("NFD", one.sentence))
     rest = replace(decomposed, options=("one", "two"))
     assert overlap(Dataset([one]), Dataset([rest])).withheld
-    assert questions(Dataset([one, rest]), "test").blocks == [[0, 1]]
+    assert read_questions(Dataset([one, rest]), "test").blocks == [[0, 1]]

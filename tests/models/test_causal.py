@@ -64,7 +64,7 @@ def test_a_tree_gives_what_each_text_gives_alone(
     texts = _texts(model)
     given = model.likelihoods(*texts)
     assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
-    assert model.heeds_trees
+    assert model.can_read_trees
     assert given.tokens_fed < sum(len(ids) - 1 for ids in texts[0]) / 4
 
 
@@ -94,7 +94,7 @@ def test_an_architecture_that_heeds_no_tree_reads_texts_whole(
     texts = _texts(model)
     with pytest.warns(UserWarning, match=f"{architecture} can't read texts as a tree"):
         given = model.likelihoods(*texts)
-    assert not model.heeds_trees
+    assert not model.can_read_trees
     assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
     assert model.likelihoods(*texts).tokens_fed >= sum(len(ids) - 1 for ids in {*texts[0]})
 
@@ -184,7 +184,7 @@ def test_other_models_are_refused(
     with pytest.raises(InputError, match="bert is a masked language model; score it as that"):
         load_causal_model(make_language_model("bert", masked=True))
     folder = make_language_model("gpt2")
-    with pytest.raises(InputError, match="the dtype is one of float32, bfloat16, float16; not 'x'"):
+    with pytest.raises(InputError, match="unknown dtype 'x'; use 'float32', 'bfloat16' or"):
         load_causal_model(folder, dtype="x")
     with pytest.raises(InputError, match="the device 'cuda:9' can't be used"):
         load_causal_model(folder, device="cuda:9")
@@ -224,7 +224,7 @@ def test_out_of_memory_halves_the_batch(make_language_model: MakeModel) -> None:
         [sys.executable, "-c", SMALL_MEMORY, str(folder)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "out of memory with 7140 tokens at once; going on with 3570" in done.stdout
+    assert "out of memory with 7140 tokens at once; continuing with 3570" in done.stdout
 
 
 def _passages(model: CausalModel, sentence: str, **told: object) -> list[tuple[Passage, Passage]]:
@@ -323,7 +323,7 @@ def test_a_prompt_that_is_too_long_is_cut_alike_for_all(make_language_model: Mak
     model = load_causal_model(folder)
     problems = made_twins(5)
     prompt = " ".join(["The candle stood beside the drawer there."] * 12) + "\n\n"
-    with pytest.warns(UserWarning, match=r"the first \d+ tokens of the prompt are left out"):
+    with pytest.warns(UserWarning, match=r"the first \d+ tokens of the prompt are omitted"):
         cut = passages(model, problems, prompt=prompt)
     bare = passages(model, problems)
     assert max(len(pair[0].ids) for own in cut for pair in own) == 61
@@ -342,7 +342,7 @@ def test_no_token_to_begin_with_is_told(gpt2: CausalModel) -> None:
     kept = gpt2.tokeniser.bos_token, gpt2.tokeniser.eos_token
     gpt2.tokeniser.bos_token = gpt2.tokeniser.eos_token = None
     try:
-        with pytest.raises(InputError, match="the tokeniser has no token that begins texts"):
+        with pytest.raises(InputError, match="the tokeniser has no token that starts texts"):
             _passages(gpt2, "They say the _ stood there.", bos=True)
     finally:
         gpt2.tokeniser.bos_token, gpt2.tokeniser.eos_token = kept

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import binomtest
 
-from winosmith.models import chance_p_value
+from winosmith.models._texts import chance_p_value
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=80))

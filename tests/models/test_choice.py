@@ -10,7 +10,7 @@ import pytest
 
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
-from winosmith.models import HowRead, load_choice_model, load_encoder, new_choice_model
+from winosmith.models import InputFormat, load_choice_model, load_encoder, new_choice_model
 from winosmith.testing import made_twins
 
 pytestmark = pytest.mark.models
@@ -61,7 +61,7 @@ def test_a_saved_model_scores_as_before(
 ) -> None:
     """Saved and loaded, it gives the same scores and encodes, with transformers' head or ours."""
     folder = make_encoder(architecture)
-    model = new_choice_model(folder, seed=0, how=HowRead("after_option"))
+    model = new_choice_model(folder, seed=0, how=InputFormat("after_option"))
     model.save(tmp_path)
     loaded = load_choice_model(tmp_path)
     np.testing.assert_allclose(
@@ -85,12 +85,12 @@ def test_an_encoder_without_a_trained_head_is_no_choice_model(
 def test_the_split_point_matters(tiny_encoder: Path) -> None:
     """Cut before or after the option, the scores differ; another place is refused."""
     before, after = (
-        np.stack(new_choice_model(tiny_encoder, seed=0, how=HowRead(at)).scores(PROBLEMS))
+        np.stack(new_choice_model(tiny_encoder, seed=0, how=InputFormat(at)).scores(PROBLEMS))
         for at in ("before_option", "after_option")
     )
     assert not np.allclose(before, after)
-    with pytest.raises(InputError, match="before_option, after_option; not 'middle'"):
-        new_choice_model(tiny_encoder, seed=0, how=HowRead("middle"))
+    with pytest.raises(InputError, match="unknown split point 'middle'; use 'before_option'"):
+        new_choice_model(tiny_encoder, seed=0, how=InputFormat("middle"))
 
 
 def test_dropout_can_be_set(make_encoder: MakeEncoder) -> None:

@@ -121,7 +121,7 @@ def test_a_model_with_a_decoder_is_refused(make_encoder: MakeEncoder) -> None:
 
 def test_an_unknown_pooling_is_refused(tiny_encoder: Path) -> None:
     """A pooling that is none is refused with those there are."""
-    with pytest.raises(InputError, match="mean, cls; not 'max'"):
+    with pytest.raises(InputError, match="unknown pooling 'max'; use 'mean' or 'cls'"):
         load_encoder(tiny_encoder).vectors(TEXTS, pooling="max")
 
 

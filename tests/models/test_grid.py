@@ -70,7 +70,7 @@ def test_the_best_is_kept_and_runs_at_chance_are_named(
     assert [(at, of) for at, of, _ in told] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert trained.settings.learning_rate == 2e-2
     assert trained.dev_accuracy == max(run.dev_accuracy for run in trained.runs) == 1.0
-    assert {run.settings.learning_rate for run in trained.collapsed} == {1e-9}
+    assert {run.settings.learning_rate for run in trained.runs_at_chance} == {1e-9}
     assert "at chance, and in no mean: 2 of 4 (lr1e-09-ep2-bs16-s4 and lr1e-09" in trained.message
     scores = load_choice_model(tmp_path / "grid").scores(learnable[1])
     assert [int(row.argmax()) for row in scores] == list(learnable[1].answers)
@@ -125,4 +125,4 @@ def test_the_best_of_many_pays_for_being_chosen() -> None:
     assert best.p_value == pytest.approx(0.09)
     assert best.at_chance
     assert "AT CHANCE" in best.message
-    assert [run.settings.seed for run in best.collapsed] == [1, 2]
+    assert [run.settings.seed for run in best.runs_at_chance] == [1, 2]

@@ -13,8 +13,8 @@ from winosmith.errors import InputError
 from winosmith.models import (
     Hidden,
     MaskedModel,
-    hidden_one_by_one,
-    hidden_options,
+    hide_options,
+    hide_tokens,
     load_masked_model,
 )
 from winosmith.testing import made_twins
@@ -48,8 +48,8 @@ def test_values_are_those_of_one_text_at_a_time(
 ) -> None:
     """Whatever the architecture's output layer, batched values agree to 1e-4 with it alone."""
     model = load_masked_model(make_language_model(architecture, masked=True))
-    texts = [text for own in hidden_one_by_one(model, PROBLEMS[:2]) for row in own for text in row]
-    texts += [text for own in hidden_options(model, PROBLEMS) for text in own]
+    texts = [text for own in hide_tokens(model, PROBLEMS[:2]) for row in own for text in row]
+    texts += [text for own in hide_options(model, PROBLEMS) for text in own]
     given = model.likelihoods(texts)
     for text, values in zip(texts, given.values, strict=True):
         np.testing.assert_allclose(values, _by_hand(model, text), atol=1e-4)
@@ -61,7 +61,7 @@ def test_each_token_of_the_sentence_is_hidden_once(
 ) -> None:
     """One by one, all tokens are hidden but those that stand for no text."""
     model = load_masked_model(make_language_model(architecture, masked=True))
-    for problem, own in zip(PROBLEMS, hidden_one_by_one(model, PROBLEMS), strict=True):
+    for problem, own in zip(PROBLEMS, hide_tokens(model, PROBLEMS), strict=True):
         for text, row in zip(problem.filled(), own, strict=True):
             ids = model.tokeniser(text)["input_ids"]
             assert {each.ids for each in row} == {tuple(ids)}
@@ -73,7 +73,7 @@ def test_later_pieces_of_a_word_are_hidden_with_it(make_language_model: MakeMode
     """Within a word, a piece is asked for without what follows it there; words apart stay seen."""
     model = load_masked_model(make_language_model("bert", masked=True))
     problem = Problem("1", "They say the _ stood.", ("candle777", "drawer"))
-    row = hidden_one_by_one(model, [problem], within_word=True)[0][0]
+    row = hide_tokens(model, [problem], within_word=True)[0][0]
     pieces = model.tokeniser.convert_ids_to_tokens(row[0].ids)
     word = list(range(4, len(pieces) - 3))
     assert "".join(pieces[at].removeprefix("##") for at in word) == "candle777"
@@ -91,7 +91,7 @@ def test_all_of_the_option_is_hidden_and_nothing_else(
     """An option has as many masks as tokens, and the rest of the sentence is seen."""
     model = load_masked_model(make_language_model(architecture, masked=True))
     problem = Problem("1", sentence, ("candle 77", "drawer"))
-    for text, option in zip(hidden_options(model, [problem])[0], problem.options, strict=True):
+    for text, option in zip(hide_options(model, [problem])[0], problem.options, strict=True):
         said = model.tokeniser.decode([text.ids[at] for at in text.asked])
         assert said.replace(" ", "").replace("##", "") == option.replace(" ", "")
         assert text.hidden == text.asked
@@ -100,7 +100,7 @@ def test_all_of_the_option_is_hidden_and_nothing_else(
 def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> None:
     """Alone, together or in another order, values agree to 1e-5; equal texts are read once."""
     model = load_masked_model(make_language_model("bert", masked=True))
-    texts = [text for own in hidden_options(model, PROBLEMS) for text in own]
+    texts = [text for own in hide_options(model, PROBLEMS) for text in own]
     together = model.likelihoods(texts)
     for small in (model.likelihoods(texts, tokens_per_batch=1),
                   model.likelihoods([*texts[::-1], *texts])):  # fmt: skip
@@ -112,7 +112,7 @@ def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> No
 def test_little_is_padding(make_language_model: MakeModel) -> None:
     """Batched by length, texts of one length are fed without padding."""
     model = load_masked_model(make_language_model("bert", masked=True))
-    rows = [row for own in hidden_one_by_one(model, PROBLEMS) for row in own]
+    rows = [row for own in hide_tokens(model, PROBLEMS) for row in own]
     texts = [text for row in rows for text in row]
     fed = model.likelihoods(texts, tokens_per_batch=200).tokens_fed
     assert sum(len(text.ids) for text in texts) <= fed <= 1.1 * sum(len(t.ids) for t in texts)
@@ -127,4 +127,4 @@ def test_other_models_are_refused(make_language_model: MakeModel, tiny_encoder: 
     model = load_masked_model(make_language_model("bert", masked=True))
     long = Problem("1", "They say " * 600 + "_.", ("candle", "drawer"))
     with pytest.raises(InputError, match=r"a sentence has 120\d tokens; .* reads 512"):
-        model.likelihoods(hidden_options(model, [long])[0])
+        model.likelihoods(hide_options(model, [long])[0])

@@ -20,13 +20,13 @@ from winosmith.models import (
     Grid,
     Trained,
     TrainingSettings,
-    claimed,
+    claim_as_problem,
     load_choice_model,
     train_grid,
     train_multiple_choice,
     weights_digest,
 )
-from winosmith.models._texts import questions
+from winosmith.models._texts import read_questions
 from winosmith.models._training import Processes, Run
 from winosmith.recast import to_claims
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.models
 
 
 def _run(folder: Path, split: Split, settings: TrainingSettings = QUICK) -> Run:
-    asked = [questions(part, "use") for part in split]
+    asked = [read_questions(part, "use") for part in split]
     return Run(folder, asked[0], asked[1], settings, "cpu", Processes())
 
 
@@ -60,8 +60,8 @@ def test_a_batch_that_does_not_fit_is_halved(tiny_encoder: Path, learnable: Spli
     with pytest.warns(UserWarning, match="out of memory") as told:
         found = short.epoch(0)
     assert [str(warning.message) for warning in told] == [
-        "out of memory with 16 problems at once; going on with 8, and 16 a step as before",
-        "out of memory with 8 problems at once; going on with 4, and 16 a step as before",
+        "out of memory with 16 problems at once; continuing with 8, and 16 a step as before",
+        "out of memory with 8 problems at once; continuing with 4, and 16 a step as before",
     ]
     expected = whole.epoch(0)
     assert found.loss == pytest.approx(expected.loss, abs=1e-4)
@@ -122,7 +122,7 @@ def test_claims_are_learned(tiny_encoder: Path, learnable: Split, tmp_path: Path
     assert not tuned.at_chance
     model = load_choice_model(tuned.folder)
     assert model.how.claims
-    scores = model.text_scores(model.inputs([claimed(claim) for claim in dev], options=1))
+    scores = model.text_scores(model.inputs([claim_as_problem(claim) for claim in dev], options=1))
     assert [score > 0 for score in scores] == [claim.holds for claim in dev]
 
 

@@ -12,14 +12,14 @@ from winosmith import Problem, formats
 from winosmith.errors import DataError
 from winosmith.models import (
     SplitPoint,
-    filled_text,
+    ask_referent,
+    fill_answer,
+    fill_option,
     length_batches,
-    referring,
     sentence_parts,
-    shuffled_batches,
-    solved_text,
-    worded,
+    word_options,
 )
+from winosmith.models._network import shuffled_batches
 
 TEXT = st.text("abc ,.'é", max_size=20)
 
@@ -37,30 +37,30 @@ TEXT = st.text("abc ,.'é", max_size=20)
 def test_both_split_points(split_point: SplitPoint | None, expected: object) -> None:
     """The sentence is cut after the option as in the paper, before it as in its code, or not."""
     problem = Problem("1", "It doesn't fit because the _ is too large.", ("trophy", "case"))
-    assert filled_text(problem, 0, split_point) == expected
+    assert fill_option(problem, 0, split_point) == expected
 
 
 @given(TEXT, TEXT, st.sampled_from(["before_option", "after_option"]))
 def test_the_segments_are_the_sentence(before: str, after: str, split_point: SplitPoint) -> None:
     """Whatever stands around the blank, the two segments hold all of it and nothing else."""
     problem = Problem("1", f"{before}_{after}", ("x1", "y1"))
-    segments = filled_text(problem, 1, split_point)
+    segments = fill_option(problem, 1, split_point)
     assert "".join("".join(segments).split()) == "".join(problem.fill(1).split())
 
 
 def test_a_pronoun_is_marked_and_the_option_follows() -> None:
     """With the pronoun there is nothing to fill in: it is marked, and the option comes second."""
     problem = Problem("1", "Jim heard that _ own dog left him.", ("Jim", " The man"), pronoun="his")
-    assert filled_text(problem, 1, sees="pronoun") == (
+    assert fill_option(problem, 1, sees="pronoun") == (
         "Jim heard that *his* own dog left him.",
         "The man",
     )
-    assert filled_text(problem, 0, local=1, sees="pronoun") == (
+    assert fill_option(problem, 0, local=1, sees="pronoun") == (
         "that *his* own dog left him.",
         "Jim",
     )
     with pytest.raises(DataError, match="is not known"):
-        filled_text(Problem("1", "A _ b.", ("x", "y")), 0, sees="pronoun")
+        fill_option(Problem("1", "A _ b.", ("x", "y")), 0, sees="pronoun")
 
 
 @pytest.mark.parametrize(
@@ -90,20 +90,20 @@ def test_options_are_worded_for_their_pronoun(
     sentence: str, options: tuple[str, str], pronoun: str, expected: tuple[str, str]
 ) -> None:
     """A possessive gets its 's, an article the case of the pronoun, and nothing else changes."""
-    assert worded(Problem("1", sentence, options, pronoun=pronoun)).options == expected
+    assert word_options(Problem("1", sentence, options, pronoun=pronoun)).options == expected
 
 
 @given(st.text("abc .'", max_size=9), st.sampled_from([("The cup", "jug"), ("A b", "it's")]))
 def test_without_a_pronoun_nothing_changes(text: str, options: tuple[str, str]) -> None:
     """A problem whose pronoun is not known stays as it is."""
     problem = Problem("1", f"{text}_{text}", options)
-    assert worded(problem) == problem
+    assert word_options(problem) == problem
 
 
 def test_options_that_would_become_one_stay() -> None:
     """Options that differ in case alone are left as they are."""
     problem = Problem("1", "He saw that _ fell.", ("The cup", "the cup"), pronoun="it")
-    assert worded(problem) == problem
+    assert word_options(problem) == problem
 
 
 @given(st.text("ab _", max_size=9).map(lambda s: s.replace("_", "")), st.text("ab ", max_size=9))
@@ -114,20 +114,20 @@ def test_the_parts_are_the_sentence(before: str, after: str) -> None:
     assert [start + option + rest for option in options] == [
         text.lstrip().rstrip() for text in problem.filled()
     ]
-    assert solved_text(problem) == problem.fill(1).strip()
+    assert fill_answer(problem) == problem.fill(1).strip()
 
 
 def test_a_text_is_not_solved_without_an_answer() -> None:
     """A problem whose answer is withheld has no solved text."""
     with pytest.raises(DataError, match="'1' has no answer"):
-        solved_text(Problem("1", "A _ b.", ("x", "y")))
+        fill_answer(Problem("1", "A _ b.", ("x", "y")))
 
 
 @pytest.mark.data
 def test_every_possessive_of_the_wsc_is_found(data_dir: Path) -> None:
     """Of WSC285's pronouns, all 20 "his" and all 10 "her" are possessives, and no other one."""
     problems = formats.read(data_dir / "wsc" / "WSCollection.xml")
-    owned = [p.pronoun for p in problems if all(o.endswith("'s") for o in worded(p).options)]
+    owned = [p.pronoun for p in problems if all(o.endswith("'s") for o in word_options(p).options)]
     assert sorted(owned) == ["her"] * 10 + ["his"] * 20
 
 
@@ -150,18 +150,18 @@ def test_a_language_model_is_asked_what_a_pronoun_refers_to(
 ) -> None:
     """The sentence keeps its pronoun, marked if there is another, and the question follows."""
     problem = Problem("1", sentence, ("the man", "the woman"), 1, pronoun=pronoun)
-    asked = referring(problem)
+    asked = ask_referent(problem)
     assert asked.sentence == expected
     assert sentence_parts(asked)[1:] == (("the man", "the woman"), "")
-    assert referring(problem, ".").sentence == f"{expected}."
-    assert solved_text(problem, "pronoun") == f"{expected[:-1]}the woman."
+    assert ask_referent(problem, ".").sentence == f"{expected}."
+    assert fill_answer(problem, "pronoun") == f"{expected[:-1]}the woman."
 
 
 def test_what_a_pronoun_refers_to_is_asked_only_where_it_is_known() -> None:
     """A problem without a pronoun, or with an empty one, is named."""
     for pronoun in (None, " "):
         with pytest.raises(DataError, match=r"1 of 1 problems is not known \('7'\)"):
-            referring(Problem("7", "A _ b.", ("x", "y"), pronoun=pronoun))
+            ask_referent(Problem("7", "A _ b.", ("x", "y"), pronoun=pronoun))
 
 
 LENGTHS = st.lists(st.integers(1, 60), max_size=200)

@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 
 from winosmith import Dataset, Filtered, Origin, Problem, Response, validate
-from winosmith.errors import DataError
+from winosmith.errors import DataError, RecipeError
 from winosmith.practice import PracticeCorpus, corpus, crowd, handwritten
 
 SENTENCE = "The cup stood beside the jug until the _ fell."
@@ -122,7 +122,7 @@ def test_a_pool_just_large_enough_serves():
 @pytest.mark.parametrize("arguments", [{"judges": 0}, {"error_rate": 1.1}, {"ambiguous_rate": -1}])
 def test_numbers_out_of_range_are_refused(arguments):
     """A rate that is no share, or no judge at all, is refused."""
-    with pytest.raises(DataError, match=r"must be 1 or more|a share from 0 to 1"):
+    with pytest.raises(RecipeError, match=r"must be a (whole number, 1 or|number from 0)"):
         crowd(handwritten(), **arguments)
 
 

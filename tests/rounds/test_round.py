@@ -20,7 +20,7 @@ from winosmith.rounds import round_of, run_round
 from winosmith.rounds._round import people_on
 from winosmith.rounds._solving import measured
 from winosmith.solver_rule import SolverRule
-from winosmith.study import TrainedOn, made_solver, trained_on
+from winosmith.study import TrainedOn, make_solver, trained_on
 from winosmith.testing import made_twins
 from winosmith.validate import read_votes, write_votes
 
@@ -171,7 +171,7 @@ def test_stored_vectors_and_predictions_give_the_same_bytes(two, pools, tmp_path
     (pools / "texts").rename(tmp_path / "texts")
     try:
         with pytest.raises(InputError):
-            made_solver(hunting, recipe.folder)
+            make_solver(hunting, recipe.folder)
         again = rounds.run_round(recipe, tmp_path / "again", last=pools / "1", stored=second.folder)
     finally:
         (tmp_path / "texts").rename(pools / "texts")

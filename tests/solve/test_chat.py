@@ -178,7 +178,7 @@ def test_questions_that_begin_alike_may_be_shots() -> None:
 def test_what_cant_be_shots_is_told() -> None:
     """Too few solved problems, shots without answers, and no draw are refused."""
     model = Model(lambda _: "1")
-    with pytest.raises(DataError, match="1 times 30 shots can't be drawn from 18 problems"):
+    with pytest.raises(DataError, match="30 shots can't be drawn from 18 problems"):
         ChatSolver.with_shots(model, DATA)
     with pytest.raises(DataError, match="can't be drawn from 0 problems"):
         ChatSolver.with_shots(model, TRAIN.blind(), 1)

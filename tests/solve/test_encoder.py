@@ -12,9 +12,9 @@ import pytest
 from winosmith import Claim, Dataset, Problem, formats, solve
 from winosmith.errors import InputError
 from winosmith.models import (
-    HowRead,
+    InputFormat,
     TrainingSettings,
-    filled_text,
+    fill_option,
     length_batches,
     load_encoder,
     new_choice_model,
@@ -102,13 +102,13 @@ def test_the_run_and_its_model_are_the_same_solver(trained: Path) -> None:
 
 def test_a_model_reads_as_it_was_trained(make_encoder: Callable[..., Path], tmp_path: Path) -> None:
     """Trained on local contexts it sees no more; the split point is kept too, and can be set."""
-    how = HowRead("after_option", local=2)
+    how = InputFormat("after_option", local=2)
     new_choice_model(make_encoder("bert"), seed=0, how=how).save(tmp_path / "m")
     solver = solve.EncoderSolver(tmp_path / "m")
     data = made_twins(4)
     assert solver.score(data) == solver.score(solve.local_only(data))
     assert solver.score(data) == solve.EncoderSolver(tmp_path / "m", how=how).score(data)
-    whole = solve.EncoderSolver(tmp_path / "m", how=HowRead())
+    whole = solve.EncoderSolver(tmp_path / "m", how=InputFormat())
     assert whole.score(data) != solver.score(data)
     assert whole.parameters["split_point"] == "before_option"
 
@@ -185,7 +185,7 @@ def test_real_problems_cost_a_third_of_fixed_padding(minilm_folder: Path, data_d
     """WinoGrande's dev set is fed in less than 1 / 2.5 of the tokens of its code's fixed 80."""
     reader = load_encoder(minilm_folder, device="cpu").reader
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
-    texts = [filled_text(problem, option, "before_option") for problem in dev for option in (0, 1)]
+    texts = [fill_option(problem, option, "before_option") for problem in dev for option in (0, 1)]
     lengths = [len(row["input_ids"]) for row in reader.tokens(texts)]
     fed = sum(len(batch) * lengths[batch[0]] for batch in length_batches(lengths, reader.budget))
     assert sum(lengths) <= fed < 80 * len(texts) / 2.5

@@ -243,9 +243,9 @@ def test_searching_writes_nothing(collection: Path, tmp_path: Path) -> None:
             b'{"text": "fine words stand here"}\n{"txt": "x"}\n',
             ":2: the line is no JSON",
         ),
-        ("a.jsonl", b"[1]\n", ":1: the line is no JSON object"),
+        ("a.jsonl", b"[1]\n", ":1: the line is not a JSON object"),
         ("a.txt.gz", b"not gzip", "Not a gzipped file"),
-        ("a.pdf", b"%PDF", r"holds no text \(.txt, .jsonl"),
+        ("a.pdf", b"%PDF", r"has no text \(.txt, .jsonl"),
     ],
 )
 def test_texts_that_can_not_be_read_are_named(
@@ -259,6 +259,6 @@ def test_texts_that_can_not_be_read_are_named(
 
 
 def test_a_collection_that_is_not_there_is_told(tmp_path: Path) -> None:
-    """A folder that does not exist holds no text."""
-    with pytest.raises(FormatError, match="does not exist, so it holds no text"):
+    """A folder that does not exist has no text."""
+    with pytest.raises(FormatError, match="does not exist, so it has no text"):
         FullTextIndex.of(tmp_path / "none", tmp_path / "index")

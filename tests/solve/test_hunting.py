@@ -9,7 +9,14 @@ import pytest
 
 from winosmith import Problem, formats, solve
 from winosmith.errors import DataError
-from winosmith.solve._hunting import Asked, Evidence, asked, mention_evidence, role_evidence, stem
+from winosmith.solve._hunting import (
+    Evidence,
+    Query,
+    mention_evidence,
+    parse_query,
+    role_evidence,
+    stem,
+)
 
 COUNCIL = Problem(
     "council",
@@ -30,7 +37,7 @@ def texts(terms: Sequence[object]) -> list[str]:
 
 def test_the_predicates_stand_between_the_options_and_at_the_blank() -> None:
     """Emami et al.'s first example asks for "refused" together with "feared violence"."""
-    what = asked(COUNCIL)
+    what = parse_query(COUNCIL)
     assert texts(what.context) == ["refused"]
     assert texts(what.query) == ["feared violence", "feared", "violence"]
     assert (what.agent, what.patient, what.blank) == (0, 1, "subject")
@@ -70,14 +77,14 @@ def test_sentences_are_read(
     agent: int | None,
 ) -> None:
     """The passive, a blank that is the object, and sentences with nothing to ask."""
-    what = asked(Problem("x", sentence, options))
+    what = parse_query(Problem("x", sentence, options))
     assert (texts(what.context), texts(what.query)) == (context, query)
     assert (what.blank, what.agent) == (blank, agent)
 
 
 def test_a_negation_belongs_to_its_term() -> None:
     """In "couldn't lift" the term is negated; "weak" is not."""
-    what = asked(LIFTING)
+    what = parse_query(LIFTING)
     assert [(t.text, t.negated) for t in what.context] == [("lift", True)]
     assert [(t.text, t.negated) for t in what.query] == [("weak", False)]
 
@@ -89,12 +96,12 @@ def test_a_tagger_keeps_verbs_and_adjectives() -> None:
         tags = {"refused": "VBD", "feared": "VBD"}
         return [(token, tags.get(token, "NN")) for token in cut]
 
-    assert texts(asked(COUNCIL, tagger).query) == ["feared"]
+    assert texts(parse_query(COUNCIL, tagger).query) == ["feared"]
 
 
-def strongest(what: Asked, snippet: str) -> Evidence | None:
+def strongest(asked: Query, snippet: str) -> Evidence | None:
     """Return the strongest reading of a snippet."""
-    readings = [role_evidence(snippet, what, c, q) for c in what.context for q in what.query]
+    readings = [role_evidence(snippet, asked, c, q) for c in asked.context for q in asked.query]
     return max((r for r in readings if r), key=lambda r: r.strength, default=None)
 
 
@@ -122,7 +129,7 @@ def test_a_snippet_speaks_for_the_one_who_plays_the_part(
     snippet: str, expected: tuple[int, int] | None
 ) -> None:
     """Evidence is for the option whose part the one at the blank's place plays, or for none."""
-    assert strongest(asked(COUNCIL), snippet) == expected
+    assert strongest(parse_query(COUNCIL), snippet) == expected
 
 
 @pytest.mark.parametrize(
@@ -137,7 +144,7 @@ def test_a_snippet_speaks_for_the_one_who_plays_the_part(
 )
 def test_negations_must_agree(snippet: str, expected: tuple[int, int] | None) -> None:
     """A snippet counts when its predicates are negated where the problem's are."""
-    assert strongest(asked(LIFTING), snippet) == expected
+    assert strongest(parse_query(LIFTING), snippet) == expected
 
 
 CHASE = Problem("chase", "The dogs chased the boys because _ were angry.", ("the dogs", "the boys"))
@@ -239,7 +246,7 @@ def test_function_words_do_not_make_a_copy() -> None:
 
 def test_an_option_named_beside_the_predicate_is_evidence() -> None:
     """The blank's predicate said of an option's own noun speaks for that option."""
-    what = asked(
+    what = parse_query(
         Problem(
             "t",
             "I set the cup by the jug and the pan, so _ tumbled backwards.",

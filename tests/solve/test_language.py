@@ -79,9 +79,9 @@ def test_masked_scores_are_sums_and_means_of_the_hidden_tokens(
     model = models.load_masked_model(folder)
     scores = solve.Masked(folder).all_scores(PROBLEMS[:2]).scores
     for row, problem in enumerate(PROBLEMS[:2]):
-        one_by_one = models.hidden_one_by_one(model, [problem])[0]
+        one_by_one = models.hide_tokens(model, [problem])[0]
         sentence = [model.likelihoods(texts).values for texts in one_by_one]
-        option = model.likelihoods(models.hidden_options(model, [problem])[0]).values
+        option = model.likelihoods(models.hide_options(model, [problem])[0]).values
         for name, values in (("sentence", [np.concatenate(v) for v in sentence]),
                              ("option", option)):  # fmt: skip
             np.testing.assert_allclose(scores[name][row], [v.sum() for v in values], atol=1e-4)
@@ -229,11 +229,11 @@ def test_an_ensemble_of_one_decides_as_it_does(make_language_model: MakeModel) -
 def test_what_is_no_score_is_refused(make_language_model: MakeModel) -> None:
     """An unknown score or combination, and an ensemble of none, are told."""
     folder = make_language_model("gpt2")
-    with pytest.raises(InputError, match=r"the score is one of partial, full, .*; not 'half'"):
+    with pytest.raises(InputError, match="unknown score 'half'; use 'partial', 'full', "):
         solve.Causal(folder, "half").score(PROBLEMS)
-    with pytest.raises(InputError, match=r"one of sentence, option, .*; not 'full'"):
+    with pytest.raises(InputError, match="unknown score 'full'; use 'sentence', 'option', "):
         solve.Masked(folder, "full").score(PROBLEMS)
-    with pytest.raises(InputError, match="one of product, vote; not 'max'"):
+    with pytest.raises(InputError, match="unknown combination 'max'; use 'product' or 'vote'"):
         solve.Ensemble((solve.Random(),), "max").score(PROBLEMS)
     with pytest.raises(InputError, match="an ensemble needs one solver or more"):
         solve.Ensemble(()).score(PROBLEMS)

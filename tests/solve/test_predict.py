@@ -124,7 +124,7 @@ def test_what_we_did_not_write_is_left_alone(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="was not written by winosmith solve; name another"):
             solve.predict_to_file(solve.Random(), PROBLEMS, out)
         assert out.read_bytes() == content
-    with pytest.raises(OutputError, match="is no file; name one"):
+    with pytest.raises(OutputError, match="is not a file; name one"):
         solve.predict_to_file(solve.Random(), PROBLEMS, tmp_path)
     with pytest.raises(OutputError, match="a file has the name of its folder"):
         solve.predict_to_file(solve.Random(), PROBLEMS, out / "p.jsonl")

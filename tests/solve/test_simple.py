@@ -96,7 +96,7 @@ def test_association_by_words_has_the_filters_weights() -> None:
 def test_association_by_words_says_what_it_tells_apart() -> None:
     """Three options are refused, since words are counted by which of two is mentioned first."""
     three = Problem("three", "They say the _ fell.", ("cup", "jug", "pot"), 2)
-    with pytest.raises(DataError, match="by which option is mentioned first tells two apart"):
+    with pytest.raises(DataError, match="by which option is mentioned first compares two options"):
         solve.WordAssociation.trained_on(Dataset([three]))
 
 
@@ -172,7 +172,7 @@ def test_learners_refuse_problems_without_answers(
 
 def test_association_tells_what_it_can_not_do() -> None:
     """Parameters out of range, and more options than places, are refused by name."""
-    with pytest.raises(InputError, match="features is one of words, pairs; not bigrams"):
+    with pytest.raises(InputError, match="unknown features 'bigrams'; use 'words' or 'pairs'"):
         solve.WordAssociation.trained_on(planted(4, 0), features="bigrams")
     with pytest.raises(InputError, match="smoothing is a number above 0, not 0"):
         solve.WordAssociation.trained_on(planted(4, 0), smoothing=0)

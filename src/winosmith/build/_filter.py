@@ -473,7 +473,7 @@ class Measures(Result):
     assessment: debias.Assessment | None
     before: debias.Probe | None
     excess: debias.Null | None
-    found: Mapping[str, practice.Found] | None
+    found: Mapping[str, practice.FilterRecall] | None
     verified: debias.Verification | str = field(
         metadata={"json": lambda of: None if isinstance(of, str) else of}
     )
@@ -639,11 +639,11 @@ def _excess(run: FilterRun, seed: int, draws: int, how: Mapping[str, Any]) -> de
 
 def _found(
     run: FilterRun, planted: Mapping[str, str] | None
-) -> Mapping[str, practice.Found] | None:
+) -> Mapping[str, practice.FilterRecall] | None:
     if planted is None:
         return None
     ids = run.pool.ids
     return {
-        name: practice.found(planted, ids, set(ids) - {ids[row] for row in rows})
+        name: practice.measure_recall(planted, ids, set(ids) - {ids[row] for row in rows})
         for name, rows in run.subsets.items()
     }

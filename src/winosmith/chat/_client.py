@@ -19,11 +19,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from winosmith.chat._server import Again, BudgetError, ChatError, Line, Messages, Reply, check_url
+from winosmith.chat import _server
+from winosmith.chat._server import ChatError, Messages, Reply, RetryableError, check_url
 from winosmith.errors import InputError, require
 from winosmith.options import Count, checked_class
 from winosmith.parallel import ordered_map
 from winosmith.records import canonical, parse_json
+from winosmith.text import number_of
 
 _WAIT = 60.0
 """Seconds to wait for another process that writes."""
@@ -38,7 +40,7 @@ class Cache:
     Each operation opens the file again, so threads, forks and processes may share a cache.
 
     Attributes:
-        folder: made when it is missing, for this user alone (mode 0700).
+        folder: created if missing, only for this user (mode 0700).
     """
 
     folder: Path
@@ -49,26 +51,24 @@ class Cache:
         return self.folder / "replies.sqlite"
 
     def find(self, keys: Iterable[str]) -> dict[str, Reply]:
-        """Return the replies that are there, by their keys."""
+        """Return the cached replies by their keys."""
         if not self.path.exists():
             return {}
+        ask = "SELECT key, reply FROM replies WHERE key IN (SELECT value FROM json_each(?))"
         with self._opened() as db:
-            rows = (
-                (key, db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone())
-                for key in dict.fromkeys(keys)
-            )
-            return {key: _reply(row[0]) for key, row in rows if row}
+            return {key: _reply(text) for key, text in db.execute(ask, (json.dumps([*keys]),))}
 
     def keep(self, key: str, reply: Reply) -> Reply:
-        """Store a reply, and return what is stored: the first of two that came at once."""
+        """Store a reply, and return the stored one: the first of two at the same time."""
         with self._opened() as db:
-            db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (key, _text(reply)))
+            stated = {name: of for name, of in asdict(reply).items() if of not in (None, "", ())}
+            db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (key, json.dumps(stated)))
             row = db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
         return _reply(row[0])
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction; raise ChatError when it can't be used."""
+        """Open the file for one transaction; raise ChatError if it can't be used."""
         try:
             if not self.path.exists():
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -87,11 +87,6 @@ class Cache:
             ) from error
 
 
-def _text(reply: Reply) -> str:
-    stated = {name: value for name, value in asdict(reply).items() if value not in (None, "", ())}
-    return json.dumps(stated)
-
-
 def _reply(text: str) -> Reply:
     held = parse_json(text)
     first = tuple((str(token), float(logprob)) for token, logprob in held.pop("first_token", ()))
@@ -107,19 +102,19 @@ _A_CONVERSATION = 64
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one request takes, in tokens, at most or in fact."""
+    """The tokens of one request: the largest number, or the real one."""
 
     tokens_in: int = 0
     tokens_out: int = 0
 
     @classmethod
     def at_most(cls, messages: Messages, most_out: int) -> Cost:
-        """Return what a request can take at most: no tokeniser makes more tokens than bytes."""
+        """Return the largest cost of a request: no tokeniser makes more tokens than bytes."""
         text = sum(len(message.content.encode()) + _A_MESSAGE for message in messages)
         return cls(text + _A_CONVERSATION, most_out)
 
     def taken_by(self, reply: Reply) -> Cost:
-        """Return what a reply took; what the server doesn't tell is counted at its most."""
+        """Return the cost of a reply; numbers that the server omits are counted at their most."""
         return Cost(
             self.tokens_in if reply.tokens_in is None else reply.tokens_in,
             self.tokens_out if reply.tokens_out is None else reply.tokens_out,
@@ -135,10 +130,10 @@ class Cost:
 @checked_class
 @dataclass
 class Budget:
-    """What may be spent, and what was.
+    """Limits of spending, and the amount spent.
 
     A request is sent only if it can't exceed the budget even at its longest: a token for each byte
-    of the prompt, and the most tokens that the reply may have. What is served from the cache costs
+    of the prompt, and the most tokens that the reply may have. Replies from the cache cost
     nothing. A request that timed out is counted at its most, as the server may charge it.
 
     Attributes:
@@ -171,11 +166,11 @@ class Budget:
 
     @property
     def spent_money(self) -> float:
-        """What was spent so far, by the prices."""
+        """The money spent so far, by the prices."""
         return self._price(self.spent)
 
     def hold(self, cost: Cost) -> None:
-        """Set aside what a request may take; wait for others where that may make room.
+        """Reserve the largest cost of a request; wait for others if that may make room.
 
         Raises:
             BudgetError: there is no room.
@@ -183,12 +178,12 @@ class Budget:
         with self._changed:
             while not self._fits(self.spent + self._held + cost):
                 if self._held == Cost():
-                    raise BudgetError(self._no_room(cost))
+                    raise _server.BudgetError(self._no_room(cost))
                 self._changed.wait()
             self._held += cost
 
     def settle(self, held: Cost, taken: Cost) -> None:
-        """Book what a request took in place of what was set aside for it."""
+        """Replace the reserved cost of a request by its real cost."""
         with self._changed:
             self._held -= held
             self.spent += taken
@@ -212,7 +207,7 @@ class Budget:
         return (
             f"the budget of {' and '.join(limits)} has no room for the next request, which may "
             f"take {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out; {spent} were spent. "
-            "Raise the budget to go on"
+            "Raise the budget to continue"
         )
 
 
@@ -225,10 +220,10 @@ class Run:
     """One batch of requests.
 
     Attributes:
-        client: who asks.
-        cache: where each reply is kept; None for nowhere.
-        before: replies that were there already.
-        budget: to stay within.
+        client: asks the server.
+        cache: of the replies; None for no cache.
+        before: number of replies that were cached before.
+        budget: its limits.
     """
 
     client: Client
@@ -244,60 +239,55 @@ class Run:
 
     def __post_init__(self) -> None:
         client = self.client
-        self._line = Line(client.base_url, client.model, client.key_variable, client.timeout)
+        self._connection = _server.Connection(
+            client.base_url, client.model, client.key_variable, client.timeout
+        )
 
     def replies(self, conversations: Mapping[str, Messages]) -> dict[str, Reply]:
         """Return the reply to each conversation, by its key.
 
-        The first failure ends the run, but what is on its way is waited for and kept. Ctrl-C
-        doesn't wait; what is on its way then is kept while Python takes its leave.
+        The first failure ends the run after the requests under way; their replies are kept. Ctrl-C
+        does not wait for them; their replies are kept while Python exits.
 
         Raises:
             ChatError: the first failure.
         """
         self._total = len(conversations)
-        tenacity = require("tenacity", "chat")
         executor = ThreadPoolExecutor(self.client.concurrency, "chat")
+
+        def hang_up() -> None:
+            executor.shutdown()
+            self._connection.close()
+
         try:
-            received = ordered_map(
-                lambda item: (item[0], self._one(tenacity, *item)),
-                conversations.items(),
-                executor,
-                ahead=4 * self.client.concurrency,
-            )
-            found = dict(received)
-        except Exception:
+            ahead = 4 * self.client.concurrency
+            found = dict(ordered_map(self._one, conversations.items(), executor, ahead=ahead))
+        except BaseException as error:
             self._stop.set()
             executor.shutdown(wait=False, cancel_futures=True)
-            self._hang_up(executor)
-            if isinstance(self._failure, ChatError):
-                raise type(self._failure)(self._located(self._failure)) from None
-            if self._failure is not None:
-                raise self._failure from None
-            raise
-        except BaseException:
-            self._stop.set()
-            executor.shutdown(wait=False, cancel_futures=True)
-            threading.Thread(target=self._hang_up, args=(executor,)).start()
-            raise
-        self._hang_up(executor)
+            if not isinstance(error, Exception):  # Ctrl-C does not wait
+                threading.Thread(target=hang_up).start()
+                raise
+            hang_up()
+            failure = self._failure or error
+            if isinstance(failure, ChatError):
+                failure = type(failure)(self._located(failure))
+            raise failure from None
+        hang_up()
         return found
 
-    def _hang_up(self, executor: ThreadPoolExecutor) -> None:
-        """Wait for what is under way, then close the line."""
-        executor.shutdown()
-        self._line.close()
-
-    def _one(self, tenacity: Any, key: str, messages: Messages) -> Reply:
-        """Return one reply, and keep it; note the first failure of all."""
+    def _one(self, conversation: tuple[str, Messages]) -> tuple[str, Reply]:
+        """Return the key of a conversation and its reply; cache it, or note the first failure."""
+        key, messages = conversation
+        tenacity = require("tenacity", "chat")
         retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(Again),
+            retry=tenacity.retry_if_exception_type(RetryableError),
             wait=self._wait,
             stop=tenacity.stop_any(
                 tenacity.stop_before_delay(self.client.patience),
                 lambda state: state.attempt_number >= state.outcome.exception().tries,
             ),
-            before_sleep=self._tell_wait,
+            before_sleep=self._report_wait,
             sleep=self._sleep,
             reraise=True,
         )
@@ -305,29 +295,31 @@ class Run:
             reply: Reply = retrying(self._attempt, messages)
             if self.cache is not None:
                 reply = self.cache.keep(key, reply)
-        except Again as error:
-            self._fail(ChatError(self._given_up(error, retrying.statistics["attempt_number"])))
-            raise
         except Exception as error:
-            self._fail(error)
+            failure = error
+            if isinstance(error, RetryableError):
+                failure = self._given_up(error, retrying.statistics["attempt_number"])
+            with self._lock:
+                self._failure = self._failure or failure
+            self._stop.set()
             raise
         with self._lock:
             self._received += 1
             self._progress("")
-        return reply
+        return key, reply
 
     def _attempt(self, messages: Messages) -> Reply:
-        """Ask once, and book what it costs."""
+        """Ask once, and book the cost."""
         self._sleep(self._not_before - time.monotonic())
         most = Cost.at_most(messages, self.client.most_out or 0)
         self.budget.hold(most)
         taken = Cost()
         try:
             self._sleep(0)
-            reply = self._line.ask(messages, self.client.body)
+            reply = self._connection.ask(messages, self.client.body)
             taken = most.taken_by(reply)
             return reply
-        except Again as error:
+        except RetryableError as error:
             taken = most if error.charged else taken
             raise
         finally:
@@ -339,7 +331,7 @@ class Run:
             raise CancelledError
 
     def _wait(self, state: Any) -> float:
-        """Return the seconds until the next attempt; when the server says, nobody asks earlier."""
+        """Return the seconds until the next attempt; `Retry-After` holds for all threads."""
         error = state.outcome.exception()
         doubled = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(16, state.attempt_number - 1))
         wait: float = doubled * random.uniform(0.5, 1.0)  # noqa: S311 - spreads requests, no secret
@@ -349,40 +341,34 @@ class Run:
             wait = error.after
         return wait
 
-    def _tell_wait(self, state: Any) -> None:
+    def _report_wait(self, state: Any) -> None:
         reason = state.outcome.exception().reason
         with self._lock:
             self._progress(f"waits {state.upcoming_sleep:.0f} s: {reason}")
 
     def _progress(self, note: str) -> None:
-        tell = self.client.on_progress
-        if tell and not self._stop.is_set():
-            tell(self.before + self._received, self.before + self._total, note)
+        report = self.client.on_progress
+        if report and not self._stop.is_set():
+            report(self.before + self._received, self.before + self._total, note)
 
-    def _fail(self, error: Exception) -> None:
-        with self._lock:
-            if self._failure is None:
-                self._failure = error
-        self._stop.set()
-
-    def _given_up(self, error: Again, attempts: int) -> str:
+    def _given_up(self, error: RetryableError, attempts: int) -> ChatError:
         patience = self.client.patience
         if error.after is not None and error.after >= patience:
-            return (
+            return ChatError(
                 f"{error.reason}; it asks to wait {error.after:,.0f} s, which is beyond the "
                 f"patience of {patience:g} s"
             )
-        return f"after {attempts} attempt{'s' * (attempts > 1)}, {error.reason}"
+        return ChatError(f"after {number_of(attempts, 'attempt')}, {error.reason}")
 
     def _located(self, error: ChatError) -> str:
-        """Return an error's message with where it happened and what is kept."""
+        """Return an error's message with the server and the number of cached replies."""
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:
-            return f"{message}. Replies are not kept, as there is no cache"
+            return f"{message}. Replies are not kept without a cache"
         done = self.before + self._received
         return (
             f"{message}. {done:,} of {self.before + self._total:,} replies are kept in "
-            f"{self.cache.path}; the same command goes on from there"
+            f"{self.cache.path}; the same command continues from there"
         )
 
 
@@ -393,7 +379,7 @@ _SECRET = re.compile(r"key|secret|password|authori[sz]ation", re.IGNORECASE)
 @checked_class
 @dataclass(frozen=True)
 class Client:
-    """A chat model behind an OpenAI-compatible endpoint; call it, or `ask` it many things at once.
+    """A chat model behind an OpenAI-compatible endpoint; call it, or `ask` many things at once.
 
     Attributes:
         model: by the server's name for it.
@@ -443,12 +429,12 @@ class Client:
     def from_environment(
         cls, model: str | None = None, base_url: str | None = None, **settings: Any
     ) -> Client:
-        """Return a client for what is named here, otherwise in OPENAI_MODEL and OPENAI_BASE_URL.
+        """Return a client for this model and server, by default OPENAI_MODEL and OPENAI_BASE_URL.
 
-        There is no server that would be asked by default: problems may be private.
+        No server is asked by default: problems may be private.
 
         Raises:
-            InputError: neither names it, or as the client itself.
+            InputError: none is named, or as the client itself.
         """
         base_url = base_url or os.environ.get("OPENAI_BASE_URL", "").strip()
         model = model or os.environ.get("OPENAI_MODEL", "").strip()
@@ -463,36 +449,35 @@ class Client:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines a reply, besides the messages; for a signature."""
+        """The parameters that determine a reply, for a signature."""
         return {"model": self.model, **self.body}
 
     @property
     def body(self) -> dict[str, Any]:
-        """What a request says besides its messages."""
+        """The body of a request, without its messages."""
         body = {"temperature": self.temperature, "max_tokens": self.max_tokens, **self.extra}
         return {name: value for name, value in body.items() if value is not None}
 
     @property
     def most_out(self) -> int | None:
-        """The most tokens that a reply may have; None when nothing says."""
+        """The largest number of tokens of a reply; None if not limited."""
         body = self.body
         most = body.get("max_completion_tokens", body.get("max_tokens"))
         return most if isinstance(most, int) else None
 
     def __call__(self, messages: Messages, /) -> Reply:
-        """Return what the model says next; errors as in `ask`."""
+        """Return the model's reply; errors as in `ask`."""
         return self.ask([messages])[0]
 
     def ask(self, conversations: Sequence[Messages], *, draw: int = 0) -> list[Reply]:
-        """Return what the model says next in each conversation, in their order.
+        """Return the model's reply to each conversation, in their order.
 
-        What the cache holds is not asked again; each reply that arrives is kept at once, so after
-        an error or an interrupt the same call continues from there. Of equal conversations one is
-        asked.
+        Cached replies are not asked for again. Each new reply is cached at once, so after an error
+        or an interrupt the same call continues from there. Equal conversations are asked once.
 
         Args:
-            conversations: what to ask.
-            draw: tells repetitions apart: at a temperature above 0 another draw is another reply.
+            conversations: the conversations.
+            draw: number of a repetition: at a temperature above 0 another draw is another reply.
 
         Raises:
             ChatError: the server is not there, refuses, or stays busy for longer than `patience`;
@@ -517,7 +502,7 @@ class Client:
     def _key(self, messages: Messages, draw: int) -> str:
         """Return the key of a request: a SHA-256 of all that determines the reply, and of its draw.
 
-        The server's address belongs to it: many local servers answer under any model's name.
+        The server's address is part of it: many local servers answer under any model's name.
         """
         asked = {
             "base_url": self.base_url.rstrip("/"),

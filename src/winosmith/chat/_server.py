@@ -1,4 +1,4 @@
-"""One request to a chat server: what goes to it, what comes back, what goes wrong on the way."""
+"""One request to a chat server, its reply, and its errors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Message(NamedTuple):
     """One turn of a conversation.
 
     Attributes:
-        role: who speaks.
-        content: what is said.
+        role: the speaker.
+        content: the text.
     """
 
     role: Literal["system", "user", "assistant"]
@@ -30,17 +30,17 @@ class Message(NamedTuple):
 
 
 Messages = Sequence[Message]
-"""A conversation, the oldest turn first; the model says what comes next."""
+"""A conversation, the oldest turn first; the model writes the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a chat model said.
+    """The reply of a chat model.
 
     Attributes:
-        text: empty when it said nothing.
-        tokens_in, tokens_out: what the server counted; None when it tells no figures.
-        finish: why it stopped: "stop", or "length" when its text was cut off; None when untold.
+        text: its text; empty if there is none.
+        tokens_in, tokens_out: the server's counts; None if it reports none.
+        finish: "stop", or "length" if its text was cut off; None if not reported.
         first_token: the likeliest first tokens with their natural log-probabilities, the
             likeliest first; empty unless they were asked for.
     """
@@ -56,14 +56,14 @@ class ChatModel(Protocol):
     """Continues a conversation."""
 
     def __call__(self, messages: Messages, /) -> Reply:
-        """Return what the model says next."""
+        """Return the model's reply."""
         ...
 
 
 class ChatError(InputError):
-    """A chat model can't be asked as it is; the message says what the server said, and what to do.
+    """A chat model can't be asked; the message has the server's words and what to do.
 
-    What was received before is kept where the client has a cache.
+    Earlier replies are kept if the client has a cache.
     """
 
 
@@ -71,22 +71,27 @@ class BudgetError(ChatError):
     """The next request might exceed the budget, so it was not sent."""
 
 
-OFTEN = 1_000_000
+UNLIMITED = 1_000_000
 """Attempts without a limit of their own; the client's patience ends them."""
 
 
-class Again(Exception):  # noqa: N818 - a wish to try again, which the caller never sees
+class RetryableError(Exception):
     """A failure that may pass.
 
     Attributes:
-        reason: for the user, should it not pass.
-        after: seconds that the server asks us to wait; None when it doesn't.
-        tries: attempts in all, from which on it is not worth another.
-        charged: whether the server may have done, and charged, the work.
+        reason: for the user, if it does not pass.
+        after: seconds that the server asks us to wait; None if it does not.
+        tries: largest number of attempts.
+        charged: whether the server may have charged the request.
     """
 
     def __init__(
-        self, reason: str, *, after: float | None = None, tries: int = OFTEN, charged: bool = False
+        self,
+        reason: str,
+        *,
+        after: float | None = None,
+        tries: int = UNLIMITED,
+        charged: bool = False,
     ):
         super().__init__(reason)
         self.reason = reason
@@ -103,18 +108,18 @@ _NONSENSE_TRIES = 3
 
 
 def read_reply(body: bytes) -> Reply:
-    """Return the reply that the body of a chat completion holds.
+    """Return the reply in the body of a chat completion.
 
     Raises:
-        Again: it is no JSON, or JSON of another kind.
-        ChatError: it holds the server's own error.
+        RetryableError: it is not JSON, or JSON of another kind.
+        ChatError: it is an error of the server.
     """
     try:
         record = parse_json(body)
     except ValueError:
         raise _nonsense("no JSON", body) from None
     if isinstance(record, dict) and record.get("error"):
-        raise ChatError(f"it answers with an error: {said(record)}")
+        raise ChatError(f"it answers with an error: {server_words(record)}")
     try:
         choice = record["choices"][0]
         text = choice["message"].get("content") or ""
@@ -133,9 +138,9 @@ def read_reply(body: bytes) -> Reply:
         raise _nonsense("no chat completion", body) from None
 
 
-def _nonsense(what: str, body: bytes) -> Again:
-    shown = readable(body.decode("utf-8", "replace"), 80) or "(nothing)"
-    return Again(f"what it sends is {what}: {shown}", tries=_NONSENSE_TRIES, charged=True)
+def _nonsense(what: str, body: bytes) -> RetryableError:
+    shown = one_line(body.decode("utf-8", "replace"), 80) or "(nothing)"
+    return RetryableError(f"its reply is {what}: {shown}", tries=_NONSENSE_TRIES, charged=True)
 
 
 def _count(value: Any) -> int | None:
@@ -143,7 +148,7 @@ def _count(value: Any) -> int | None:
 
 
 def _first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    """Return the likeliest tokens at the reply's beginning; empty when the server tells none."""
+    """Return the likeliest first tokens of the reply; empty if the server reports none."""
     content = (logprobs or {}).get("content")
     if not content:
         return ()
@@ -153,17 +158,19 @@ def _first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(likeliest, key=lambda entry: -entry[1]))
 
 
-def said(body: Any) -> str:
-    """Return the server's own words for an error, whatever dialect it speaks."""
+def server_words(body: Any) -> str:
+    """Return the server's message from an error's body, in any known format."""
     while isinstance(body, dict):
         body = next((body[key] for key in ("error", "message", "detail") if body.get(key)), "")
     if isinstance(body, list):  # a validator's list of faults
-        body = "; ".join(said(part.get("msg") or part) for part in body if isinstance(part, dict))
-    return readable(str(body or ""))
+        body = "; ".join(
+            server_words(part.get("msg") or part) for part in body if isinstance(part, dict)
+        )
+    return one_line(str(body or ""))
 
 
-def readable(text: str, most: int = _SHOWN) -> str:
-    """Return text from outside on one line, cut, without characters that steer a terminal."""
+def one_line(text: str, most: int = _SHOWN) -> str:
+    """Return untrusted text on one line, cut, without control characters of a terminal."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
@@ -188,20 +195,20 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", r
 
 
 def is_passing(status: int, words: str) -> bool:
-    """Return whether asking again may help: too many requests, or trouble on the server's side."""
+    """Return whether a retry may help: after too many requests, or an error of the server."""
     if status == 429:
         return not _QUOTA.search(words)
     return status in _PASSING or (status >= 500 and status != _NOT_IMPLEMENTED)
 
 
-def again_after(header: str | None, now: float) -> float | None:
-    """Return the seconds to wait that a `Retry-After` asks for; None when it is none.
+def retry_delay(header: str | None, now: float) -> float | None:
+    """Return the seconds to wait by a `Retry-After`; None if it is not one.
 
     Args:
         header: seconds, or a date as HTTP writes it (RFC 9110, section 10.2.3).
         now: seconds since 1970, for the date.
 
-    >>> again_after("7", 0.0), again_after("Thu, 01 Jan 1970 00:01:00 GMT", 20.0)
+    >>> retry_delay("7", 0.0), retry_delay("Thu, 01 Jan 1970 00:01:00 GMT", 20.0)
     (7.0, 40.0)
     """
     if not header:
@@ -214,60 +221,6 @@ def again_after(header: str | None, now: float) -> float | None:
         return max(0.0, parsedate_to_datetime(header).timestamp() - now)
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-def explained(
-    status: int,
-    words: str,
-    *,
-    model: str,
-    variable: str,
-    has_key: bool,
-    models: Sequence[str] | None,
-) -> str:
-    """Say what a refusal means.
-
-    Args:
-        status: the HTTP status.
-        words: the server's own.
-        model: what was asked for.
-        variable: the environment variable in which a key is looked for.
-        has_key: whether a key was sent.
-        models: what the server lists; None when it lists nothing.
-    """
-    refusal = f"HTTP {status}" + (f", {words}" if words else "")
-    if status in (401, 403):
-        if has_key:
-            return f"it refuses the key in {variable} ({refusal}); check that it is meant for it"
-        return f"it wants a key ({refusal}); name the environment variable that holds it"
-    if status == 402 or _QUOTA.search(words):
-        return f"the account has nothing left ({refusal}); add credit, and go on"
-    if 300 <= status < 400:
-        return f"it sends us elsewhere ({refusal}), which is not followed; name that address itself"
-    if status == 404:
-        return _not_found(refusal, model, models)
-    if status == 413 or _TOO_LONG.search(words):
-        return (
-            f"the prompt is too long for {model!r} ({refusal}); take fewer shots, or a model with "
-            "room for more"
-        )
-    if _PARAMETER.search(words):
-        return (
-            f"it can't do with a parameter ({refusal}); `extra` sets others, and drops one that is "
-            "None, such as {'max_tokens': None, 'max_completion_tokens': 500}"
-        )
-    return f"it refuses the request ({refusal})"
-
-
-def _not_found(refusal: str, model: str, models: Sequence[str] | None) -> str:
-    if models is None:
-        return f"there is no chat model there ({refusal}); most base URLs end in /v1"
-    if model in models:
-        return f"it lists {model!r}, but can't chat with it ({refusal})"
-    near = difflib.get_close_matches(model, models, _MODELS_SHOWN, 0.4)
-    there = list(dict.fromkeys([*near, *models]))
-    has = f"it has {joined(there, _MODELS_SHOWN)}" if there else "it has none at all"
-    return f"there is no model {model!r} ({refusal}); {has}"
 
 
 MOST_BYTES = 4 << 20
@@ -284,8 +237,8 @@ _INTERNAL_TRIES = 6
 
 
 @dataclass
-class Line:
-    """A line to one server, for any number of threads.
+class Connection:
+    """A connection to one server, for any number of threads.
 
     Attributes:
         base_url, model, key_variable, timeout: as in `Client`.
@@ -310,14 +263,14 @@ class Line:
         )
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._client.close()
 
     def ask(self, messages: Messages, parameters: Mapping[str, Any]) -> Reply:
         """Send one request and return its reply.
 
         Raises:
-            Again: a failure that may pass.
+            RetryableError: a failure that may pass.
             ChatError: one that won't.
         """
         openai = self._openai
@@ -342,37 +295,63 @@ class Line:
         refused = type(cause).__name__ in ("ConnectError", "ConnectTimeout")
         late = self._openai.APITimeoutError
         if (isinstance(error, late) and not refused) or isinstance(cause, late):
-            return Again(f"no reply within {self.timeout:g} s", charged=True)
+            return RetryableError(f"no reply within {self.timeout:g} s", charged=True)
         why = self._safe(str(cause)) or type(cause).__name__
         if refused and not self.reached:
-            return Again(
+            return RetryableError(
                 f"no server answers ({why}); start it, or check the base URL",
                 tries=_UNREACHED_TRIES,
             )
-        return Again(f"the connection broke ({why})", charged=not refused)
+        return RetryableError(f"the connection broke ({why})", charged=not refused)
 
     def _refused(self, error: Any) -> Exception:
         status = int(error.status_code)
-        words = self._safe(said(_body(error.response)))
-        code = getattr(error, "code", None)
-        if is_passing(status, f"{words} {code}"):
-            after = again_after(error.response.headers.get("retry-after"), time.time())
-            tries = _INTERNAL_TRIES if status == 500 else OFTEN
-            refusal = f"HTTP {status}" + (f", {words}" if words else "")
-            return Again(refusal, after=after, tries=tries)
-        return ChatError(
-            explained(
-                status,
-                words,
-                model=self.model,
-                variable=self.key_variable or KEY_VARIABLE,
-                has_key=self._key is not None,
-                models=self._models() if status == 404 else None,
+        words = self._safe(server_words(_body(error.response)))
+        refusal = f"HTTP {status}" + (f", {words}" if words else "")
+        if is_passing(status, f"{words} {getattr(error, 'code', None)}"):
+            after = retry_delay(error.response.headers.get("retry-after"), time.time())
+            tries = _INTERNAL_TRIES if status == 500 else UNLIMITED
+            return RetryableError(refusal, after=after, tries=tries)
+        return ChatError(self._meaning(status, words, refusal))
+
+    def _meaning(self, status: int, words: str, refusal: str) -> str:
+        """Return the meaning of a refusal, and what to do."""
+        if status in (401, 403) and self._key:
+            variable = self.key_variable or KEY_VARIABLE
+            return f"it refuses the key in {variable} ({refusal}); check that it is meant for it"
+        if status in (401, 403):
+            return f"it wants a key ({refusal}); name the environment variable that holds it"
+        if status == 402 or _QUOTA.search(words):
+            return f"the account has nothing left ({refusal}); add credit, and continue"
+        if 300 <= status < 400:
+            return f"it redirects ({refusal}), which is not followed; name that address itself"
+        if status == 404:
+            return self._not_found(refusal)
+        if status == 413 or _TOO_LONG.search(words):
+            return (
+                f"the prompt is too long for {self.model!r} ({refusal}); take fewer shots, or a "
+                "model with room for more"
             )
-        )
+        if _PARAMETER.search(words):
+            return (
+                f"it does not take a parameter ({refusal}); `extra` sets others, and drops one "
+                "that is None, such as {'max_tokens': None, 'max_completion_tokens': 500}"
+            )
+        return f"it refuses the request ({refusal})"
+
+    def _not_found(self, refusal: str) -> str:
+        models = self._models()
+        if models is None:
+            return f"there is no chat model there ({refusal}); most base URLs end in /v1"
+        if self.model in models:
+            return f"it lists {self.model!r}, but can't chat with it ({refusal})"
+        near = difflib.get_close_matches(self.model, models, _MODELS_SHOWN, 0.4)
+        there = list(dict.fromkeys([*near, *models]))
+        has = f"it has {joined(there, _MODELS_SHOWN)}" if there else "it has none at all"
+        return f"there is no model {self.model!r} ({refusal}); {has}"
 
     def _models(self) -> list[str] | None:
-        """Return the names of the models that the server has; None when it doesn't tell."""
+        """Return the names of the server's models; None if it does not list them."""
         try:
             raw = self._client.models.with_raw_response.list()
             listed = parse_json(raw.http_response.content)["data"]
@@ -381,8 +360,8 @@ class Line:
             return None
 
     def _safe(self, words: str) -> str:
-        """Return a server's words without our key, should it repeat that."""
-        return readable(words.replace(self._key, "[the key]") if self._key else words)
+        """Return a server's words without our key."""
+        return one_line(words.replace(self._key, "[the key]") if self._key else words)
 
 
 def _body(response: Any) -> Any:
@@ -390,7 +369,7 @@ def _body(response: Any) -> Any:
         return parse_json(response.content)
     except ValueError:
         text = response.content.decode("utf-8", "replace")
-        return "" if text.lstrip().startswith("<") else text  # a proxy's page says nothing here
+        return "" if text.lstrip().startswith("<") else text  # a proxy's page is not shown
 
 
 class _TooMuchError(Exception):
@@ -398,9 +377,9 @@ class _TooMuchError(Exception):
 
 
 def _bounded(openai: Any, timeout: float, *, direct: bool) -> Any:
-    """Return an HTTP client that reads no more than MOST_BYTES, no longer than the timeout.
+    """Return an HTTP client that reads at most MOST_BYTES, until the timeout.
 
-    Redirects are not followed, as they could lead anywhere; `direct` passes proxies by.
+    It does not follow redirects; `direct` ignores proxies.
     """
 
     class Bounded(openai.DefaultHttpxClient):  # type: ignore[misc]
@@ -446,10 +425,10 @@ def is_loopback(url: str) -> bool:
 
 
 def check_url(url: str, *, insecure: bool) -> None:
-    """Refuse an address that is none, that holds secrets, or over which anybody may listen.
+    """Refuse an address that is invalid, contains secrets, or is not encrypted.
 
     Raises:
-        ChatError: what is wrong with it; a secret in it is not repeated.
+        ChatError: the address is refused; a secret in it is not shown.
     """
     try:
         parts = urlsplit(url)
@@ -471,13 +450,13 @@ def check_url(url: str, *, insecure: bool) -> None:
 
 
 def find_key(url: str, variable: str | None) -> str | None:
-    """Return the key for a server from the environment; None if none is meant for it.
+    """Return the key for a server from the environment; None if there is none for it.
 
-    A variable that the user names goes to any server. `OPENAI_API_KEY`, when none is named, is
-    sent by https only and not to this machine, where a server has no claim on it.
+    The key in a variable that the user names goes to any server. `OPENAI_API_KEY`, the default, is
+    sent only by https and not to this machine.
 
     Raises:
-        ChatError: the named variable is not set, or what it holds is no key; it is not repeated.
+        ChatError: the named variable is not set, or its value can't be a key; it is not shown.
     """
     if variable is None and (is_loopback(url) or not url.startswith("https:")):
         return None

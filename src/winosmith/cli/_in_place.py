@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from winosmith.cli._options import reading_arguments
-from winosmith.cli._printing import Output
+from winosmith.cli._output import Output
 
 
 def fix_files(

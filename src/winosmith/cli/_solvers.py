@@ -15,7 +15,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.options import from_table, schema, words
 from winosmith.seen import Sees, differ_in_pronoun
-from winosmith.solver_rule import KINDS, LEARNERS
+from winosmith.solver_rule import KINDS, LEARNERS, SolverParts
 
 if TYPE_CHECKING:
     from winosmith.problem import Problem
@@ -141,7 +141,7 @@ def make_solver(
             on_progress=lambda done, of, _: on_progress(done, of),
         )
         rule |= {"model": client.model, "base_url": client.base_url}
-        more = {"client": client, "heard": None if options["cache"] else []}
+        more = {"client": client, "reply_log": None if options["cache"] else []}
     elif "model" in rule:
         models = [_model(each) for each in options["model"]]
         rule["model"] = models[0]
@@ -153,7 +153,7 @@ def make_solver(
                 embed.cache_folder() / "texts",
                 lambda text, of, sentences: advance(sentences, f"in text {text} of {of}"),
             )
-    solver = solve.by_name(kind, from_table(KINDS[kind], rule), train, **more)
+    solver = from_table(KINDS[kind], rule).make(SolverParts(train, **more))
     return solve.LocalContext(solver) if local else solver
 
 
@@ -282,4 +282,4 @@ def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
         return {}
     if solver.model.cache:
         return solver.ask(problems).summary()
-    return solve.Interview(tuple(solver.heard)).summary() if solver.heard else {}
+    return solve.Interview(tuple(solver.reply_log)).summary() if solver.reply_log else {}

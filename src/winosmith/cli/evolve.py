@@ -23,7 +23,7 @@ from winosmith.cli._output import Output, Rows
 from winosmith.cli._printing import progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, not_solved
+from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, unsolved_ids
 from winosmith.language import WordNet, wordnet_folder
 from winosmith.outputs import OutputFolder
 from winosmith.prediction import Prediction
@@ -261,7 +261,7 @@ def _run(options: Options) -> dict[str, Any]:
         "sources": {name: list(ids) for name, ids in roots.sources.items()},
         "perturbed": sum(len(stage.dataset) - len(stage.children) for stage in stages),
         "made": sum(len(stage.children) for stage in stages),
-        "parts": {name: evolve.described(part, families) for name, part in parts.items()},
+        "parts": {name: evolve.describe_part(part, families) for name, part in parts.items()},
         "left_out": dict(reasons.most_common()),
         "signature": str(signature),
     }
@@ -299,7 +299,7 @@ def _small(roots: Dataset, people: str | None) -> Dataset:
         raise DataError(f"{people} has no problem whose root is among those drawn")
     if len(mine) < len(made):
         say(f"{people}: {len(made) - len(mine):,} of {len(made):,} problems have other roots")
-    return evolve.without_repeats(roots, [mine, *([] for _ in roots[1:])]).dataset
+    return evolve.drop_repeats(roots, [mine, *([] for _ in roots[1:])]).dataset
 
 
 def _generation(
@@ -323,7 +323,7 @@ def _generation(
         def show_rows(accepted: int, wanted: int, note: str) -> None:
             advance(finished, f"{accepted} of {wanted} {note}")
 
-        made = evolve.resumed_children(
+        made = evolve.resume_children(
             data.problems,
             _make_perturber(kind, options, dialogues, taken.problems, show_rows),
             options["seed"] + number,  # the same perturber must not repeat its children
@@ -331,7 +331,7 @@ def _generation(
             executor=executor,
             on_progress=show,
         )
-    return evolve.without_repeats(data, made)
+    return evolve.drop_repeats(data, made)
 
 
 def _sets(
@@ -410,7 +410,7 @@ def _not_solved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[froze
         at, found = _models_of(datasets, path)
         solvers[at] += found
     return [
-        not_solved(dataset, own) if own else frozenset()
+        unsolved_ids(dataset, own) if own else frozenset()
         for dataset, own in zip(datasets, solvers, strict=True)
     ]
 

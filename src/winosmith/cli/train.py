@@ -250,7 +250,7 @@ def report_of(
     found: models.Trained, dev: Trainable, model: str, on_all: models.FineTuned | None
 ) -> dict[str, Any]:
     """Return the JSON report of one training."""
-    digest = models.questions(dev, "measure on").digest
+    digest = models.read_questions(dev, "measure on").digest
     parameters = {
         "model": models.weights_digest(models.model_folder(model))[:12],
         "runs": len(found.runs),

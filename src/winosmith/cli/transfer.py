@@ -277,7 +277,7 @@ def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
                 "device": options["device"],
                 "on_step": lambda done, of, note: advance(done, f"of {of}, {note}"),
             }
-            how = models.how_read(options["model"][0]) or models.HowRead()
+            how = models.load_input_format(options["model"][0]) or models.InputFormat()
             settings = models.TrainingSettings(sees=options["sees"] or how.sees)
             chosen = models.train_grid(
                 train, dev, out=folder, grid=GRIDS[options["grid"]], force=options["force"],

@@ -1,4 +1,4 @@
-"""Problems into vectors: the light way, by any Hugging Face encoder, or from any array.
+"""Turn problems into vectors: by the light embedder, any Hugging Face encoder, or from an array.
 
 Every embedder has `embed(problems) -> (n, d) float32` and never looks at an answer.
 

@@ -1,8 +1,7 @@
 """Vectors that were computed elsewhere, from a .npy or .npz file.
 
-Large ones stay in their file: mapped as they lie, and gathered without holding them. A .npy file,
-and an array that a .npz file holds uncompressed (as `numpy.savez` writes it), can be mapped; a
-compressed one must be read.
+Large ones stay in their file and are mapped. A .npy file and an uncompressed array of a .npz file
+(as `numpy.savez` writes it) can be mapped; a compressed one must be read.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from winosmith.embed._embedder import Vectors
 from winosmith.errors import DataError, FormatError, OutputError
 from winosmith.outputs import write_aside
 from winosmith.problem import Problem
+from winosmith.text import first_three
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class ArrayEmbedder:
     """Any array, one row a problem, as an embedder.
 
     Attributes:
-        X: (n, d), finite numbers; taken as float32. Where it is mapped from a file (a
-            `numpy.memmap`) of more than 64 MiB it stays there, and so do the vectors.
+        X: (n, d), finite numbers; taken as float32. If it is a `numpy.memmap` of more
+            than 64 MiB, it and the vectors stay in their file.
         ids: the id of each row. Problems are then found by their ids, in any order and number.
-            When None, rows are matched by their order, and there must be as many as problems.
-        name: what the messages call it.
+            By default rows are matched by their order, and there must be as many as problems.
+        name: its name in messages.
 
     Raises:
         DataError: not two dimensions, not real numbers, NaN or infinity (the row is named), or
@@ -64,12 +64,9 @@ class ArrayEmbedder:
         with np.errstate(over="ignore"):
             if not is_large(rows):
                 rows = np.asarray(rows).astype(np.float32)
-            finite = np.concatenate(
-                [
-                    np.isfinite(rows[part].astype(np.float32)).all(axis=1)
-                    for part in parts(len(rows))
-                ]
-            )
+            finite = np.ones(len(rows), bool)
+            for part in parts(len(rows)):
+                finite[part] = np.isfinite(rows[part].astype(np.float32)).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
             label = f" ({self.ids[row]!r})" if self.ids is not None else ""
@@ -98,9 +95,9 @@ class ArrayEmbedder:
             return self._taken(np.arange(len(self.X)))
         absent = [problem.id for problem in problems if problem.id not in self._rows]
         if absent:
-            named = ", ".join(map(repr, absent[:3])) + (", …" if len(absent) > 3 else "")
             raise DataError(
-                f"{self.name} has no row for {len(absent):,} of {len(problems):,} problems: {named}"
+                f"{self.name} has no row for {len(absent):,} of {len(problems):,} problems: "
+                f"{first_three(absent)}"
             )
         return self._taken(np.array([self._rows[problem.id] for problem in problems], np.intp))
 
@@ -110,7 +107,7 @@ class ArrayEmbedder:
             return taken
         if self.X.dtype == np.float32 and np.array_equal(rows, np.arange(len(self.X))):
             return self.X  # as they lie
-        return gathered(self.X, rows)
+        return copy_rows(self.X, rows)
 
 
 def save_array(
@@ -136,12 +133,12 @@ def save_array(
 def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbedder:
     """Read vectors from a .npy file, or from a .npz file that holds `X` and, if need be, `ids`.
 
-    Nothing in the file is ever run: pickled objects are refused. What is larger than 64 MiB is
-    mapped, not read, except for arrays that a .npz file holds compressed.
+    Nothing in the file is ever run: pickled objects are refused. Arrays above 64 MiB are mapped,
+    not read, unless they are compressed.
 
     Args:
         path: the file; `winosmith embed` writes such .npz files.
-        ids: the id of each row, for a file that holds none; its own ids come first.
+        ids: the id of each row, for a file without ids.
 
     Raises:
         FormatError: the file can't be read, is pickled, or holds no `X`.
@@ -153,13 +150,13 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     except FormatError:
         raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        what = getattr(error, "strerror", None) or "it is no whole, unpickled .npy or .npz file"
+        what = getattr(error, "strerror", None) or "it is not a whole, unpickled .npy or .npz file"
         raise FormatError(what, path) from error
     return ArrayEmbedder(rows, ids if own is None else own, path.name)
 
 
 def _read(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
-    """Return the rows, mapped where that can be, and the ids of a file."""
+    """Return the rows of a file, mapped if possible, and its ids."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
             np.lib.format.read_magic(file)  # else numpy would look for a pickle
@@ -185,18 +182,18 @@ lengths are its last four (APPNOTE.TXT 6.3.10, section 4.3.7)."""
 
 
 def is_large(X: npt.NDArray[Any]) -> bool:
-    """Return whether rows lie in a file that had better not be read into memory."""
+    """Return whether rows are in a file that is too large to be read into memory."""
     return isinstance(X, np.memmap) and X.nbytes > LARGE
 
 
 def parts(count: int) -> Iterator[slice]:
-    """Yield the slices of so many rows, some thousands at a time."""
+    """Yield the slices of a number of rows, some thousands at a time."""
     for first in range(0, count, PART):
         yield slice(first, min(first + PART, count))
 
 
 def mapped_member(path: Path, name: str) -> npt.NDArray[Any] | None:
-    """Map an array of a .npz file, read once for its checksum; None when it is compressed.
+    """Map an array of a .npz file, read once for its checksum; None if it is compressed.
 
     Raises:
         ValueError: it holds pickled objects.
@@ -230,13 +227,13 @@ HEADERS = {
 """How the header of each version of the .npy format is read."""
 
 
-def gathered(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
-    """Return rows of a large array as float32, mapped from a file that has no name any more.
+def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
+    """Return rows of a large array as float32, mapped from a temporary file.
 
-    The file is in the system's folder for temporary files, and goes with the last use of it.
+    The file is removed after its last use.
 
     Raises:
-        OutputError: there is no room for it.
+        OutputError: the disk is full.
     """
     shape = len(rows), X.shape[1]
     need, folder = 4 * shape[0] * shape[1], tempfile.gettempdir()

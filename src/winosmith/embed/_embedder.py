@@ -1,7 +1,4 @@
-"""`Embedder`: what turns problems into vectors, and how two options become one vector.
-
-`OptionsEmbedder` reads the options alone: their words or letters, and their lengths.
-"""
+"""`Embedder` turns problems into vectors; `OptionsEmbedder` reads only the options."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from winosmith import seen
 from winosmith.errors import DataError
 from winosmith.options import TwoOrMore, checked_class
 from winosmith.problem import Problem
@@ -22,8 +20,8 @@ Vectors = npt.NDArray[np.float32]
 Combine = Literal["difference", "concat"]
 """How the vectors v of the two filled-in sentences become the one of the problem:
 
-- `difference`: v(option 1 filled in) − v(option 2 filled in), of v's width. What both share
-  cancels out, and swapping the options turns the vector around.
+- `difference`: v(option 1 filled in) − v(option 2 filled in), of v's width. Common parts
+  cancel out, and swapping the options turns the vector around.
 - `concat`: v(option 1 filled in) followed by v(option 2 filled in), twice v's width.
 """
 
@@ -40,11 +38,11 @@ class Embedder(Protocol):
 
 
 class TextEmbedder(Protocol):
-    """Turns texts into vectors, each by itself: `OptionsEmbedder`, `EncoderEmbedder`."""
+    """Turns texts into vectors independently: `OptionsEmbedder`, `EncoderEmbedder`."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What determines the vectors besides the texts."""
+        """The parameters that determine the vectors."""
         ...
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
@@ -52,12 +50,12 @@ class TextEmbedder(Protocol):
         ...
 
 
-def combined(options: Vectors, combine: Combine) -> Vectors:
+def combine_options(options: Vectors, combine: Combine) -> Vectors:
     """Return the problems' vectors, (n, d) or (n, 2 d), from those of their options, (n, 2, d).
 
-    >>> combined(np.array([[[1, 2], [3, 5]]], np.float32), "difference").tolist()
+    >>> combine_options(np.array([[[1, 2], [3, 5]]], np.float32), "difference").tolist()
     [[-2.0, -3.0]]
-    >>> combined(np.array([[[1, 2], [3, 5]]], np.float32), "concat").tolist()
+    >>> combine_options(np.array([[[1, 2], [3, 5]]], np.float32), "concat").tolist()
     [[1.0, 2.0, 3.0, 5.0]]
     """
     if combine == "difference":
@@ -67,13 +65,8 @@ def combined(options: Vectors, combine: Combine) -> Vectors:
 
 def check_two_options(problems: Sequence[Problem]) -> None:
     """Refuse problems with more than two options, with a DataError that names the first three."""
-    others = [problem.id for problem in problems if len(problem.options) != 2]
-    if others:
-        named = ", ".join(map(repr, others[:3])) + (", …" if len(others) > 3 else "")
-        raise DataError(
-            f"{len(others)} of {len(problems)} problems don't have two options ({named}); a "
-            "vector is that of two options, so recast them as two-way comparisons or leave them out"
-        )
+    advice = "a vector is of two options, so recast them as two-way comparisons or remove them"
+    seen.check_two_options(problems, advice)
 
 
 LETTERS = (3, 4)
@@ -83,13 +76,13 @@ LETTERS = (3, 4)
 @checked_class
 @dataclass(frozen=True)
 class OptionsEmbedder:
-    """The options of problems into vectors, read without the sentence and without each other.
+    """Turns the options of problems into vectors, without the sentence and each other.
 
-    What a model guesses by them is given away by how options are worded, or known without being
-    asked ("the sun is cold" is never right); it is not found by reading the question. An option's
+    A model can guess from them only answers that the wording of the options gives away, or that
+    are known without the question ("the sun is cold" is never correct). An option's
     words and pairs of neighbouring words (without spaces between words: letters and pairs of
     letters), or its letters, are hashed into signed columns (the
-    hashing trick, Weinberger et al. 2009) and scaled to length 1. Two more columns say whether it
+    hashing trick, Weinberger et al. 2009) and scaled to length 1. Two more columns mark whether it
     is the longest of its problem, and whether it is the shortest, in characters; of several as
     long none is.
 
@@ -112,7 +105,7 @@ class OptionsEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors besides the problems; for signatures and recipes."""
+        """The parameters that determine the vectors, for signatures and recipes."""
         return {
             "embedder": "options",
             "dimensions": self.dimensions,
@@ -127,7 +120,7 @@ class OptionsEmbedder:
             DataError: no problem, or one with more than two options.
         """
         check_two_options(problems)
-        return combined(self.embed_options(problems), self.combine)
+        return combine_options(self.embed_options(problems), self.combine)
 
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
         """Return the vectors of all options, (n, K, d) float32.
@@ -142,11 +135,11 @@ class OptionsEmbedder:
         hashed = self.embed_texts([option for problem in problems for option in problem.options])
         marks = np.concatenate([_marks(problem.options) for problem in problems])
         rows = np.hstack([hashed, marks])
-        return padded(rows, [len(problem.options) for problem in problems])
+        return pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return the vector of each text, (n, dimensions) float32, without the marks of length."""
-        rows = hashed(map(self._features, texts), self.dimensions)
+        rows = hash_features(map(self._features, texts), self.dimensions)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         found: Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
         return found
@@ -164,29 +157,29 @@ class OptionsEmbedder:
             yield from (text[at : at + length] for at in range(max(1, len(text) - length + 1)))
 
 
-def hashed(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
+def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
     """Return the number of times each text has each feature, in signed columns, (n, columns).
 
     The hashing trick (Weinberger et al. 2009), with the hash and the signs of scikit-learn's
     `FeatureHasher`.
 
-    >>> hashed([["a", "b", "a"], []], 4).tolist()
+    >>> hash_features([["a", "b", "a"], []], 4).tolist()
     [[0.0, -1.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
     """
     import mmh3
 
-    told = [np.array([mmh3.hash(feature) for feature in text], np.int64) for text in texts]
-    numbers = np.concatenate([np.empty(0, np.int64), *told])
-    found = np.zeros((len(told), columns), np.float32)
-    row = np.repeat(np.arange(len(told)), [len(one) for one in told])
+    hashes = [np.array([mmh3.hash(feature) for feature in text], np.int64) for text in texts]
+    numbers = np.concatenate([np.empty(0, np.int64), *hashes])
+    found = np.zeros((len(hashes), columns), np.float32)
+    row = np.repeat(np.arange(len(hashes)), list(map(len, hashes)))
     np.add.at(found, (row, np.abs(numbers) % columns), np.where(numbers < 0, -1, 1))
     return found
 
 
-def padded(rows: Vectors, counts: Sequence[int]) -> Vectors:
+def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
     """Return the options of problems, one after the other, as (n, K, d), zeros beyond the last.
 
-    >>> padded(np.ones((3, 1), np.float32), [1, 2])[:, :, 0].tolist()
+    >>> pad_options(np.ones((3, 1), np.float32), [1, 2])[:, :, 0].tolist()
     [[1.0, 0.0], [1.0, 1.0]]
     """
     found = np.zeros((len(counts), max(counts), rows.shape[1]), np.float32)

@@ -1,6 +1,6 @@
-"""Any Hugging Face encoder as an embedder, with a cache; as it is, or fine-tuned on a part.
+"""Any Hugging Face encoder as an embedder with a cache, fine-tuned on a part or not.
 
-What an encoder is fine-tuned on is not embedded by it (WinoGrande, section 3).
+The problems that fine-tune an encoder are not embedded by it (WinoGrande, section 3).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ lose when the work is stopped."""
 @checked_class
 @dataclass(frozen=True)
 class EncoderEmbedder:
-    """Problems into vectors by any Hugging Face encoder, fine-tuned or as it is.
+    """Turns problems into vectors by any Hugging Face encoder, fine-tuned or not.
 
     Each option is filled in, each filled-in sentence becomes the vector v of its pooled last
-    layer, and `combine` makes one vector of the two. Texts are batched by length. Constructing
-    it loads and downloads nothing; the first `embed` does.
+    layer, and `combine` makes one vector of the two. Texts are batched by length. The
+    constructor loads and downloads nothing; the first `embed` does.
 
     Attributes:
         model: a folder with a saved model, or a hub id.
@@ -55,16 +55,16 @@ class EncoderEmbedder:
             asked.
         split_point: None reads the filled-in sentence as one segment; the others cut it in two
             as in fine-tuning. An encoder that was fine-tuned should read as it was trained.
-        device: as torch names it ("cpu", "cuda:0"); the GPU when there is one when None.
+        device: as torch names it ("cpu", "cuda:0"); by default the GPU if there is one.
         max_length: the longest text in tokens; longer ones are cut at their start, with a
-            warning. The model's own limit when None.
-        tokens_per_batch: padding counted; what suits the device when None.
+            warning. By default the model's own limit.
+        tokens_per_batch: number of tokens in a batch, with padding; by default as suits the device.
         cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
-            What is cached is found again by the texts, the digest of the weights, and the
+            Cached vectors are found by the texts, the digest of the weights, and the
             parameters that matter; stopped work resumes.
-        executor: who encodes chunks of 2,048 problems; they are encoded here when None. A model's
-            folder must be where the executor's workers are, each of which loads it once; vectors
-            are the same where the machines are alike.
+        executor: encodes chunks of 2,048 problems; by default this process does. The executor's
+            workers need the model's folder, and load it once each; vectors are the same on machines
+            of one kind.
         on_progress: is called with the problems done and those in all.
 
     >>> EncoderEmbedder("sentence-transformers/all-MiniLM-L6-v2").pooling
@@ -85,7 +85,7 @@ class EncoderEmbedder:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of the model, downloaded when it must be."""
+        """The folder of the model, downloaded if necessary."""
         return models.model_folder(self.model)
 
     @cached_property
@@ -94,8 +94,8 @@ class EncoderEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors besides the problems; for signatures and recipes."""
-        told = {
+        """The parameters that determine the vectors, for signatures and recipes."""
+        parameters = {
             "embedder": "encoder",
             "model": self._digest[:12],
             "pooling": self.pooling,
@@ -104,7 +104,7 @@ class EncoderEmbedder:
             "split_point": self.split_point,
             "max_length": self.max_length,
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in parameters.items() if value is not None}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
         """Return one vector a problem, (n, d) float32; d is the encoder's width, or twice that.
@@ -112,11 +112,11 @@ class EncoderEmbedder:
         Raises:
             DataError: a problem with more than two options, or values that are not finite.
             InputError: a model that can't be loaded.
-            Interrupted: Ctrl-C with a cache; says how much is kept.
+            Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
         _embedder.check_two_options(problems)
         found = [
-            _embedder.combined(vectors.reshape(len(chunk), 2, -1), self.combine)
+            _embedder.combine_options(vectors.reshape(len(chunk), 2, -1), self.combine)
             for chunk, vectors in self._chunks(problems)
         ]
         return np.concatenate(found)
@@ -129,10 +129,10 @@ class EncoderEmbedder:
         Raises:
             DataError: values that are not finite.
             InputError: a model that can't be loaded.
-            Interrupted: Ctrl-C with a cache; says how much is kept.
+            Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
         rows = np.concatenate([vectors for _, vectors in self._chunks(problems)])
-        return _embedder.padded(rows, [len(problem.options) for problem in problems])
+        return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return the vector of each text, (n, d) float32, read by itself.
@@ -140,10 +140,10 @@ class EncoderEmbedder:
         Raises:
             DataError: no text, or values that are not finite.
             InputError: a model that can't be loaded.
-            Interrupted: Ctrl-C with a cache; says how much is kept.
+            Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
         read: Callable[[Sequence[str]], list[Text]] = list
-        chunks = self._in_chunks(texts, "texts", read, {}, lambda chunk: chunk)
+        chunks = self._in_chunks(texts, "texts", read, lambda chunk: chunk)
         return np.concatenate([vectors for _, vectors in chunks])
 
     def _chunks(self, problems: Sequence[Problem]) -> Iterator[tuple[Sequence[Problem], Vectors]]:
@@ -152,7 +152,6 @@ class EncoderEmbedder:
             problems,
             "problems",
             self._texts,
-            self._encoded(problems),
             lambda chunk: [problem.id for problem in chunk for _ in problem.options],
         )
 
@@ -161,32 +160,29 @@ class EncoderEmbedder:
         read: Sequence[Read],
         what: str,
         texts: Callable[[Sequence[Read]], list[Text]],
-        encoded: Mapping[int, Iterator[Vectors]],
         owners: Callable[[Sequence[Read]], Sequence[str]],
     ) -> Iterator[tuple[Sequence[Read], Vectors]]:
-        """Yield what is read by chunks, with the vectors of its texts.
+        """Yield problems or texts by chunks, with the vectors of their texts.
 
         Args:
             read: problems, or texts.
             what: they are called.
             texts: of a chunk.
-            encoded: by where a chunk begins, what an executor makes of it.
             owners: of a chunk: whom a message names for each text.
         """
         if not len(read):
             raise DataError(f"there is no {what[:-1]} to embed")
+        encoded = self._encoded(read, texts)
         for start in range(0, len(read), CHUNK):
             chunk = read[start : start + CHUNK]
             try:
-                vectors = self._vectors(
-                    texts(chunk), start, len(chunk), len(read), encoded.get(start)
-                )
+                vectors = self._vectors(texts(chunk), start, chunk, len(read), encoded.get(start))
             except KeyboardInterrupt:
                 if self._cache is None:
                     raise
                 raise Interrupted(
                     f"the vectors of {start:,} of {len(read):,} {what} are kept; run the "
-                    "same again to go on from there"
+                    "same again to continue from there"
                 ) from None
             finite = np.isfinite(vectors).all(axis=1)
             if not finite.all():
@@ -200,7 +196,7 @@ class EncoderEmbedder:
         if self.reads == "options":
             return [option.strip() for problem in chunk for option in problem.options]
         return [
-            models.filled_text(problem, option, self.split_point)
+            models.fill_option(problem, option, self.split_point)
             for problem in chunk
             for option in range(len(problem.options))
         ]
@@ -208,18 +204,17 @@ class EncoderEmbedder:
     def _path(self, texts: list[Text]) -> Path | None:
         return self._cache / f"{self._key(texts)}.npz" if self._cache else None
 
-    def _encoded(self, problems: Sequence[Problem]) -> dict[int, Iterator[Vectors]]:
-        """Let the executor encode the chunks that are not cached; return it where each begins."""
+    def _encoded(
+        self, read: Sequence[Read], texts: Callable[[Sequence[Read]], list[Text]]
+    ) -> dict[int, Iterator[Vectors]]:
+        """Let the executor encode the chunks without cached vectors; return it by their starts."""
         if self.executor is None:
             return {}
-        chunks = {
-            at: self._texts(problems[at : at + CHUNK]) for at in range(0, len(problems), CHUNK)
-        }
+        chunks = {at: texts(read[at : at + CHUNK]) for at in range(0, len(read), CHUNK)}
         missing = {at: texts for at, texts in chunks.items() if self._known(texts) is None}
-        work = partial(
-            _encode, str(self.folder), self.device, self.max_length, self.pooling,
-            self.tokens_per_batch,
-        )  # fmt: skip
+        where = {"device": self.device, "max_length": self.max_length}
+        how = {"pooling": self.pooling, "tokens_per_batch": self.tokens_per_batch}
+        work = partial(_encode, str(self.folder), where, how)
         return dict.fromkeys(missing, ordered_map(work, missing.values(), self.executor))
 
     def _known(self, texts: list[Text]) -> Vectors | None:
@@ -229,32 +224,26 @@ class EncoderEmbedder:
     def _vectors(
         self,
         texts: list[Text],
-        before: int,
-        count: int,
+        start: int,
+        chunk: Sequence[object],
         total: int,
         encoded: Iterator[Vectors] | None,
     ) -> Vectors:
         """Return the vectors of a chunk's texts, from the cache if they are there."""
-        path, vectors = self._path(texts), None if encoded else self._known(texts)
-        if vectors is None:
-            vectors = (
-                next(encoded)
-                if encoded
-                else self._encoder.vectors(
-                    texts,
-                    pooling=self.pooling,
-                    tokens_per_batch=self.tokens_per_batch,
-                    on_batch=lambda done, of: self._tell(before + count * done // of, total),
-                )
-            )
-            if path:
-                store(path, vectors)
-        self._tell(before + count, total)
-        return vectors
 
-    def _tell(self, done: int, total: int) -> None:
-        if self.on_progress:
-            self.on_progress(done, total)
+        def report(done: int, of: int) -> None:
+            if self.on_progress:
+                self.on_progress(start + len(chunk) * done // of, total)
+
+        vectors = None if encoded else self._known(texts)
+        if vectors is None:
+            vectors = next(encoded) if encoded else self._encoder.vectors(
+                texts, pooling=self.pooling, tokens_per_batch=self.tokens_per_batch, on_batch=report
+            )  # fmt: skip
+            if path := self._path(texts):
+                store(path, vectors)
+        report(1, 1)
+        return vectors
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -267,7 +256,7 @@ class EncoderEmbedder:
         return (cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
 
     def _key(self, texts: list[Text]) -> str:
-        """Return what the vectors of these texts are filed under.
+        """Return the name of the cached vectors of these texts.
 
         `combine` is omitted, as both ways use the same vectors; so are answers and ids.
         """
@@ -275,29 +264,21 @@ class EncoderEmbedder:
         return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()
 
 
-@lru_cache(maxsize=1)
-def _loaded(folder: str, device: str | None, max_length: int | None) -> Encoder:
-    """Return an encoder; a worker keeps the one that it used last."""
-    return models.load_encoder(Path(folder), device=device, max_length=max_length)
+_load_once = lru_cache(maxsize=1)(models.load_encoder)
+"""A worker keeps the encoder that it used last."""
 
 
 def _encode(
-    folder: str,
-    device: str | None,
-    max_length: int | None,
-    pooling: Pooling,
-    tokens_per_batch: int | None,
-    texts: list[Text],
+    folder: str, where: Mapping[str, Any], how: Mapping[str, Any], texts: list[Text]
 ) -> Vectors:
     """Encode a chunk's texts, in a worker."""
-    encoder = _loaded(folder, device, max_length)
-    return encoder.vectors(texts, pooling=pooling, tokens_per_batch=tokens_per_batch)
+    return _load_once(folder, **where).vectors(texts, **how)
 
 
 def cache_folder() -> Path:
     """Return the user's cache folder: `$XDG_CACHE_HOME/winosmith`, else `~/.cache/winosmith`.
 
-    It can be removed at any time; what is missing is computed again.
+    It can be removed at any time; missing files are computed again.
     """
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "winosmith"
@@ -334,7 +315,7 @@ N_TRAIN, N_DEV = 5_000, 1_000
 def finetune_split(
     dataset: Dataset, n_train: int = N_TRAIN, n_dev: int = N_DEV, *, seed: int = 0
 ) -> tuple[Dataset, Dataset, Dataset]:
-    """Draw what an encoder is fine-tuned on, in whole blocks, as `winosmith build` does.
+    """Draw the problems that fine-tune an encoder, in whole blocks, as `winosmith build` does.
 
     Returns train, dev, and the rest, each in the order of the data set. A block is a twin with
     all that looks like it (`winosmith.blocks`); the last one drawn may exceed a size. What is
@@ -374,11 +355,11 @@ def finetuned_embedder(
     cache: bool | str | Path = True,
     on_step: Callable[[int, int, str], None] | None = None,
 ) -> tuple[EncoderEmbedder, FineTuned]:
-    """Fine-tune an encoder as a multiple-choice model, and embed with what it became.
+    """Fine-tune an encoder as a multiple-choice model, and return its embedder.
 
     The embedder reads problems as the model was trained: cut at the same split point, and by
-    default pooled from the first token, which the model's head reads. Look at the second result:
-    `at_chance` says that the run learned nothing that dev can show.
+    default pooled from the first token, which the model's head reads. Check the second
+    result: with `at_chance` the run is not shown to have learned anything.
 
     The problems of `train` and `dev` should not be embedded: leave them out, as `finetune_split`
     does.
@@ -388,10 +369,10 @@ def finetuned_embedder(
         dev: what to choose the best epoch by.
         model: a folder or hub id.
         out: the folder of the run; see `train_multiple_choice`, also for what is raised.
-        settings: the defaults of `TrainingSettings` when None.
+        settings: by default those of `TrainingSettings`.
         pooling: "cls" or "mean".
         combine: "difference" or "concat".
-        device: as torch names it; the GPU when there is one when None.
+        device: as torch names it; by default the GPU if there is one.
         cache: as for `EncoderEmbedder`.
         on_step: is called with the steps done, the steps in all, and a note.
     """

@@ -1,11 +1,10 @@
 """The light embedder: no download, seconds for the whole of WinoGrande, and it sees artifacts.
 
 Bags of words are placed in a space of few dimensions, whose axes are learnt from contrasts: the
-leading right singular vectors of a sparse matrix. What is placed must not depend
-on the library that finds them, so three things are settled here: they are found to the rounding
-error, none is kept of a tie that would be cut, and each points a way of its own.
+leading right singular vectors of a sparse matrix. The result must not depend on the library: the
+vectors are found to the rounding error, no part of a tie is kept, and the sign of each is fixed.
 
-Next to it the stranger, which has learnt nothing from the problems: words after the blank, hashed.
+Also the hashed embedder, which learns nothing from the problems: words after the blank, hashed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy.typing as npt
 
 from winosmith.dataset import Dataset
 from winosmith.embed import _embedder
-from winosmith.embed._embedder import Combine, Vectors, check_two_options, combined
+from winosmith.embed._embedder import Combine, Vectors, check_two_options
 from winosmith.errors import DataError
 from winosmith.options import TwoOrMore, checked_class
 from winosmith.parallel import one_thread
@@ -36,15 +35,16 @@ Matrix = Any
 
 NEAR_TIE = 1e-3
 """Two neighbouring singular values are tied when the lower one is less than this share below the
-higher one. Rounding, about 1e-16, moves a subspace by so much over this gap: what is kept agrees
-far within 1e-4 between machines. Of 32 values of real twins one or two lie so near to the next."""
+higher one. Rounding, about 1e-16, moves a subspace by its ratio to this gap, so that the result
+agrees far within 1e-4 between machines. Of 32 values of real twins one or two are so near to the
+next."""
 
 NOTHING = 1e-5
 """Singular values below this fraction of the largest are zero: their vectors would be rounding."""
 
 SMALL = 800
-"""Up to so many words, or contrasts, all singular vectors are found at once (LAPACK); for more,
-only the leading ones."""
+"""Up to this number of words or contrasts all singular vectors are found (LAPACK), above it only
+the leading ones."""
 
 ROUNDING = 1e-9
 """By less than this share equal eigenvalues differ."""
@@ -72,7 +72,7 @@ class Space:
     def lengths(self, bags: Sequence[Bag]) -> Floats:
         """Return the length that each bag has before it is placed, (bags, 1).
 
-        What it has after is at most this: the rest lies in dimensions that were not kept.
+        Its length afterwards is at most this: the rest is in dimensions that were not kept.
         """
         counted = _counted(bags, self.columns, self.weights)
         lengths: Floats = np.sqrt((counted * counted).sum(axis=1)).reshape(-1, 1)
@@ -207,7 +207,7 @@ def _counted(bags: Sequence[Bag], columns: Mapping[str, int], weights: Floats) -
 
 BEFORE, AFTER = 4, 2
 """The tokens before and after an option's mention whose content words are its attributes; not
-beyond the mention of the other one. What is said of a thing mostly stands before it ("praised the
+beyond the mention of the other one. Words about a thing are mostly before it ("praised the
 captain"). Windows of 3–8 before and 0–4 after gave linear models the same on WinoGrande's train_xl,
 within half a point."""
 
@@ -226,14 +226,14 @@ PRIOR = 0.2
 """The weight of a cue that no twin holds: about the fraction of all cues that are in a trigger."""
 
 FAINT = 1e-2
-"""Cues of which the space holds much less than this share are placed near 0, not at length 1: of
-what is left of them there, ever more is chance, and in the end rounding."""
+"""Cues of which the space holds much less than this fraction are placed near 0, not at length 1:
+their rest is mostly chance, and in the end rounding."""
 
 
 @checked_class
 @dataclass(frozen=True)
 class LightEmbedder:
-    """Problems into vectors by what stands near each option and after the blank.
+    """Turns problems into vectors, by the words near each option and after the blank.
 
     It reads any script: of a text without spaces between its words, letters and pairs of letters
     are in the place of words (`text.units`).
@@ -250,9 +250,9 @@ class LightEmbedder:
     2. Cues: the words after the blank, weighted by how often twins have them in their trigger,
        (times in a trigger + 0.2) / (times in a twin + 1), which does for twins what IDF does for
        documents. Reduced by SVD of the contrast of the two halves of each twin to a few
-       dimensions, in which words that stand against the same words come to lie together ("large"
-       and "big", against "small"), and scaled to length 1, or less when these dimensions hold
-       less than about a hundredth of them: then they say next to nothing.
+       dimensions, in which words that contrast with the same words are close ("large" and "big",
+       in contrast to "small"), and scaled to length 1, or less if these dimensions hold less than
+       about a hundredth of them.
 
     So a linear model over the difference is a bilinear form over attributes and cues. No answer
     is used anywhere. It learns its words from `corpus`, or from the problems themselves. Without
@@ -268,7 +268,7 @@ class LightEmbedder:
             go to the cues as to the attributes (512 = 16 × 32). Few problems, and ties, give
             fewer.
         combine: "difference" or "concat"; see `Combine`.
-        corpus: what to learn the words from; the problems that are embedded when None.
+        corpus: problems to learn the words from; by default those that are embedded.
 
     Raises:
         RecipeError: a value out of range.
@@ -284,15 +284,15 @@ class LightEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors besides the problems; for signatures and recipes."""
-        told = {
+        """The parameters that determine the vectors, for signatures and recipes."""
+        parameters = {
             "embedder": "light",
             "dimensions": self.dimensions,
             "combine": self.combine,
         }
         if self.corpus is not None:
-            told["corpus"] = Dataset(self.corpus).blind().digest[:12]
-        return told
+            parameters["corpus"] = Dataset(self.corpus).blind().digest[:12]
+        return parameters
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
         """Return one vector a problem, (n, d) float32; d is at most `dimensions`, or twice that.
@@ -306,7 +306,7 @@ class LightEmbedder:
             raise DataError("there is no problem to embed")
         check_two_options(problems)
         with one_thread():
-            return combined(self._options(problems), self.combine)
+            return _embedder.combine_options(self._options(problems), self.combine)
 
     def _options(self, problems: Sequence[Problem]) -> Vectors:
         """Return the vectors of the options, (n, 2, d)."""
@@ -345,7 +345,12 @@ class LightEmbedder:
         )
         words = {word for side in read for word in side.cues}
         pairs = [(a.cues, b.cues) for a, b in twins] or [(s.cues, ()) for s in sorted(read)]
-        weights = _trigger_rates(twins, words) if twins else _idf(read, words)
+        if twins:
+            weights = _trigger_rates(twins, words)
+        else:  # the inverse document frequency
+            held = Counter(word for side in read for word in side.cues)
+            n = len(read)
+            weights = {word: float(np.log((1 + n) / (1 + held[word])) + 1) for word in words}
         return attributes, learn_space(pairs, words, weights, self.dimensions // width)
 
 
@@ -356,18 +361,12 @@ def _trigger_rates(twins: Sequence[Sequence[Sides]], words: Iterable[str]) -> di
     as `text.trigger` has it, it would be ambiguous in one twin of 60.)
     """
     held: Counter[str] = Counter()
-    told: Counter[str] = Counter()
+    in_trigger: Counter[str] = Counter()
     for halves in twins:
         for half, other in (halves, halves[::-1]):
             held.update(set(half.sentence))
-            told.update(set(Counter(half.sentence) - Counter(other.sentence)))
-    return {word: (told[word] + PRIOR) / (held[word] + 1) for word in words}
-
-
-def _idf(read: Sequence[Sides], words: Iterable[str]) -> dict[str, float]:
-    """Return the inverse document frequency of each word, ln((1 + n) / (1 + df)) + 1."""
-    held = Counter(word for side in read for word in side.cues)
-    return {word: float(np.log((1 + len(read)) / (1 + held[word])) + 1) for word in words}
+            in_trigger.update(set(Counter(half.sentence) - Counter(other.sentence)))
+    return {word: (in_trigger[word] + PRIOR) / (held[word] + 1) for word in words}
 
 
 def _lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -380,7 +379,7 @@ def _lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 class Sides:
     """One problem as the light embedder reads it; nothing in it depends on the answer.
 
-    They can be put in order, so that what is learnt depends on no other order.
+    They can be sorted, so that the result depends on no other order.
 
     Attributes:
         sentence: all the words, to be compared with those of the other half.
@@ -460,7 +459,7 @@ def _is_word(token: str) -> bool:
 @checked_class
 @dataclass(frozen=True)
 class HashedEmbedder:
-    """Problems into vectors without learning anything: a second opinion on what a filter left.
+    """Turns problems into vectors without learning: a second opinion on the remaining problems.
 
     An option is mentioned first or not, and has more letters or not. Its features are these two
     marks, and each of them with each word after the blank ("the option mentioned first, because
@@ -484,7 +483,7 @@ class HashedEmbedder:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the vectors besides the problems; for signatures and recipes."""
+        """The parameters that determine the vectors, for signatures and recipes."""
         return {"embedder": "hashed", "dimensions": self.dimensions, "combine": self.combine}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
@@ -496,13 +495,13 @@ class HashedEmbedder:
         check_two_options(problems)
         read = [sides(problem) for problem in problems]
         first, second = (
-            _embedder.hashed((_features(one, option) for one in read), self.dimensions)
+            _embedder.hash_features((_features(one, option) for one in read), self.dimensions)
             for option in (0, 1)
         )
         lengths = np.linalg.norm(first - second, axis=1)[:, None, None]
         options: Vectors = np.stack([first, second], axis=1)
         options /= np.where(lengths > 0, lengths, 1)
-        return combined(options, self.combine)
+        return _embedder.combine_options(options, self.combine)
 
 
 def _features(read: Sides, option: int) -> Iterator[str]:

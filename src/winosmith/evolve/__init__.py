@@ -16,13 +16,13 @@ from winosmith.evolve._evolve import (
     Roots,
     Sets,
     assemble,
-    described,
+    describe_part,
     draw_roots,
+    drop_repeats,
     evolve,
-    not_solved,
-    resumed_children,
+    resume_children,
     split_roots,
-    without_repeats,
+    unsolved_ids,
 )
 from winosmith.evolve._wordnet import WordNetPerturber
 
@@ -40,11 +40,11 @@ __all__ = [
     "Sets",
     "WordNetPerturber",
     "assemble",
-    "described",
+    "describe_part",
     "draw_roots",
+    "drop_repeats",
     "evolve",
-    "not_solved",
-    "resumed_children",
+    "resume_children",
     "split_roots",
-    "without_repeats",
+    "unsolved_ids",
 ]

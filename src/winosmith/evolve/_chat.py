@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from winosmith.chat import BudgetError, ChatError, ChatModel, Client, Message, Messages, Reply
+from winosmith.chat import BudgetError, ChatError, ChatModel, Client, Message, Reply
 from winosmith.errors import OutputError
 from winosmith.escape import for_markdown, for_terminal
 from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules
@@ -36,7 +36,7 @@ class ChatPerturber:
 
     Each row of a reply is checked (`winosmith evolve --with chat --help`, and the guide to chat
     models name the faults); each turn reports the faults of the last one. A child's declared
-    depth is its true token edit distance to a root. Its answer is what the model claims, so the
+    depth is its true token edit distance to a root. Its answer is the model's, so the
     child is marked as not validated until people have judged it.
 
     Args:
@@ -74,7 +74,7 @@ class ChatPerturber:
     def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
         """Yield children of a problem as they are accepted.
 
-        When the budget is used up, it ends with what was accepted.
+        If the budget is used up, it ends with the accepted children.
 
         Args:
             problem: with two options and an answer.
@@ -82,7 +82,7 @@ class ChatPerturber:
 
         Raises:
             ProblemError: the problem has not two options, or no answer.
-            ChatError: the model can't be asked; what was accepted has been yielded, and is kept.
+            ChatError: the model can't be asked; accepted children have been yielded, and are saved.
             OutputError: the folder can't be used.
         """
         dialogue = Dialogue(problem, taken=self.taken, **asdict(self.rules))
@@ -92,11 +92,14 @@ class ChatPerturber:
         )
         if transcript:
             transcript.resume(dialogue)
-        self._tell(dialogue, "" if not dialogue.rounds else f"turn {len(dialogue.rounds)}, resumed")
+        self._report(dialogue, f"turn {len(dialogue.rounds)}, resumed" if dialogue.rounds else "")
         yield from dialogue.accepted
         while not dialogue.ended:
             try:
-                reply = self._asked(dialogue.messages, seed)
+                if isinstance(self.model, Client):
+                    reply = self.model.ask([dialogue.messages], draw=seed)[0]
+                else:
+                    reply = self.model(dialogue.messages)
             except BudgetError:
                 dialogue.stop("budget", self._spent())
                 break
@@ -112,43 +115,31 @@ class ChatPerturber:
             if transcript:
                 transcript.add_accepted(accepted)
                 transcript.write_readable(dialogue)
-            self._tell(dialogue, _turn(dialogue))
+            done = dialogue.rounds[-1]
+            note = (
+                f"turn {len(dialogue.rounds)}: {len(done.kept)} of {len(done.rows)} rows accepted"
+            )
+            faults = ", ".join(f"{kind} {count}" for kind, count in done.faults().items())
+            self._report(dialogue, f"{note}; {faults}" if faults else note)
             yield from accepted
-        self._end(dialogue, transcript)
-
-    def _asked(self, messages: Messages, seed: int) -> Reply:
-        if isinstance(self.model, Client):
-            return self.model.ask([messages], draw=seed)[0]
-        return self.model(messages)
+        if dialogue.ended:
+            self._report(dialogue, dialogue.ended.message)
+            if transcript:
+                transcript.write_readable(dialogue)
+            if dialogue.ended.reason != "done":
+                where = f". All turns are kept in {transcript.folder}" if transcript else ""
+                warnings.warn(f"{problem.id}: {dialogue.ended.message}{where}", stacklevel=2)
 
     def _spent(self) -> str:
         reason = "the budget has no room for another turn"
         if isinstance(self.model, Client) and self.model.budget is not None:
             spent = self.model.budget.spent
             reason += f" ({spent.tokens_in:,} tokens in and {spent.tokens_out:,} out were spent)"
-        return f"{reason}; raise it, and the same call goes on"
+        return f"{reason}; raise it, and the same call continues"
 
-    def _tell(self, dialogue: Dialogue, note: str) -> None:
+    def _report(self, dialogue: Dialogue, note: str) -> None:
         if self.on_progress:
             self.on_progress(len(dialogue.accepted), self.rules.wanted, note)
-
-    def _end(self, dialogue: Dialogue, transcript: Transcript | None) -> None:
-        ended = dialogue.ended
-        if ended is None:
-            return
-        self._tell(dialogue, ended.message)
-        if transcript:
-            transcript.write_readable(dialogue)
-        if ended.reason != "done":
-            where = f". All turns are kept in {transcript.folder}" if transcript else ""
-            warnings.warn(f"{dialogue.parent.id}: {ended.message}{where}", stacklevel=3)
-
-
-def _turn(dialogue: Dialogue) -> str:
-    done = dialogue.rounds[-1]
-    note = f"turn {len(dialogue.rounds)}: {len(done.kept)} of {len(done.rows)} rows accepted"
-    faults = ", ".join(f"{kind} {count}" for kind, count in done.faults().items())
-    return f"{note}; {faults}" if faults else note
 
 
 _KEPT = ("text", "tokens_in", "tokens_out", "finish")
@@ -157,16 +148,16 @@ _KEPT = ("text", "tokens_in", "tokens_out", "finish")
 class Transcript:
     """The folder of one dialogue.
 
-    - `transcript.jsonl`: what it is about, then each turn as it was said; written before anything
-      else is done with a reply. A turn that was half-written when the power failed is dropped.
+    - `transcript.jsonl`: the problem and the settings, then each turn; written before a reply is
+      used. A turn that was half-written when the power failed is dropped.
     - `accepted.jsonl`: the problems so far, a line each, in winosmith's own format.
-    - `transcript.md`: the same dialogue to read, with what was found in each row.
+    - `transcript.md`: the dialogue for readers, with the faults of each row.
 
     Args:
         folder: where the folders of dialogues are.
         parent: the problem.
         seed: of this dialogue.
-        model: what determines the model's replies.
+        model: the parameters that determine the model's replies.
     """
 
     def __init__(self, folder: Path, parent: Problem, seed: int, model: Mapping[str, Any]):
@@ -190,12 +181,12 @@ class Transcript:
             self.write_readable(dialogue)
 
     def add(self, said: Message, reply: Reply) -> None:
-        """Keep what was said and answered; it is on the disk when this returns."""
+        """Save a turn; it is on the disk when this returns."""
         kept = {key: value for key, value in asdict(reply).items() if key in _KEPT}
         self._append(_TURNS, [{"said": said.content, "reply": kept}])
 
     def add_accepted(self, problems: Iterable[Problem]) -> None:
-        """Keep problems; they are on the disk when this returns."""
+        """Save problems; they are on the disk when this returns."""
         self._append(_ACCEPTED, map(problem_record, problems))
 
     def write_readable(self, dialogue: Dialogue) -> None:
@@ -214,15 +205,20 @@ class Transcript:
             return
         if len(whole) < len(raw):
             os.truncate(path, len(whole))
-        first, *turns = whole.decode("utf-8", "surrogatepass").split("\n")[:-1]
-        if _parsed(path, 1, first) != json.loads(canonical(self.about)):
-            raise OutputError(f"{path}: another dialogue is here; choose another folder")
-        for number, turn in enumerate(turns, 2):
-            record = _parsed(path, number, turn)
+        lines = whole.decode("utf-8", "surrogatepass").split("\n")[:-1]
+        for number, line in enumerate(lines, 1):
             try:
-                yield str(record["said"]), Reply(**record["reply"])
-            except (KeyError, TypeError):
-                raise _damaged(path, number) from None
+                record = parse_json(line)
+                turn = (str(record["said"]), Reply(**record["reply"])) if number > 1 else None
+            except (ValueError, KeyError, TypeError):
+                raise OutputError(
+                    f"{path}:{number}: this is not a turn of a dialogue; move the folder away to "
+                    "start again"
+                ) from None
+            if turn:
+                yield turn
+            elif record != json.loads(canonical(self.about)):
+                raise OutputError(f"{path}: another dialogue is here; choose another folder")
 
     def _append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         lines = "".join(map(_line, records))
@@ -233,7 +229,7 @@ class Transcript:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn the system's errors into ones that say what to do."""
+        """Replace the system's errors by ones with advice."""
         try:
             yield
         except OSError as error:
@@ -245,19 +241,6 @@ class Transcript:
 
 def _line(record: Mapping[str, Any]) -> str:
     return canonical(record) + "\n"
-
-
-def _parsed(path: Path, number: int, line: str) -> Any:
-    try:
-        return parse_json(line)
-    except ValueError:
-        raise _damaged(path, number) from None
-
-
-def _damaged(path: Path, number: int) -> OutputError:
-    return OutputError(
-        f"{path}:{number}: this is no turn of a dialogue; move the folder away to begin anew"
-    )
 
 
 def _readable(dialogue: Dialogue) -> Iterator[str]:

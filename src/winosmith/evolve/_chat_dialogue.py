@@ -1,4 +1,4 @@
-"""The dialogue in which a chat model perturbs a problem, as a machine of plain states."""
+"""The dialogue in which a chat model perturbs a problem, as a state machine."""
 
 from __future__ import annotations
 
@@ -13,14 +13,7 @@ from pydantic import Field
 
 from winosmith.chat import Message, Messages, Reply
 from winosmith.errors import ProblemError
-from winosmith.evolve._chat_rows import (
-    COLUMNS,
-    REPAIRED,
-    Checker,
-    Row,
-    read_rows,
-    same_sentence,
-)
+from winosmith.evolve._chat_rows import COLUMNS, REPAIRED, Checker, Row, read_rows, same_sentence
 from winosmith.lineage import edit_script
 from winosmith.options import Count, OrFalse, declaration
 from winosmith.problem import Problem
@@ -46,25 +39,25 @@ class DialogueRules:
     fruitless: Count = 3
     """Number of turns in a row without an accepted row after which a problem is given up."""
     memory: OrFalse[Count] = None
-    """Number of earlier turns that the model sees, besides the first message; by default all."""
+    """Number of earlier turns that the model sees after the first message; by default all."""
 
 
 _TRIAL = 10
 """Rows asked for after a bad batch, "to see if it's okay" (EvoGrad 2024, A.1)."""
 
 _FEWEST = 3
-"""Rows asked for at least, however short the replies are."""
+"""Smallest number of rows to ask for."""
 
 _SHOWN = 3
-"""Kinds of faults that a message names."""
+"""Largest number of kinds of faults in a message."""
 
 
 class Ending(NamedTuple):
-    """Why a dialogue is over.
+    """The reason for the end of a dialogue.
 
     Attributes:
-        reason: "done"; "rounds" or "fruitless" when the model did not bring it about; "budget".
-        message: for the user, with what to do.
+        reason: "done"; "rounds" or "fruitless" if there are too few children; "budget".
+        message: for the user, with advice.
     """
 
     reason: Literal["done", "rounds", "fruitless", "budget"]
@@ -72,19 +65,19 @@ class Ending(NamedTuple):
 
 
 class Dialogue:
-    """Asks for rows, checks them, says what was wrong, and asks again (EvoGrad 2024, A.1).
+    """Asks for rows, checks them, reports the faults, and asks again (EvoGrad 2024, A.1).
 
     As there, the model may ask questions before the first rows; the rules answer them.
 
-    It talks to nobody: send `messages`, give the answer to `take`, and again, until it has
-    `ended`. The same replies lead to the same problems.
+    It does not ask the model itself: send `messages`, give the reply to `take`, and repeat until it
+    has `ended`. The same replies give the same problems.
 
     Attributes:
         parent: the problem to perturb, with two options and an answer.
         rules: its limits.
         rounds: the turns so far.
         accepted: the children so far.
-        ended: why it is over; None while it is not.
+        ended: the reason for its end; None before.
 
     Args:
         taken: problems whose sentences must not come again: the other half of a twin, other
@@ -122,14 +115,14 @@ class Dialogue:
 
     @property
     def messages(self) -> Messages:
-        """What to send next: the first message, and as many turns as the model is shown."""
+        """The next messages to send: the first one, and the turns that the model is shown."""
         later = self._said[1:]
         shown = later if self.rules.memory is None else later[-2 * self.rules.memory :]
         return (self._said[0], *shown)
 
     @property
     def size(self) -> int:
-        """How many rows are asked for in the turn that comes."""
+        """Number of rows to ask for in the next turn."""
         size = self.rules.batches[min(len(self.rounds), len(self.rules.batches) - 1)]
         if self.rounds:
             last = self.rounds[-1]
@@ -146,12 +139,11 @@ class Dialogue:
         return [message.content for message in self._said if message.role == "user"]
 
     def take(self, reply: Reply, said: str | None = None) -> tuple[Problem, ...]:
-        """Take the model's reply; return what was accepted from it.
+        """Take the model's reply; return the children accepted from it.
 
         Args:
             reply: to the last of the messages.
-            said: what that message was, where it was another: in a dialogue that continues with
-                other settings.
+            said: that message, if it differed: in a dialogue that continues with other settings.
         """
         if said is not None:
             self._said[-1] = Message("user", said)
@@ -175,14 +167,14 @@ class Dialogue:
         return tuple(kept)
 
     def stop(self, reason: Literal["budget"], message: str) -> None:
-        """End it for a reason that lies outside."""
+        """End it for an external reason."""
         self._stopped = Ending(
             reason, f"{len(self.accepted)} of {self.rules.wanted} are accepted; {message}"
         )
 
     @property
     def ended(self) -> Ending | None:
-        """Why it is over; None while it is not."""
+        """The reason for its end; None before."""
         have = len(self.accepted)
         if have >= self.rules.wanted:
             return Ending("done", f"all {self.rules.wanted} wanted are accepted")
@@ -205,24 +197,22 @@ class Dialogue:
         return Counter(dict(found.most_common()))
 
     def _in_vain(self, recent: Sequence[Round]) -> str:
-        what = "nothing acceptable" if not self.accepted else "nothing more that is acceptable"
-        accepted = f"{len(self.accepted)} of {self.rules.wanted} accepted"
-        reason = f"{what} came in {len(recent)} turns ({accepted})"
+        what = "nothing more that is acceptable" if self.accepted else "nothing acceptable"
         found = sum((done.faults() for done in recent), Counter[str]())
-        if not any(done.rows for done in recent):
-            why = "no reply had a row of the table"
-        else:
-            why = "most faults: " + ", ".join(
-                f"{kind} {count}" for kind, count in found.most_common(_SHOWN)
-            )
-        return f"{reason}; {why}. Take a stronger model, or look at what it says in the transcript"
+        faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_SHOWN))
+        has_rows = any(done.rows for done in recent)
+        why = f"most faults: {faults}" if has_rows else "no reply had a row of the table"
+        return (
+            f"{what} came in {len(recent)} turns ({len(self.accepted)} of {self.rules.wanted} "
+            f"accepted); {why}. Take a stronger model, or read its replies in the transcript"
+        )
 
 
 _LONG = 4.0
-"""A mean distance from which on smaller ones are asked for; EvoGrad's author did after 10 rows."""
+"""Largest mean distance without a request for smaller ones, as EvoGrad's author made."""
 
 _UNEVEN = 0.1
-"""How far the answers may be from one half each before the rarer one is asked for."""
+"""Largest imbalance of the answers without a request for the rarer one."""
 
 _ADVICE = {
     "columns": "has not the six columns; a sentence with commas needs double quotes around it",
@@ -245,11 +235,10 @@ class Round:
     """One turn.
 
     Attributes:
-        asked: how many rows were asked for.
-        reply: what the model said.
-        rows: what was found in it, in order.
-        kept: the problems that were accepted; less than the rows without a fault when no more
-            were wanted.
+        asked: number of rows that were asked for.
+        reply: the model's reply.
+        rows: its rows, in order.
+        kept: the accepted problems; fewer than the rows without a fault if no more were wanted.
     """
 
     asked: int
@@ -264,7 +253,7 @@ class Round:
 
     @property
     def whole(self) -> int:
-        """How many rows were read to their ends."""
+        """Number of complete rows."""
         return sum("truncated" not in checked.faults for checked in self.rows)
 
     def faults(self) -> Counter[str]:
@@ -276,20 +265,19 @@ class Round:
 
 
 def correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str:
-    """Return our message about a turn; without a fault and a wish, it is praise.
+    """Return our message about a turn: faults and wishes, or praise.
 
     Each kind of fault is reported with its number and one row that has it, and a wrong distance is
     counted out token by token, as EvoGrad's author did (2024, A.1).
     """
     said = [_of_rows(done), *_of_distances(parent, done)]
-    faults = done.faults()
-    said += [
-        f"{number_of(faults[kind], 'row')} cannot be used: "
-        f"{'it' if faults[kind] == 1 else 'each'} {_ADVICE[kind]}. For example: "
-        f"{_shown(_first(done, kind))}"
-        for kind in faults
-        if kind in _ADVICE
-    ]
+    for kind, count in done.faults().items():
+        if kind in _ADVICE:
+            row = next(row.text for row in done.rows if kind in row.faults)
+            said.append(
+                f"{number_of(count, 'row')} cannot be used: {'it' if count == 1 else 'each'} "
+                f"{_ADVICE[kind]}. For example: {row if len(row) <= 300 else f'{row[:299]}…'}"
+            )
     if done.is_cut:
         said.append("Your reply was cut off, so I ask for fewer rows at a time.")
     if done.rows:
@@ -309,7 +297,7 @@ def _of_rows(done: Round) -> str:
 
 
 def _of_distances(parent: Problem, done: Round) -> list[str]:
-    """Return the row whose distance is furthest off, counted out."""
+    """Return the row with the largest error of its distance, with the edits counted."""
     wrong = [checked for checked in done.rows if "distance" in checked.faults]
     if not wrong:
         return []
@@ -342,14 +330,6 @@ def _wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> list[s
     if read and sum(read) / len(read) > _LONG:
         wishes.append("Keep the distances smaller: find the fewest words that matter.")
     return wishes
-
-
-def _first(done: Round, kind: str) -> Row:
-    return next(checked for checked in done.rows if kind in checked.faults)
-
-
-def _shown(row: Row) -> str:
-    return row.text if len(row.text) <= 300 else f"{row.text[:299]}…"
 
 
 _SIGNS = {"substitute": "{old} → {new}", "insert": "{new} added", "delete": "{old} left out"}
@@ -413,7 +393,7 @@ Thank you for asking. These rules decide:
 - Options may be changed if both stand in the sentence, as in their columns.
 - One blank, _, in each sentence, and one answer that every careful reader gives.
 Where they leave something open, decide as an expert would, and say nothing of it."""
-"""What is said to questions: nobody is there to answer them one by one."""
+"""The reply to the model's questions, which nobody reads."""
 
 
 def opening(parent: Problem, size: int) -> str:
@@ -430,7 +410,7 @@ def opening(parent: Problem, size: int) -> str:
 
 
 def request(size: int, first: int) -> str:
-    """Return what asks for rows."""
+    """Return the request for rows."""
     rows = "1 row" if size == 1 else f"{size} rows"
     return (
         f"Please write {rows}, numbered from {first}. Reply with the rows of CSV alone: no "

@@ -1,10 +1,10 @@
-"""What a chat model wrote, as rows of a table, and whether each perturbs the problem."""
+"""The rows of a chat model's reply, and the check of each."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -25,7 +25,7 @@ _NUMBERED = re.compile(r"\W*\d+[\W_]")
 _INDEX = re.compile(r"\W*\d+\W*")
 _WHOLE = re.compile(r"-?\d+")
 _LONGEST = 2000
-"""Characters of a line beyond which nobody meant it as one row."""
+"""Largest number of characters of a row."""
 
 _CURLY = str.maketrans("“”", '""')
 
@@ -59,7 +59,7 @@ def read_rows(reply: Reply) -> list[Row]:
     r"""Return the rows of a reply, in their order.
 
     Rows may be separated by commas, tabs, semicolons or bars, and are in code fences or in a
-    Markdown table. Headings, rules, prose and what a model thinks aloud are passed over. The last
+    Markdown table. Headings, rules, prose and the model's thoughts are ignored. The last
     line of a reply that was cut off is "truncated", even if it looks whole: "1" may have been
     going to be "12".
 
@@ -104,7 +104,7 @@ def _row(line: str) -> Row | None:
 
 
 def _is_meant(line: str, cells: list[str]) -> bool:
-    """Return whether a line was meant to be a row, well-formed or not, rather than prose."""
+    """Return whether a line is an attempt at a row, not prose."""
     if _NUMBERED.match(line):
         return "_" in line or len(cells) > 3
     return len(cells) > 2 and ("_" in line or bool(_WHOLE.fullmatch(cells[-1])))
@@ -139,7 +139,7 @@ def _unquoted(line: str) -> list[str]:
 
 
 def _clean(cells: list[str]) -> list[str]:
-    """Undo what Markdown does to text."""
+    """Remove Markdown from cells."""
     return [cell.replace("\\_", "_").replace("**", "").strip() for cell in cells]
 
 
@@ -147,7 +147,7 @@ REPAIRED = frozenset({"quotes", "glued"})
 """Faults that are corrected without a message."""
 
 CLAIMED = "chat.claimed"
-"""The extra key of a distance that the model claimed, where it is not the true one."""
+"""The extra key of an incorrect distance that the model claimed."""
 
 _BLANKS = re.compile(r"_+")
 _GLUED = re.compile(r"__|[^\s\"'“‘(]_|_\w")
@@ -160,8 +160,8 @@ _ARTICLES = {"a", "an", "the"}
 class Checker:
     """Checks rows against the problem that they were made from.
 
-    Refused are rows that can't be read ("columns", "ellipsis", "truncated"), and those with a
-    fault: "blank" (none, or several), "options" (empty, equal, or with a blank), "absent" (an
+    It refuses rows that can't be read ("columns", "ellipsis", "truncated"), and those with a fault:
+    "blank" (none, or several), "options" (empty, equal, or with a blank), "absent" (an
     option is not in the sentence), "renamed" (an option has a new name, and the sentence still
     has the old one), "answer" (neither 1 nor 2), "far" (too many tokens are changed), "original"
     and "duplicate" (nothing new but capitals, spaces or punctuation). A wrong "distance" is put
@@ -183,7 +183,7 @@ class Checker:
 
         Args:
             row: to check.
-            taken: the sentences that there are already, as `same_sentence` has them.
+            taken: the earlier sentences, as keys of `same_sentence`.
         """
         if not row.cells:
             return row
@@ -192,64 +192,52 @@ class Checker:
         distance = edit_distance(tokens(self.parent.sentence), tokens(sentence))
         claimed = int(stated) if _NUMBER.fullmatch(stated) else None
         faults = [*row.faults, *["glued"] * is_glued]
-        copy = self._copy(sentence, taken)
-        options = (first, second)
-        faults += [copy] if copy else self._faults(sentence, options, answer, distance)
+        same, options = same_sentence(sentence), (first, second)
+        if same == same_sentence(self.parent.sentence):
+            faults.append("original")
+        elif same in taken:
+            faults.append("duplicate")
+        else:
+            faults += self._faults(sentence, options, answer, distance)
         if claimed != distance:
             faults.append("distance")
+        repaired = REPAIRED | ({"distance"} if self.distances == "correct" else set())
+        problem = None
+        if repaired.issuperset(faults):
+            problem = perturbed(
+                self.parent,
+                sentence,
+                options,
+                int(answer) - 1,
+                source="chat",
+                # to the parent, so it is not a depth if the parent has a root of its own
+                declared=None if self.parent.lineage else distance,
+                extra={} if claimed in (None, distance) else {CLAIMED: claimed},
+            )
         return replace(
             row,
             faults=tuple(faults),
-            problem=self._problem(sentence, options, answer, claimed, distance, faults),
+            problem=problem,
             sentence=sentence,
             claimed=claimed,
             distance=distance,
         )
 
-    def _problem(
-        self,
-        sentence: str,
-        options: tuple[str, str],
-        answer: str,
-        claimed: int | None,
-        distance: int,
-        faults: Sequence[str],
-    ) -> Problem | None:
-        put_right = REPAIRED | ({"distance"} if self.distances == "correct" else set())
-        if not put_right.issuperset(faults):
-            return None
-        return perturbed(
-            self.parent,
-            sentence,
-            options,
-            int(answer) - 1,
-            source="chat",
-            # to the parent, so it is no depth where the parent has a root of its own
-            declared=None if self.parent.lineage else distance,
-            extra={} if claimed in (None, distance) else {CLAIMED: claimed},
-        )
-
     def _with_blank(self, sentence: str) -> tuple[str, bool]:
-        """Return a sentence whose blank stands alone, and whether it had to be fixed.
+        """Return a sentence with spaces around its blank, and whether it had to be fixed.
 
-        Where the parent's own blank touches a word, the children's may, too: else each would be
-        further from it by the space.
+        If the parent's own blank touches a word, the children's may, too: otherwise the space would
+        count as an edit.
         """
         if _GLUED.search(self.parent.sentence) or not _GLUED.search(sentence):
             return sentence, False
         apart = re.sub(r"(?<=[^\s\"'“‘(])_|_(?=\w)", " _ ", _BLANKS.sub(BLANK, sentence))
         return " ".join(apart.split()), True
 
-    def _copy(self, sentence: str, taken: frozenset[str] | set[str]) -> str:
-        same = same_sentence(sentence)
-        if same == same_sentence(self.parent.sentence):
-            return "original"
-        return "duplicate" if same in taken else ""
-
     def _faults(
         self, sentence: str, options: tuple[str, str], answer: str, distance: int
     ) -> list[str]:
-        """Return what is wrong with a row that is no copy."""
+        """Return the faults of a row that is not a copy."""
         faults = []
         if sentence.count(BLANK) != 1:
             faults.append("blank")
@@ -266,22 +254,22 @@ class Checker:
 
     def _of_options(self, sentence: str, options: tuple[str, str]) -> list[str]:
         """Return whether an option is missing in the sentence, or was renamed in part."""
-        before, after = _lower(self.parent.sentence), _lower(sentence)
-        new = [_bare(option) for option in options]
+        before, after = _marked(_lower(self.parent.sentence)), _marked(_lower(sentence))
+        new = [_marked(_bare(option)) for option in options]
         left = after
-        for option in sorted(new, key=len, reverse=True):
-            left = _without(left, option)
+        for option in sorted(new, key=lambda option: -option.count("\0")):
+            left = left.replace(option, _marked([""]))
         found = set()
-        for option, old in zip(new, map(_bare, self.parent.options), strict=True):
-            if old not in new and _holds(left, old):
+        for option, old in zip(new, map(_marked, map(_bare, self.parent.options)), strict=True):
+            if old not in new and old in left:
                 found.add("renamed")
-            elif _holds(before, old) and not _holds(after, option):
-                found.add("absent")  # "Ann's daughter" need not stand where "her daughter" stood
+            elif old in before and option not in after:
+                found.add("absent")  # "Ann's daughter" may replace "her daughter"
         return sorted(found, reverse=True)
 
 
 def same_sentence(sentence: str) -> str:
-    """Return what sentences share that differ in capitals, spaces or punctuation alone.
+    """Return a key that is equal for sentences that differ only in capitals, spaces or punctuation.
 
     >>> same_sentence("The cup, said Ann,  broke the _.") == same_sentence("the cup said Ann broke the _")
     True
@@ -299,20 +287,6 @@ def _bare(option: str) -> tuple[str, ...]:
     return tuple(cut[1:] if len(cut) > 1 and cut[0] in _ARTICLES else cut)
 
 
-def _holds(sentence: Sequence[str], option: Sequence[str]) -> bool:
-    return any(_stands(sentence, option, at) for at in range(len(sentence)))
-
-
-def _stands(sentence: Sequence[str], option: Sequence[str], at: int) -> bool:
-    return tuple(sentence[at : at + len(option)]) == tuple(option)
-
-
-def _without(sentence: Sequence[str], option: Sequence[str]) -> list[str]:
-    """Return a sentence with each mention of an option taken out; a gap is left in its place."""
-    left: list[str] = []
-    at = 0
-    while at < len(sentence):
-        stands = bool(option) and _stands(sentence, option, at)
-        left.append("" if stands else sentence[at])
-        at += len(option) if stands else 1
-    return left
+def _marked(words: Iterable[str]) -> str:
+    """Return tokens as one text, in which only whole tokens are found."""
+    return "".join(f"\0{word}\1" for word in words)

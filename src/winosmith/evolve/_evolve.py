@@ -1,8 +1,8 @@
-"""From roots to sets, as EvoGrad (2024) grows them.
+"""Roots, children and sets, as in EvoGrad (2024).
 
-A data set and a perturber in, the children of every problem out; or into a file, problem by
-problem, so that an interrupt costs little. Roots of families are problems that every solver gets
-right (section 3.1). The sets are small, medium and large, split by root (section 3.4).
+`evolve` returns the children of every problem; `resume_children` also writes them to a file, so
+that an interrupt costs little. Roots of families are problems that every solver answers correctly
+(section 3.1). The sets are small, medium and large, split by root (section 3.4).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Perturber(Protocol):
 
 
 _CHUNK = 64
-"""Problems that are perturbed at once; what an interrupt loses at most."""
+"""Problems in a chunk; an interrupt loses one at most."""
 
 _PER_WORKER = 4
 """Chunks in flight for each worker, so that none waits for the slowest."""
@@ -54,13 +54,13 @@ _PER_WORKER = 4
 
 @dataclass(frozen=True)
 class Evolved(Result):
-    """What perturbing a data set gave.
+    """The result of perturbing a data set.
 
     Attributes:
-        dataset: the problems that went in, then the children.
-        children: the children alone, in the order of their parents.
-        repeated: children that say what another problem of the set says, with the reason.
-        barren: the ids of the problems that got no child.
+        dataset: the given problems, then the children.
+        children: only the children, in the order of their parents.
+        repeated: children that repeat another problem of the set, with the reason.
+        barren: the ids of the problems without a child.
     """
 
     dataset: Dataset
@@ -83,9 +83,9 @@ def evolve(
 
     Args:
         dataset: the problems to perturb.
-        perturber: makes children; picklable where the workers are processes.
+        perturber: makes children; picklable if the workers are processes.
         seed: of the perturber.
-        executor: who perturbs; without one it is done here.
+        executor: does the work; by default this process.
         on_progress: called with the number of problems done.
 
     >>> from winosmith.testing import made_twins
@@ -102,7 +102,7 @@ def evolve(
         made += of_chunk
         if on_progress is not None:
             on_progress(len(made))
-    return without_repeats(dataset, made)
+    return drop_repeats(dataset, made)
 
 
 def children(
@@ -120,7 +120,7 @@ def children(
         chunks,
         executor,
         ahead=2 * _PER_WORKER,
-        resume="run the same command again; what was finished is kept",
+        resume="run the same command again; finished work is saved",
     )
 
 
@@ -128,10 +128,10 @@ def _of_chunk(perturber: Perturber, seed: int, problems: Sequence[Problem]) -> l
     return [list(perturber.perturb(problem, seed)) for problem in problems]
 
 
-def without_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved:
+def drop_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved:
     """Join problems and their children, without those that repeat an earlier one.
 
-    Two problems say the same when their tokens and options are equal, whatever their case.
+    Problems are equal if their tokens and options are, in any case.
 
     Args:
         dataset: the parents.
@@ -166,7 +166,7 @@ def _said(problem: Problem) -> tuple[object, ...]:
     return (*tokens(problem.sentence.lower()), None, *options)
 
 
-def resumed_children(
+def resume_children(
     problems: Sequence[Problem],
     perturber: Perturber,
     seed: int,
@@ -175,39 +175,40 @@ def resumed_children(
     executor: Executor | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[list[Problem]]:
-    """Return the children of each problem; those that the file holds are not made again.
+    """Return the children of each problem, and write them to a file; an interrupt costs little.
 
-    The file has a line a parent; one that was cut off by a crash is passed over and made again.
+    The file has a line for each parent. The same call continues from it; a line that a crash cut
+    off is written again.
 
     Args:
         problems: to be perturbed.
-        perturber: makes children; picklable where the workers are processes.
+        perturber: makes children; picklable if the workers are processes.
         seed: of the perturber.
         path: of the work that is not finished; the caller removes it.
-        executor: who perturbs; without one it is done here.
+        executor: does the work; by default this process.
         on_progress: called with how many problems are done, and how many children there are.
     """
     done = dict(_lines(path)) if path.exists() else {}
     left = [problem for problem in problems if problem.id not in done]
-    count = sum(map(len, done.values()))
-    at = len(problems) - len(left)
+
+    def report() -> None:
+        if on_progress is not None:
+            finished = sum(problem.id in done for problem in problems)
+            on_progress(finished, sum(map(len, done.values())))
+
     with write_aside(path) as file:  # without the line that was cut off
         for parent, family in done.items():
             _write(file, parent, family)
     with path.open("a", encoding="utf-8") as file:
-        if on_progress is not None:
-            on_progress(at, count)
+        report()
         waiting = iter(left)
         for of_chunk in children(left, perturber, seed, executor):
             for family in of_chunk:
                 parent = next(waiting).id
                 done[parent] = family
-                count += len(family)
-                at += 1
                 _write(file, parent, family)
             file.flush()
-            if on_progress is not None:
-                on_progress(at, count)
+            report()
     return [done[problem.id] for problem in problems]
 
 
@@ -226,7 +227,7 @@ def _lines(path: Path) -> Iterator[tuple[str, list[Problem]]]:
 
 @dataclass(frozen=True)
 class Roots(Result):
-    """The roots of a set, and where they come from.
+    """The roots of a set, and their data sets.
 
     Attributes:
         dataset: the roots, with ids that are distinct over all data sets, no twins, and the name of
@@ -240,11 +241,11 @@ class Roots(Result):
     left_out: tuple[Filtered, ...]
 
 
-def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
-    """Return the ids of the problems that a solver gets wrong, or none gets right.
+def unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
+    """Return the ids of the problems that a solver answers incorrectly, or none correctly.
 
-    A solver that can't decide between options is neither right nor wrong. If the option that is
-    written first counted as its choice, roots would be drawn by the order of options. An invalid
+    A tie is neither correct nor incorrect. If the option that is written first counted as its
+    choice, roots would depend on the order of options. An invalid
     answer is incorrect.
 
     Args:
@@ -255,9 +256,9 @@ def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> fro
     >>> one = [Prediction("0", 0, (2, 1)), Prediction("1", 0, (1, 1)), Prediction("2", 1),
     ...        Prediction("3", 0, (1, 1))]
     >>> two = [Prediction(str(n), 0, (1, n)) for n in range(3)] + [Prediction("3", 0, (2, 1))]
-    >>> sorted(not_solved(data, [one])), sorted(not_solved(data, [one, two]))
+    >>> sorted(unsolved_ids(data, [one])), sorted(unsolved_ids(data, [one, two]))
     (['1', '2', '3'], ['1', '2'])
-    >>> sorted(not_solved(data, [two, [Prediction(str(n), None) for n in range(4)]]))
+    >>> sorted(unsolved_ids(data, [two, [Prediction(str(n), None) for n in range(4)]]))
     ['0', '1', '2', '3']
     """
     said = zip(*solvers, strict=True) if solvers else [()] * len(dataset)
@@ -278,22 +279,22 @@ def draw_roots(
     fewer: bool = False,
     options: int | None = None,
 ) -> Roots:
-    """Draw roots at random among the problems that every solver gets right.
+    """Draw roots at random among the problems that every solver answers correctly.
 
-    The paper drew 7 of WSC273 and 7 of WinoGrande's dev set. Drawn from a block (a twin, a
-    family, look-alikes) is one problem at most, and nothing under embargo, without an answer, or
-    itself perturbed.
+    The paper drew 7 of WSC273 and 7 of WinoGrande's dev set. At most one problem of a block (a
+    twin, a family, look-alikes) is drawn, and none under embargo, without an answer, or itself
+    perturbed.
 
-    What is trained on the children of a root has seen the root's data set: roots from a set make
-    measuring on that set afterwards unsafe. `Roots.sources` keeps which.
+    A model that is trained on the children of a root has seen the root's data set, and should not
+    be measured on it afterwards. `Roots.sources` has the data sets.
 
     Args:
         datasets: with distinct names.
         wanted: how many roots from each.
-        wrong: for each data set, the ids of what is no root (`not_solved`); none when omitted.
+        wrong: for each data set, the ids of problems that can't be roots (`unsolved_ids`).
         seed: of the draw.
-        fewer: where a data set has too few problems to draw from, draw those.
-        options: draw only problems with so many options; with any number when None.
+        fewer: if a data set has too few problems, draw those.
+        options: draw only problems with this number of options; by default any.
 
     Raises:
         InputError: not one number for each data set, or a number below 0.
@@ -383,7 +384,7 @@ SHARES = (10, 2, 2)
 """Roots 1–10, 11–12 and 13–14 of EvoGrad's table 1."""
 
 LETTERS = ascii_uppercase[:MAX_OPTIONS]
-"""What the options are called in a report, in their order."""
+"""The names of the options in a report, in their order."""
 
 
 @dataclass(frozen=True)
@@ -391,7 +392,7 @@ class Sets(Result):
     """The three sets.
 
     Attributes:
-        small: the roots and what people made of them.
+        small: the roots and their children by people.
         medium: the roots and their many children, by part.
         large: train and dev of medium with their children by synonyms, and the test of medium.
         dropped: problems that look like one of another part, with the reason.
@@ -404,12 +405,12 @@ class Sets(Result):
 
 
 def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -> dict[str, str]:
-    """Deal the roots to train, dev and test at random, by shares; each part gets one or more.
+    """Assign the roots to train, dev and test at random, by shares; each part gets one or more.
 
     Args:
         roots: of the families.
         shares: of train, dev and test, whole numbers of 1 or more.
-        seed: of the deal.
+        seed: of the draw.
 
     Returns:
         The part of each root, by its id.
@@ -444,57 +445,46 @@ def assemble(
     *,
     test_grows: bool = False,
 ) -> Sets:
-    """Lay families into their parts, so that none straddles a split.
+    """Put families into their parts, so that none is in two.
 
-    A family follows its root. Problems of two parts that belong together all the same (equal
-    sentences, or look-alikes; see `winosmith.blocks`) are parted by dropping those of the part that
-    comes first in train, dev, test: what is measured on stays whole.
+    A family follows its root. If problems of two parts are equal or look-alikes (see
+    `winosmith.blocks`), those of the part that comes first in train, dev, test are dropped.
 
     Args:
-        small: roots and what people made of them.
+        small: roots and their children by people.
         medium: roots and children.
         large: `medium` and the children of its problems.
         parts: of each root, from `split_roots`.
-        test_grows: the test of large has its children by synonyms, too. The paper's text says that
-            all 1,414 problems were augmented; its sizes (3,489 of 1,212) say that the test was not.
+        test_grows: the test of large has its children by synonyms, too. By the paper's text all
+            1,414 problems were augmented; by its sizes (3,489 of 1,212) the test was not.
     """
     everything = Dataset({p.id: p for data in (small, medium, large) for p in data}.values())
-    straddling = _straddling(everything, parts)
+    part_of = [parts[problem.root] for problem in everything]
+    reasons: dict[int, str] = {}
+    for block in blocks(everything):
+        stays = max((part_of[row] for row in block), key=PARTS.index)
+        reason = f"it goes together with problems of {stays}"
+        reasons |= {row: reason for row in block if part_of[row] != stays}
     dropped = tuple(
-        Dropped(everything[row], "split", reason, row) for row, reason in sorted(straddling.items())
+        Dropped(everything[row], "split", reason, row) for row, reason in sorted(reasons.items())
     )
-    gone = {left.problem.id for left in dropped}
+    removed = {left.problem.id for left in dropped}
 
-    def part(data: Dataset, name: str) -> Dataset:
-        kept = (p for p in data if parts[p.root] == name and p.id not in gone)
-        return Dataset(kept, name)
+    def split(data: Dataset) -> dict[str, Dataset]:
+        kept = [problem for problem in data if problem.id not in removed]
+        return {name: Dataset((p for p in kept if parts[p.root] == name), name) for name in PARTS}
 
-    by_part = {name: part(medium, name) for name in PARTS}
-    grown = {name: part(large, name) for name in PARTS}
+    by_part, grown = split(medium), split(large)
     return Sets(
-        Dataset((p for p in small if p.id not in gone), "small"),
+        Dataset((p for p in small if p.id not in removed), "small"),
         by_part,
         grown if test_grows else {**grown, "test": by_part["test"]},
         dropped,
     )
 
 
-def _straddling(everything: Dataset, parts: Mapping[str, str]) -> dict[int, str]:
-    """Return the rows to drop so that no block has problems of two parts."""
-    reasons: dict[int, str] = {}
-    for block in blocks(everything):
-        there = {parts[everything[row].root] for row in block}
-        if len(there) == 1:
-            continue
-        stays = max(there, key=PARTS.index)
-        for row in block:
-            if parts[everything[row].root] != stays:
-                reasons[row] = f"it goes together with problems of {stays}"
-    return reasons
-
-
-def described(dataset: Dataset, families: Dataset) -> dict[str, Any]:
-    """Return what a report says of one part: size, balance, depths, sources, what is not judged.
+def describe_part(dataset: Dataset, families: Dataset) -> dict[str, Any]:
+    """Return the statistics of one part: size, balance, depths, sources, unvalidated problems.
 
     Args:
         dataset: the part.

@@ -1,9 +1,9 @@
-"""Perturbation by WordNet: one word for a synonym, in the form that its place asks for.
+"""Perturbation by WordNet: replace one word by a synonym in the same inflection.
 
-With care (the default), the synonym has the sense that is likely to be meant, and most words stay
-as they are. As EvoGrad did it (`as_published`), any word but stop words and names gets any synonym
-of any of its senses: the set nearly triples, as in the paper, and many children mean something
-else. Only people can judge which are valid.
+By default the synonym has the likely sense of the word, and most words are not replaced. As in
+EvoGrad (`as_published`), any word except stop words and names gets any synonym of any of its
+senses: the set nearly triples, as in the paper, and many children have another meaning. Only people
+can judge which are valid.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class WordNetPerturber:
     Args:
         count: how many children a problem gets at most; each changes another word while there
             are words left. The paper "nearly tripled" its set: 2.
-        wordnet: where the synonyms come from; by default found on this machine.
+        wordnet: source of the synonyms; by default found on this machine.
         wide: take synonyms that are less sure, too: twice as many children, of which more than
             twice as many are wrong.
         as_published: do as the paper says and no more: any word that is neither a stop word nor a
@@ -67,7 +67,7 @@ class WordNetPerturber:
 
     @property
     def source(self) -> str:
-        """What the children's `origin.source` says."""
+        """The `origin.source` of the children."""
         return "wordnet-paper" if self.as_published else "wordnet"
 
     def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
@@ -133,7 +133,7 @@ _VAGUE = frozenset(
     """one ones lot lots thing things something anything everything nothing someone anyone everyone
     nobody somebody everybody""".split()
 )
-"""Nouns that stand for others."""
+"""Nouns in place of others."""
 
 _LINKING = frozenset(
     "be seem become look feel get sound taste smell grow stay remain turn make keep find".split()
@@ -143,7 +143,7 @@ _LINKING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """How sure a synonym must be; the wider, the more children, and the more of them are wrong.
+    """How sure a synonym must be; the wider, the more children, and the more of them are incorrect.
 
     Attributes:
         certainty: the least probability of the sense that is taken to be meant, 0–1.
@@ -172,8 +172,8 @@ def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places:
     A word is taken only when one sense of it is likely to be meant: by how often each sense occurs
     in WordNet's tagged texts, and by how many words of the sentence its gloss and neighbours hold
     (Lesk 1986). Its synonyms must themselves be used in that sense, and verbs in the same sentence
-    frames. Left out are names, parts of compounds, verbs with a particle or preposition, antonyms
-    in any sense, and whatever would point to an option.
+    frames. Names, parts of compounds, verbs with a particle or preposition, antonyms in any sense,
+    and words that would point to an option are omitted.
     """
     cut = tokens(problem.sentence)
     tags = language.tag(cut)
@@ -206,8 +206,8 @@ def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places:
 def any_places(problem: Problem, wordnet: WordNet) -> Places:
     """Yield every word that is neither a stop word nor a name, with all synonyms of all its senses.
 
-    That is what EvoGrad (2024, section 3.3) says of its choice, and all that it says. The word's
-    part of speech is that of its tag: a synonym takes its form.
+    EvoGrad (2024, section 3.3) states no more about its choice. The word's part of speech is that
+    of its tag: a synonym takes its form.
     """
     cut = tokens(problem.sentence)
     for at, name in enumerate(language.tag(cut)):
@@ -231,10 +231,10 @@ def any_places(problem: Problem, wordnet: WordNet) -> Places:
 
 
 def _banned(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
-    """Return the words that no synonym may hold.
+    """Return the words that no synonym may contain.
 
-    Those of the options and of the sentence, and those that the last change took away: putting
-    them back would give the parent's parent.
+    These are the words of the options and of the sentence, and those that the last change removed:
+    they would restore the parent's parent.
     """
     options = {word.lower() for option in problem.options for word in tokens(option)}
     own = {lemma(word, name) for word, name in zip(cut, tags, strict=True)}
@@ -244,7 +244,7 @@ def _banned(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozen
 
 
 def _repeated(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
-    """Return the lemmas that stand twice outside the options: changing one of them misleads."""
+    """Return the lemmas that occur twice outside the options: changing one of them misleads."""
     times = Counter(lemma(word, name) for word, name in zip(cut, tags, strict=True))
     options = {word.lower() for option in problem.options for word in tokens(option)}
     named = {lemma(word, name) for word, name in zip(cut, tags, strict=True) if word in options}
@@ -252,7 +252,7 @@ def _repeated(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> froz
 
 
 def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
-    """Return whether a word stands for itself: no name, no part of a compound or phrase."""
+    """Return whether a word is not part of a name, a compound or a phrase."""
     word = cut[at].lower()
     if word == BLANK or word in FUNCTION_WORDS | _DEGREE | _VAGUE or not word.isalpha():
         return False
@@ -295,7 +295,7 @@ def _is_phrase(cut: Sequence[str], at: int, wordnet: WordNet) -> bool:
 
 
 def _meant(senses: Sequence[Sense], context: frozenset[str], certainty: float) -> Sense | None:
-    """Return the sense that is likely to be meant, or None when several may be."""
+    """Return the likely sense, or None if several are."""
     if not senses:
         return None
     weights = [(sense.count + 0.5) * (1 + len(context & sense.near)) ** 2 for sense in senses]
@@ -304,7 +304,7 @@ def _meant(senses: Sequence[Sense], context: frozenset[str], certainty: float) -
 
 
 def _shares(senses: Sequence[Sense]) -> Mapping[str, float]:
-    """Return what fraction of each synonym's uses has one of the senses."""
+    """Return the fraction of each synonym's uses with one of the senses."""
     shares: defaultdict[str, float] = defaultdict(float)
     for sense in senses:
         for synonym in sense.synonyms:
@@ -312,18 +312,16 @@ def _shares(senses: Sequence[Sense]) -> Mapping[str, float]:
     return shares
 
 
-def _is_common(new: str, own: str, pos: str, rarer: float) -> bool:
-    """Return whether readers know a word, and about as well as the one that it replaces."""
-    theirs, mine = language.usage(new, pos), language.usage(own, pos)
-    return theirs is not None and mine is not None and theirs >= max(COMMON, mine - rarer)
-
-
 def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> bool:
-    """Return whether a synonym may stand for the word in this sense."""
+    """Return whether a synonym may replace the word in this sense."""
     new = synonym.lemma
     if len(new) < 3 or not new.replace(" ", "").isalpha() or new != new.lower():
         return False
-    if _is_spelt_alike(new, own) or new == "little" or not _is_common(new, own, pos, rarer):
+    stem = min(len(new), len(own)) - 1  # "colour", "tubing" and "min" are spellings or shapes
+    if new[:stem] == own[:stem] or edit_distance(new, own) == 1 or new == "little":
+        return False
+    theirs, mine = language.usage(new, pos), language.usage(own, pos)
+    if theirs is None or mine is None or theirs < max(COMMON, mine - rarer):
         return False
     if " " in new and (pos != "n" or synonym.count < max(1.0, USUAL * sense.count)):
         return False
@@ -334,9 +332,3 @@ def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> b
     if pos == "v":
         return sense.frames <= synonym.frames and new not in _WITH_PREPOSITION | _LIGHT
     return pos != "r" or new.endswith("ly")
-
-
-def _is_spelt_alike(new: str, own: str) -> bool:
-    """Return whether two words are spellings or shapes of one: "colour", "tubing", "min"."""
-    stem = min(len(new), len(own)) - 1
-    return new[:stem] == own[:stem] or edit_distance(new, own) == 1

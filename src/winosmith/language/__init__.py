@@ -1,4 +1,4 @@
-"""English words: their tags, forms and senses; the only door to nltk, lemminflect and HanTa.
+"""English words: their tags, forms and senses; only this uses nltk, lemminflect and HanTa.
 
 >>> from winosmith.language import inflect, lemma
 >>> inflect(lemma("lent", "VBN"), "VBZ")

@@ -182,7 +182,7 @@ def _syllables(word: str) -> int:
 
 
 def _stem(lemma: str) -> str:
-    """Return what the endings -er and -est are put after."""
+    """Return the stem before the endings -er and -est."""
     if lemma.endswith("e"):
         return lemma[:-1]
     if re.search(r"[^aeiou]y$", lemma):
@@ -275,16 +275,11 @@ def tag(tokens: Sequence[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=20_000)
 def _tagged(tokens: tuple[str, ...]) -> tuple[str, ...]:
     read = [
-        _word_for_blank(tokens, at) if word == BLANK else word for at, word in enumerate(tokens)
+        ("box" if before.lower() in _BEFORE_NOUNS else "Robin") if word == BLANK else word
+        for before, word in zip(("", *tokens), tokens, strict=False)
     ]
     found = _model().tag_sent(read, taglevel=0) if read else []
-    found = [_penn(word, c5) for word, c5 in zip(read, found, strict=True)]
-    return tuple(_corrected(read, found))
-
-
-def _word_for_blank(tokens: Sequence[str], at: int) -> str:
-    """Return a word for the blank: a thing after an article, otherwise a person."""
-    return "box" if at and tokens[at - 1].lower() in _BEFORE_NOUNS else "Robin"
+    return tuple(_corrected(read, list(map(_penn, read, found))))
 
 
 @lru_cache(maxsize=1)
@@ -301,15 +296,16 @@ def _penn(word: str, c5: str) -> str:
 
 
 def _corrected(words: Sequence[str], tags: list[str]) -> list[str]:
-    """Return the tags after what the word itself or its neighbours settle for certain.
+    """Return the tags, corrected where the word or its neighbours leave no doubt.
 
-    The model's tags do not tell a verb's base form from its plain present, nor an adverb's degree;
-    and it takes some irregular plurals for singulars.
+    The model does not distinguish a verb's base form from its present, nor an adverb's degree; and
+    it takes some irregular plurals for singulars.
     """
     settled = list(tags)
     for at, name in enumerate(tags):
         word, before = words[at].lower(), _verb_before(words, settled, at)
-        if name == "VBP" and (before in ("TO", "MD") or _is_do(words, at)):
+        has_do = not {"do", "does", "did"}.isdisjoint(map(str.lower, words[max(0, at - 2) : at]))
+        if name == "VBP" and (before in ("TO", "MD") or has_do):
             settled[at] = "VB"
         elif name == "VBD" and before in ("be", "have"):
             settled[at] = "VBN"
@@ -338,7 +334,7 @@ def _is_plural(word: str) -> bool:
 
 
 def _is_predicate(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    """Tell whether what looks like a participle has a subject before it and an object after it."""
+    """Return whether a seeming participle has a subject before it and an object after it."""
     if at == 0 or at + 1 == len(tags):
         return False
     subject = tags[at - 1] in ("NNP", "PRP") and words[at - 1].lower() not in ("him", "her", "them")
@@ -367,11 +363,6 @@ def _verb_before(words: Sequence[str], tags: Sequence[str], at: int) -> str:
     return ""
 
 
-def _is_do(words: Sequence[str], at: int) -> bool:
-    near = [word.lower() for word in words[max(0, at - 2) : at]]
-    return not {"do", "does", "did"}.isdisjoint(near)
-
-
 _KINDS_OF_C5 = {"NN": "n", "VV": "v", "VB": "v", "VH": "v", "VD": "v", "AJ": "a", "AV": "r"}
 """The first letters of the corpus' tags (C5): the kinds of words that WordNet has."""
 
@@ -383,7 +374,7 @@ _MAIN = 0.22
 def usage(word: str, pos: str) -> float | None:
     """Return how common a word is as one part of speech: the natural logarithm of its share.
 
-    Of several words the rarest tells.
+    For several words, that of the rarest.
 
     Args:
         word: in its dictionary form, in small letters.

@@ -1,4 +1,4 @@
-"""One word of a problem for another, and all that has to change along."""
+"""Replace a word of a problem, and the words that depend on it."""
 
 from __future__ import annotations
 
@@ -23,33 +23,32 @@ _OPEN = ("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ",
 """The tags of words that may be replaced."""
 
 _ENDS = frozenset((".", "!", "?", '"', "“", "”", "'", ":", "...", "(", "[", "--"))
-"""Tokens after which a capital says nothing."""
+"""Tokens after which any word may have a capital."""
 
 _BEFORE = {
     "NN": {"these": "this", "those": "that", "many": "much", "few": "little"},
     "NNS": {"this": "these", "that": "those", "much": "many", "little": "few"},
 }
-"""Determiners that agree with a noun: what they become when it becomes singular or plural."""
+"""Determiners that agree with a noun, and their forms before a singular or plural."""
 
 _AFTER = {
     "NN": {"were": "was", "are": "is", "have": "has", "do": "does"},
     "NNS": {"was": "were", "is": "are", "has": "have", "does": "do"},
 }
-"""Verbs that agree with a noun before them."""
+"""Verbs that agree with a noun before them, and their forms after a singular or plural."""
 
 Change = tuple[int, int, str]
-"""From one character to another: what stands there now."""
+"""The start and the end of a stretch of a sentence, and its new text."""
 
 
 def replace_word(
     sentence: str, options: tuple[str, ...], word: int, lemma: str
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Put another word in place of one, inflected as it was, and mend what depends on it.
+    """Replace one word by another with the same inflection, and correct the words around it.
 
-    Number, tense and degree are those of the original word; capitals are kept; "a" and "an", "more"
-    and "most", the possessive's ending and a verb next to a noun whose number changes are mended.
-    Where an option holds the word, the option changes along, and so does every place of the
-    sentence where the word stands.
+    Number, tense, degree and capitals are those of the original word. "a" and "an", "more" and
+    "most", the ending of a possessive, and a verb next to a noun whose number changes are
+    corrected. If an option contains the word, the option and each mention of the word change too.
 
     Args:
         sentence: with its blank.
@@ -59,8 +58,8 @@ def replace_word(
 
     Returns:
         The sentence and the options; None if the word must not be replaced: a name, a function
-        word, the blank, punctuation, or a change that gives the same sentence, equal options or bad
-        grammar that can't be mended.
+        word, the blank, punctuation, or a change that gives the same sentence, equal options or
+        incorrect grammar.
 
     Raises:
         MissingExtraError: the libraries of the extra `language` are not installed.
@@ -69,7 +68,7 @@ def replace_word(
     ('Ann lent Bea an automobile because _ had two.', ('Ann', 'Bea'))
     """
     cut = tokens(sentence)
-    if not 0 <= word < len(cut) or not _may_change(cut, options, word):
+    if not 0 <= word < len(cut) or not _is_replaceable(cut, options, word):
         return None
     name = _tag(cut, word)
     form = _form(cut, word, lemma, name)
@@ -94,7 +93,13 @@ def replace_word(
         _in_option(option, cut[word], form, lemma) if joined else option
         for option, joined in zip(options, linked, strict=True)
     )
-    return _checked(sentence, _applied(sentence, changes), made_options)
+    changed = sentence
+    for start, end, new in sorted(set(changes), reverse=True):
+        changed = changed[:start] + new + changed[end:]
+    distinct = {option.strip().lower() for option in made_options}
+    if changed == sentence or changed.count(BLANK) != 1 or len(distinct) < len(options):
+        return None
+    return changed, made_options
 
 
 def is_name(cut: Sequence[str], at: int) -> bool:
@@ -116,7 +121,7 @@ def spans(sentence: str, cut: Sequence[str]) -> list[tuple[int, int]]:
     return found
 
 
-def _may_change(cut: Sequence[str], options: Sequence[str], at: int) -> bool:
+def _is_replaceable(cut: Sequence[str], options: Sequence[str], at: int) -> bool:
     word = cut[at]
     if word == BLANK or word.lower() in FUNCTION_WORDS or not any(map(str.isalpha, word)):
         return False
@@ -128,7 +133,7 @@ def _may_change(cut: Sequence[str], options: Sequence[str], at: int) -> bool:
 
 
 def _tag(cut: Sequence[str], at: int) -> str:
-    """Return the tag of a word, read in small letters where it is in capitals alone."""
+    """Return the tag of a word; one in capitals is read in small letters."""
     return tag(tuple(one.lower() if _is_loud(one) else one for one in cut))[at]
 
 
@@ -222,7 +227,7 @@ def _in_option(option: str, word: str, form: str, new: str) -> str:
 def _changes(
     cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str, number: str
 ) -> list[Change] | None:
-    """Return what changes at one place: the word, and what stands around it."""
+    """Return the changes at one place: of the word, and of the words around it."""
     start, end = where[at]
     drops_more = _degree_before(cut, at) != "" and _tag(cut, at) in ("JJ", "RB")
     changes: list[Change] = [(where[at - 1][0] if drops_more else start, end, form)]
@@ -272,19 +277,3 @@ def _agreeing(
 
 def _like(model: str, word: str) -> str:
     return word.capitalize() if model[0].isupper() else word
-
-
-def _applied(sentence: str, changes: Sequence[Change]) -> str:
-    for start, end, new in sorted(set(changes), reverse=True):
-        sentence = sentence[:start] + new + sentence[end:]
-    return sentence
-
-
-def _checked(
-    before: str, after: str, options: tuple[str, ...]
-) -> tuple[str, tuple[str, ...]] | None:
-    """Return what was made, unless it is no other problem."""
-    distinct = {option.strip().lower() for option in options}
-    if after == before or after.count(BLANK) != 1 or len(distinct) < len(options):
-        return None
-    return after, options

@@ -44,8 +44,8 @@ class Synonym:
     Attributes:
         lemma: spaces for underscores.
         count: how often it had this sense in the tagged texts of WordNet.
-        share: of all its uses there that had this sense, 0–1; where it was never met,
-            1 when it has no other sense, else 0.
+        share: the fraction of its uses there with this sense, 0–1; without uses, 1 if it has no
+            other sense, otherwise 0.
         frames: the numbers of the sentence frames in which it is used as a verb.
     """
 
@@ -77,10 +77,10 @@ class Sense:
 
 
 def wordnet_folder(folder: str | Path | None = None) -> Path:
-    """Return where WordNet's dictionary files are: named, Debian's, or nltk's (folder or zip).
+    """Return the folder or zip of WordNet's dictionary files: the given one, Debian's, or nltk's.
 
     Raises:
-        InputError: they are not there; the message says how to get them.
+        InputError: they are missing; the message has the command that installs them.
         MissingExtraError: nltk is not installed.
     """
     if folder is not None:
@@ -118,7 +118,7 @@ class WordNet:
         self.folder = folder
 
     def senses(self, lemma: str, pos: str) -> tuple[Sense, ...]:
-        """Return the senses of a lemma, the most frequent first; none when it is unknown.
+        """Return the senses of a lemma, the most frequent first; none if it is unknown.
 
         Args:
             lemma: in its dictionary form, spaces between the words of a longer one.
@@ -196,7 +196,7 @@ class _Opened:
 
     @cached_property
     def index(self) -> Mapping[str, Mapping[str, list[int]]]:
-        """Where the senses of each lemma stand, by its part of speech: nltk's own index."""
+        """The places of the senses of each lemma, by part of speech: nltk's own index."""
         return dict(self.reader._lemma_pos_offset_map)
 
     @cached_property
@@ -214,7 +214,7 @@ class _Opened:
         return totals
 
     def synonym(self, lemma: Any) -> Synonym:
-        """Return a lemma of a synset with what the counts say of it."""
+        """Return a lemma of a synset with its counts."""
         count = self.counts.get(lemma.key(), 0)
         total = self.totals[_stem(lemma.key())]
         frames = frozenset(lemma.frame_ids())

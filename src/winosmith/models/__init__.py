@@ -1,7 +1,7 @@
-"""Encoders and language models: load, batch, train. The only door to torch and transformers.
+"""Encoders and language models: load, batch, train. Only this uses torch and transformers.
 
-Weights are read from safetensors alone, and no code of a model's author is ever run. Nothing
-heavy is imported, and nothing is downloaded, before a function is called.
+Only safetensors are read as weights, and a model's own code is never run. Heavy libraries are
+imported, and models downloaded, only when a function is called.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from winosmith.models._causal import CausalModel, Likelihoods, Passage, load_cau
 from winosmith.models._encoder import (
     ChoiceModel,
     Encoder,
-    HowRead,
+    InputFormat,
     Pooling,
-    how_read,
     load_choice_model,
     load_encoder,
+    load_input_format,
     new_choice_model,
 )
 from winosmith.models._grid import GRIDS, Grid, Trained, train_grid
 from winosmith.models._masked import (
     Hidden,
     MaskedModel,
-    hidden_one_by_one,
-    hidden_options,
+    hide_options,
+    hide_tokens,
     load_masked_model,
 )
 from winosmith.models._network import (
@@ -30,20 +30,18 @@ from winosmith.models._network import (
     Precision,
     length_batches,
     model_folder,
-    shuffled_batches,
     weights_digest,
 )
 from winosmith.models._texts import (
     SplitPoint,
     Text,
-    chance_p_value,
-    claimed,
-    filled_text,
-    questions,
-    referring,
+    ask_referent,
+    claim_as_problem,
+    fill_answer,
+    fill_option,
+    read_questions,
     sentence_parts,
-    solved_text,
-    worded,
+    word_options,
 )
 from winosmith.models._training import (
     Epoch,
@@ -62,7 +60,7 @@ __all__ = [
     "FineTuned",
     "Grid",
     "Hidden",
-    "HowRead",
+    "InputFormat",
     "Likelihoods",
     "MaskedModel",
     "OnProgress",
@@ -74,27 +72,25 @@ __all__ = [
     "Trained",
     "TrainingRun",
     "TrainingSettings",
-    "chance_p_value",
-    "claimed",
-    "filled_text",
-    "hidden_one_by_one",
-    "hidden_options",
-    "how_read",
+    "ask_referent",
+    "claim_as_problem",
+    "fill_answer",
+    "fill_option",
+    "hide_options",
+    "hide_tokens",
     "length_batches",
     "load_causal_model",
     "load_choice_model",
     "load_encoder",
+    "load_input_format",
     "load_masked_model",
     "model_folder",
     "new_choice_model",
     "passages",
-    "questions",
-    "referring",
+    "read_questions",
     "sentence_parts",
-    "shuffled_batches",
-    "solved_text",
     "train_grid",
     "train_multiple_choice",
     "weights_digest",
-    "worded",
+    "word_options",
 ]

@@ -1,16 +1,15 @@
-"""A causal language model: what it reads of a problem, and what it gives each token of many texts.
+"""A causal language model: its inputs for a problem, and the likelihoods of many texts' tokens.
 
-Where the option ends and the rest begins is a question of tokens, since a tokeniser may join what
-is on both sides. The answer here is that of lm-evaluation-harness (`_encode_pair`), so that
-partial scores can be compared with its own: the text up to the end of the option is tokenised
-alone, and so is the whole; what counts are the tokens of the whole from the number on that the
-first has, and they follow the first's. Almost always these are what the whole starts with, and
-one sequence serves the full and the partial score.
+A tokeniser may join the end of the option with the text after it. Partial scores here follow
+lm-evaluation-harness (`_encode_pair`), so that they can be compared. The text up to the end of the
+option, tokenised separately, has n tokens. The tokens of the whole text after its first n count,
+given those n. Almost always the whole text starts with the same n tokens, and one sequence gives
+the full and the partial score.
 
-Texts that share their beginnings are laid out so that each beginning is read once. Sorted, they
-stand side by side; each then adds to a tree only what it does not share with the one before it.
-A tree is fed to a model as one row of tokens in which a token attends to its ancestors alone and
-has its own depth as position, so that the model computes for it exactly what it would in its text.
+The common beginnings of texts are read once: the texts are sorted, and each adds to a tree only the
+tokens that it does not share with the text before it. A tree is one row of tokens, in which a
+token attends only to its ancestors and has its depth as position, so that the model gives it the
+same values as in its text.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from winosmith.problem import Problem
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """What a language model gave some texts.
+    """The likelihoods of some texts under a language model.
 
     Attributes:
         values: for each text, the log-probability (natural logarithm) of each token asked for.
@@ -47,29 +46,19 @@ class Likelihoods:
 
 
 @dataclass
-class CausalModel:
-    """A causal language model ready to read.
+class CausalModel(_network.LanguageModel):
+    """A causal language model that is ready to read.
 
     Attributes:
-        folder: where it was loaded from.
-        network: the torch module, on its device, without dropout.
-        tokeniser: its tokeniser.
-        device: as torch names it.
-        max_length: the tokens that it reads at most.
-        heeds_trees: False once it was found to give a token other values in a tree than in its
+        can_read_trees: False once it was found to give a token other values in a tree than in its
             text (Mamba's state, ALiBi's distances); from then on texts are read whole.
     """
 
-    folder: Path
-    network: Any
-    tokeniser: Any
-    device: str
-    max_length: int
-    heeds_trees: bool = True
+    can_read_trees: bool = True
 
     @property
     def budget(self) -> int:
-        """The tokens at once, where nothing else is asked for.
+        """The default number of tokens in a batch.
 
         In a tree attention grows with the square of the tokens, and small rows are enough to keep
         a CPU busy. A GPU needs more.
@@ -94,15 +83,15 @@ class CausalModel:
     ) -> Likelihoods:
         """Return the log-probability of each text's tokens from its start on.
 
-        What texts share at their beginning is read once: what all of them share is kept in the
-        model's cache, the rest makes a tree. In float32 the values agree to 1e-4 with those of
-        each text alone. The first tree is held to that: where the model gives other values in it,
-        or refuses it, all texts are read whole, with a warning.
+        Common beginnings are read once: that of all texts is kept in the model's cache, the others
+        make a tree. In float32 the values agree to 1e-4 with those of
+        each text alone. The first tree is checked: if the model gives other values in it, or
+        refuses it, all texts are read whole, with a warning.
 
         Args:
             texts: token ids, at least one a text.
             starts: the first token of each that is asked for, 1 or more.
-            tokens_per_batch: the tokens at once; what suits the device when None.
+            tokens_per_batch: number of tokens in a batch; by default as suits the device.
             on_progress: is called with the texts done and those in all.
 
         Raises:
@@ -113,9 +102,11 @@ class CausalModel:
         if not order:
             return Likelihoods([], 0)
         sorted_texts, sorted_starts = zip(*order, strict=True)
-        reading = Reading(self.network, self.device, sorted_texts, sorted_starts, self.heeds_trees)
+        reading = Reading(
+            self.network, self.device, sorted_texts, sorted_starts, self.can_read_trees
+        )
         reading.run(tokens_per_batch or self.budget, on_progress)
-        self.heeds_trees = reading.heeds_trees
+        self.can_read_trees = reading.can_read_trees
         given = dict(zip(order, reading.values, strict=True))
         return Likelihoods([given[key] for key in wanted], reading.fed)
 
@@ -144,26 +135,26 @@ def load_causal_model(
 
     Args:
         model: a folder with a saved model, or a hub id.
-        device: as torch names it ("cpu", "cuda:1"); the GPU when there is one when None.
-        dtype: what the network computes in; see `Precision`.
+        device: as torch names it ("cpu", "cuda:1"); by default the GPU if there is one.
+        dtype: precision of the network; see `Precision`.
 
     Raises:
-        InputError: it is not there, its weights are incomplete, or it is no causal model.
+        InputError: it is missing, is not a causal model, or its weights are incomplete.
         MissingExtraError: torch or transformers is not installed.
     """
     kind = "a causal language model"
-    return CausalModel(*_network.load_language_model(model, kind, device=device, dtype=dtype))
+    return _network.load_language_model(CausalModel, model, kind, device=device, dtype=dtype)
 
 
 Encode = Callable[[Sequence[str]], list[list[int]]]
 
 SAMPLES = 8
-"""Texts on which it is tried whether the prompt can be tokenised once for all."""
+"""Number of texts on which separate tokenisation of the prompt is tried."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """What is read for one option and one kind of score.
+    """The text that is read for one option and one kind of score.
 
     Attributes:
         ids: the tokens.
@@ -177,29 +168,26 @@ class Passage:
 def passages(
     model: CausalModel, problems: Sequence[Problem], *, prompt: str = "", bos: bool | None = None
 ) -> list[list[tuple[Passage, Passage]]]:
-    """Return what is read for the full and the partial score of each option of each problem.
+    """Return the texts for the full and the partial score of each option of each problem.
 
-    Full: all after the prompt's last word counts; where there is neither a prompt nor a token that
-    begins texts, all but the first token. Partial: what follows the blank counts, given all up to
-    the end of the option. Where nothing follows the blank, as in COPA, the option itself counts,
-    given what precedes it.
+    Full: all tokens after the prompt count; without a prompt and a token that starts texts, all but
+    the first. Partial: the text after the blank counts, given all up to the end of the option. If
+    nothing follows the blank, as in COPA, the option counts, given the text before it.
 
     Args:
         model: whose tokeniser it is.
         problems: with any number of options.
         prompt: a text before each sentence, with the white space that parts them.
-        bos: whether a token that begins texts comes first. None does as the tokeniser does by
-            itself, and so does lm-evaluation-harness; only for the full score of a sentence that
-            opens with its blank, where the option's first token would not count, it takes one.
+        bos: whether a token that starts texts comes first. By default as the tokeniser does, like
+            lm-evaluation-harness; only the full score of a sentence that starts with its blank has
+            one, as otherwise the option's first token would not count.
 
     Raises:
-        InputError: `bos` is True, and the tokeniser has no such token, nor one that ends texts.
+        InputError: `bos` is True, and the tokeniser has no token that starts or ends texts.
     """
     begin = _begin(model.tokeniser)
     if bos and not begin:
-        raise InputError(
-            f"{model.folder}: the tokeniser has no token that begins texts; leave out bos"
-        )
+        raise InputError(f"{model.folder}: the tokeniser has no token that starts texts; omit bos")
     leading = model.leading if bos is None else begin if bos else []
     cuts = [sentence_parts(problem) for problem in problems]
     texts = [before + option + after for before, options, after in cuts for option in options]
@@ -229,7 +217,7 @@ def passages(
 def _shortened(
     made: list[list[tuple[Passage, Passage]]], leading: int, shots: int, longest: int
 ) -> list[list[tuple[Passage, Passage]]]:
-    """Omit the prompt's start, the same for all, where the longest text does not fit."""
+    """Omit the same start of the prompt for all texts if the longest does not fit."""
     over = (
         max((len(each.ids) for own in made for pair in own for each in pair), default=0) - longest
     )
@@ -237,7 +225,7 @@ def _shortened(
         return made
     warnings.warn(
         f"prompt and sentence are longer than the {longest - 1} tokens that the model reads; the "
-        f"first {over} tokens of the prompt are left out",
+        f"first {over} tokens of the prompt are omitted",
         stacklevel=3,
     )
 
@@ -277,10 +265,10 @@ def _plain(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
 
 
 def _encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
-    """Return what tokenises a text after the prompt; white space at the end is omitted.
+    """Return a tokeniser of texts after the prompt; white space at the end is omitted.
 
-    A prompt is long. All of it but its last word is tokenised once, where that gives on a few
-    of the texts what the tokeniser gives for prompt and text in one piece.
+    A prompt is long. All but its last word is tokenised once, if that gives the same tokens on a
+    few of the texts as prompt and text in one piece.
     """
     cut = prompt.rstrip().rfind(" ")
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]
@@ -303,28 +291,28 @@ def _encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
 Values = npt.NDArray[np.float64]
 
 KEPT = 16
-"""A beginning that all texts share is kept in the model's cache from this many tokens on; a
-shorter one costs less as part of each tree."""
+"""Fewest tokens of a common beginning that is kept in the model's cache; a shorter one costs less
+as part of each tree."""
 
 TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
-"""How far a token's log-probability in a tree may be from that in its sequence, by the network's
-precision; beyond, the architecture does not heed the tree."""
+"""Largest difference of a token's log-probability in a tree and in its text, by precision; above
+it, the architecture can't read trees."""
 
 _REFUSALS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
-"""What architectures raise that have no use for a mask, positions or a cache."""
+"""Errors of architectures that do not take a mask, positions or a cache."""
 
 
-class _NotHeededError(Exception):
-    """An architecture can't read a tree; says why."""
+class _NoTreesError(Exception):
+    """An architecture can't read a tree; the message has the reason."""
 
 
 class Reading:
-    """Sorted texts, and what the model gave them so far.
+    """Sorted texts, and their likelihoods so far.
 
     Attributes:
         values: for each text, the log-probabilities that were asked for.
         fed: the tokens that the model read, padding counted.
-        heeds_trees: False once the model was found to give other values in a tree.
+        can_read_trees: False once the model was found to give other values in a tree.
     """
 
     def __init__(
@@ -333,50 +321,50 @@ class Reading:
         device: str,
         texts: Sequence[Ids],
         starts: Sequence[int],
-        heeds_trees: bool,
+        can_read_trees: bool,
     ):
         self.network, self.device = network, device
         self.texts, self.starts = texts, starts
         self.values: list[Values] = [np.empty(0)] * len(texts)
         self.fed = 0
-        self.heeds_trees = heeds_trees
+        self.can_read_trees = can_read_trees
         self._checked = False
         self._cache: Any = None
         self._kept = 0  # the tokens in the cache
 
     def run(self, budget: int, on_progress: OnProgress | None) -> None:
         """Read all texts."""
-        if self.heeds_trees:
+        if self.can_read_trees:
             try:
                 self._run_trees(budget, on_progress)
-            except _NotHeededError as error:
-                self.heeds_trees = False
+            except _NoTreesError as error:
+                self.can_read_trees = False
                 warnings.warn(
                     f"{self.network.config.model_type} can't read texts as a tree ({error}); each "
                     "is read whole, which takes longer and gives the same",
                     stacklevel=4,
                 )
-        if not self.heeds_trees:
+        if not self.can_read_trees:
             self._run_whole(budget, on_progress)
 
     def _run_trees(self, budget: int, on_progress: OnProgress | None) -> None:
         # The token before the first one that is asked for must be in the tree.
-        shared = min(common_length(self.texts[0], self.texts[-1]), min(self.starts) - 1)
+        shared = min(shared_length(self.texts[0], self.texts[-1]), min(self.starts) - 1)
         if shared >= KEPT:
             self._keep(self.texts[0][:shared])
         rest = [ids[self._kept :] for ids in self.texts]
         starts = [start - self._kept for start in self.starts]
 
         def take(first: int, tokens: int) -> tuple[tuple[int, Tree], int, int]:
-            tree, count = planted(rest, starts, first, tokens)
+            tree, count = plant_tree(rest, starts, first, tokens)
             return (first, tree), count, len(tree.tokens)
 
-        _network.in_memory(
+        _network.run_batches(
             len(rest), budget, take, lambda batch: self._read_tree(*batch), on_progress
         )
 
     def _keep(self, beginning: Ids) -> None:
-        """Read what all texts share into the model's cache."""
+        """Read the common beginning of all texts into the model's cache."""
         torch = require("torch", "models")
         inputs = {"input_ids": self._tensor([beginning]), "use_cache": True}
         try:
@@ -386,7 +374,7 @@ class Reading:
         except _REFUSALS as error:
             raise _refusal(error, self._checked) from error
         if self._cache is None:
-            raise _NotHeededError("it has no cache")
+            raise _NoTreesError("it has no cache")
         self._kept = len(beginning)
         self.fed += len(beginning)
 
@@ -402,12 +390,12 @@ class Reading:
         self.values[first : first + len(given)] = given
 
     def _check(self, first: int, given: list[Values]) -> None:
-        """Hold the last text of the first tree to what the model gives it when read alone."""
+        """Compare the last text of the first tree with its likelihood outside the tree."""
         at = len(given) - 1
         alone = self._read_whole([first + at])[0]
         apart = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
         if not np.allclose(given[at], alone, rtol=0, atol=apart, equal_nan=True):
-            raise _NotHeededError("it sees more of one than it should")
+            raise _NoTreesError("it sees more of one than it should")
         self._checked = at > 0
 
     def _asked(self, tree: Tree) -> Values:
@@ -439,21 +427,13 @@ class Reading:
             )
 
     def _run_whole(self, budget: int, on_progress: OnProgress | None) -> None:
-        lengths = [len(ids) for ids in self.texts]
-        order = [int(row) for batch in _network.length_batches(lengths, budget) for row in batch]
-
-        def take(first: int, tokens: int) -> tuple[list[int], int, int]:
-            longest = lengths[order[first]]
-            batch = order[first : first + max(1, tokens // longest)]
-            return batch, len(batch), len(batch) * longest
-
-        def run(batch: list[int]) -> None:
+        def run(batch: _network.Rows) -> None:
             for row, values in zip(batch, self._read_whole(batch), strict=True):
                 self.values[row] = values
 
-        _network.in_memory(len(order), budget, take, run, on_progress)
+        _network.run_by_length(list(map(len, self.texts)), budget, run, on_progress)
 
-    def _read_whole(self, batch: Sequence[int]) -> list[Values]:
+    def _read_whole(self, batch: Sequence[int] | _network.Rows) -> list[Values]:
         """Return the values of whole texts, padded at their ends, which no token before sees."""
         torch = require("torch", "models")
         texts = [self.texts[row] for row in batch]
@@ -488,10 +468,10 @@ class Reading:
 
 
 def _refusal(error: Exception, checked: bool) -> Exception:
-    """Return what to raise: an architecture's refusal as such, anything else as it is."""
+    """Return the error to raise: a refusal by the architecture, or the error itself."""
     if checked or _network.is_out_of_memory(error):
         return error
-    return _NotHeededError(type(error).__name__)
+    return _NoTreesError(type(error).__name__)
 
 
 def _log_probabilities(logits: Any, places: Any, tokens: Any) -> Values:
@@ -515,7 +495,7 @@ class Tree:
         depths: the position of each node in its sequences, 0 for the first.
         parents: the node before each node; -1 for none.
         asked: the distinct pairs (node, token that follows it), in order.
-        places: for each sequence, where its pairs are in `asked`.
+        places: for each sequence, the places of its pairs in `asked`.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -549,10 +529,10 @@ class Tree:
         return seen
 
 
-def common_length(one: Ids, other: Ids) -> int:
+def shared_length(one: Ids, other: Ids) -> int:
     """Return how many tokens two sequences share at their start.
 
-    >>> common_length([5, 6, 7], [5, 6, 8, 9])
+    >>> shared_length([5, 6, 7], [5, 6, 8, 9])
     2
     """
     return next(
@@ -561,7 +541,7 @@ def common_length(one: Ids, other: Ids) -> int:
     )
 
 
-def planted(
+def plant_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
     """Plant the sequences from number `first` on in one tree, as many as the budget holds.
@@ -575,14 +555,14 @@ def planted(
     Returns:
         The tree, and how many sequences it holds.
 
-    >>> tree, count = planted([[1, 2, 3, 4], [1, 2, 5, 6]], [3, 3], 0, 100)
+    >>> tree, count = plant_tree([[1, 2, 3, 4], [1, 2, 5, 6]], [3, 3], 0, 100)
     >>> tree.tokens, tree.parents, count  # 4 and 6 are asked for, not read
     ([1, 2, 3, 5], [-1, 0, 1, 1], 2)
     """
     tree, path, before = Tree(), [], []  # type: Tree, list[int], Ids
     for at in range(first, len(sequences)):
         ids = sequences[at]
-        shared = min(common_length(before, ids), len(path), max(0, len(ids) - 1))
+        shared = min(shared_length(before, ids), len(path), max(0, len(ids) - 1))
         if at > first and len(tree.tokens) + len(ids) - 1 - shared > budget:
             return tree, at - first
         path = tree.grow(ids, starts[at], path, shared)
@@ -591,7 +571,7 @@ def planted(
 
 
 def _name_of_cache(network: Any) -> str:
-    """Return what the network calls its cache: a release of transformers gave it another name."""
+    """Return the name of the network's cache, which depends on the release of transformers."""
     known = inspect.signature(network.forward).parameters
     return "cache" if "cache" in known else "past_key_values"
 
@@ -604,7 +584,7 @@ def logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, columns: Any) 
 
     Args:
         network: a causal or masked language model of transformers.
-        inputs: what it is called with.
+        inputs: the keyword arguments of its call.
         rows: an index tensor (places,), which row of the batch.
         columns: an index tensor (places,), which token of the row.
     """

@@ -10,15 +10,15 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.errors import InputError, require
+from winosmith.errors import InputError, check_choice, require
 from winosmith.models import _network
 from winosmith.models._network import OnProgress
-from winosmith.models._texts import SplitPoint, Text, check_split_point, filled_text
+from winosmith.models._texts import SplitPoint, Text, fill_option
 from winosmith.problem import Problem
 from winosmith.records import parse_json
 from winosmith.seen import Sees, check_pronouns, check_sees
@@ -32,7 +32,7 @@ as sentence-transformers takes it; or the first token's."""
 class Reader:
     """A tokeniser with the device and the longest input of its model.
 
-    Longer texts are cut at their start, with a warning: what follows the blank decides.
+    Longer texts are cut at their start, with a warning: the text after the blank matters more.
     """
 
     tokeniser: Any
@@ -41,10 +41,10 @@ class Reader:
 
     @property
     def budget(self) -> int:
-        """The tokens of a batch, padding counted, where nothing else is asked for.
+        """The default number of tokens in a batch, with padding.
 
         On a CPU small batches keep the layers' values in its cache: MiniLM-L6 took 3.7 s with
-        1,024 tokens a batch for what took 5.2 s with 8,192. A GPU needs many to be busy.
+        1,024 tokens in a batch, and 5.2 s with 8,192. A GPU needs large batches.
         """
         return 1_024 if self.device == "cpu" else 16_384
 
@@ -61,7 +61,7 @@ class Reader:
         if at_the_limit:
             warnings.warn(
                 f"{at_the_limit} of {len(rows)} texts fill all {self.max_length} tokens that the "
-                "model reads; what was longer was cut at its start",
+                "model reads; longer ones were cut at their start",
                 stacklevel=3,
             )
         return rows
@@ -75,7 +75,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Encoder:
-    """An encoder ready to read.
+    """An encoder that is ready to read.
 
     Attributes:
         folder: where it was loaded from.
@@ -104,34 +104,22 @@ class Encoder:
         Raises:
             InputError: an unknown pooling.
         """
-        check_pooling(pooling)
+        check_choice("pooling", pooling, Pooling)
         torch = require("torch", "models")
         rows = self.reader.tokens(texts)
         vectors = np.empty((len(rows), int(self.network.config.hidden_size)), np.float32)
-        done = 0
-        budget = tokens_per_batch or self.reader.budget
-        for batch in _network.length_batches([len(row["input_ids"]) for row in rows], budget):
+
+        def run(batch: _network.Rows) -> None:
             inputs = self.reader.batch([rows[row] for row in batch])
             with torch.inference_mode():
                 hidden = self.network(**inputs).last_hidden_state
-                vectors[batch] = _pooled(hidden, inputs["attention_mask"], pooling).cpu().numpy()
-            done += len(batch)
-            if on_batch:
-                on_batch(done, len(rows))
+                weights = inputs["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+                mean = (hidden * weights).sum(1) / weights.sum(1)
+                vectors[batch] = (hidden[:, 0] if pooling == "cls" else mean).cpu().numpy()
+
+        budget = tokens_per_batch or self.reader.budget
+        _network.run_by_length([len(row["input_ids"]) for row in rows], budget, run, on_batch)
         return vectors
-
-
-def check_pooling(pooling: str) -> None:
-    """Refuse a pooling that is none, with InputError."""
-    if pooling not in get_args(Pooling):
-        raise InputError(f"the pooling is one of {', '.join(get_args(Pooling))}; not {pooling!r}")
-
-
-def _pooled(hidden: Any, attended: Any, pooling: Pooling) -> Any:
-    if pooling == "cls":
-        return hidden[:, 0]
-    weights = attended.unsqueeze(-1).to(hidden.dtype)
-    return (hidden * weights).sum(1) / weights.sum(1)
 
 
 def load_encoder(
@@ -141,11 +129,11 @@ def load_encoder(
 
     Args:
         model: a folder with a saved model, or a hub id.
-        device: as torch names it ("cpu", "cuda:1"); the GPU when there is one when None.
-        max_length: the longest input in tokens; the model's own limit when None.
+        device: as torch names it ("cpu", "cuda:1"); by default the GPU if there is one.
+        max_length: the longest input in tokens; by default the model's own limit.
 
     Raises:
-        InputError: it is not there, its weights are incomplete, or it is not an encoder.
+        InputError: it is missing, is not an encoder, or its weights are incomplete.
         MissingExtraError: torch or transformers is not installed.
     """
     folder = _network.model_folder(model)
@@ -156,22 +144,14 @@ def load_encoder(
 
 
 def load_reader(folder: Path, config: Any, *, device: str | None, max_length: int | None) -> Reader:
-    """Load the tokeniser of a model, and settle its device and longest input."""
-    transformers = require("transformers", "models")
-    try:
-        with _network.quiet():
-            tokeniser = transformers.AutoTokenizer.from_pretrained(
-                str(folder), trust_remote_code=False
-            )
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{folder}: the tokeniser can't be loaded: {error}") from error
+    """Load the tokeniser of a model, and determine its device and longest input."""
+    tokeniser = _network.load_tokeniser(folder)
     if tokeniser.pad_token is None:
         raise InputError(
             f"{folder}: {config.model_type} has no padding token; an encoder is needed"
         )
     tokeniser.truncation_side = "left"
-    positions = getattr(config, "max_position_embeddings", None) or tokeniser.model_max_length
-    limit = min(int(tokeniser.model_max_length), int(positions))
+    limit = _network.longest_input(config, tokeniser)
     return Reader(tokeniser, device or _network.best_device(), min(limit, max_length or limit))
 
 
@@ -180,22 +160,22 @@ HEAD = "choice_head"
 
 
 HOW = "winosmith_choice.json"
-"""The file of a model's folder that says how the model reads a problem."""
+"""The file of a model's folder with its input format."""
 
 
 @dataclass(frozen=True)
-class HowRead:
-    """How a model reads a problem; kept with its weights, as it should read as it was trained.
+class InputFormat:
+    """The format of a model's input, which is saved with its weights.
 
     Attributes:
         split_point: where the sentence is cut in two; see `SplitPoint`.
         local: the words ahead of the blank that it sees; None for all.
-        claims: whether it was trained to judge claims: a score above 0 says that one holds.
+        claims: whether it was trained to judge claims: a score above 0 means that one holds.
         sees: the blank, filled with each option; or the sentence with its pronoun, each option
             after it, if there is no filled-in sentence to cut.
 
     Raises:
-        InputError: a split point or `sees` that is none, or a split point next to the pronoun.
+        InputError: an unknown split point or `sees`, or a split point together with the pronoun.
     """
 
     split_point: SplitPoint = "before_option"
@@ -204,12 +184,12 @@ class HowRead:
     sees: Sees = "blank"
 
     def __post_init__(self) -> None:
-        check_split_point(self.split_point)
+        check_choice("split point", self.split_point, SplitPoint)
         check_sees(self.sees)
         if self.sees == "pronoun" and self.split_point != "before_option":
             raise InputError(
-                "the split point says where a filled-in sentence is cut; a model that sees the "
-                "pronoun fills nothing in, so leave it out"
+                "the split point is where a filled-in sentence is cut; a model that sees the "
+                "pronoun fills nothing in, so omit it"
             )
 
 
@@ -220,12 +200,12 @@ class ChoiceModel:
     Attributes:
         network: the torch module, on its device, in float32.
         reader: its tokeniser, device and longest input.
-        how: how it reads a problem.
+        how: its input format.
     """
 
     network: Any
     reader: Reader
-    how: HowRead
+    how: InputFormat
 
     def inputs(
         self, problems: Sequence[Problem], options: int | None = None
@@ -233,8 +213,8 @@ class ChoiceModel:
         """Return the network's unpadded inputs, one a problem and option, in order.
 
         Args:
-            problems: what to read.
-            options: how many of each problem's, from the first; all when None.
+            problems: the problems to read.
+            options: number of options of each problem, from the first; by default all.
 
         Raises:
             DataError: the model sees the pronoun, and a problem's is not known.
@@ -243,7 +223,7 @@ class ChoiceModel:
             check_pronouns(problems)
         return self.reader.tokens(
             [
-                filled_text(problem, option, self.how.split_point, self.how.local, self.how.sees)
+                fill_option(problem, option, self.how.split_point, self.how.local, self.how.sees)
                 for problem in problems
                 for option in range(options or len(problem.options))
             ]
@@ -266,8 +246,8 @@ class ChoiceModel:
     ) -> list[npt.NDArray[np.float32]]:
         """Return one score an option for each problem; only a problem's own scores compare.
 
-        Texts are batched by length; a batch that does not fit into memory is halved, and that is
-        said.
+        Texts are batched by length; a batch that does not fit into memory is halved, with a
+        warning.
 
         Raises:
             InputError: not even one text fits into memory.
@@ -287,24 +267,19 @@ class ChoiceModel:
     ) -> npt.NDArray[np.float32]:
         """Return the scores of unpadded inputs, (rows,), without training."""
         torch = require("torch", "models")
-        lengths = np.array([len(row["input_ids"]) for row in rows], np.int64)
-        order = np.argsort(-lengths, kind="stable")  # what needs most memory comes first
         scores = np.empty(len(rows), np.float32)
         self.network.eval()
 
-        def take(start: int, budget: int) -> tuple[npt.NDArray[np.intp], int, int]:
-            batch = _network.next_batch(order, lengths, start, budget)
-            return batch, len(batch), int(len(batch) * lengths[batch[0]])
-
-        def run(batch: npt.NDArray[np.intp]) -> None:
+        def run(batch: _network.Rows) -> None:
             with torch.inference_mode():
                 scores[batch] = self.forward([rows[row] for row in batch]).cpu().numpy()
 
-        _network.in_memory(len(rows), tokens_per_batch or self.reader.budget, take, run, on_batch)
+        budget = tokens_per_batch or self.reader.budget
+        _network.run_by_length([len(row["input_ids"]) for row in rows], budget, run, on_batch)
         return scores
 
     def save(self, folder: Path) -> None:
-        """Save the network as safetensors, its tokeniser and how it reads.
+        """Save the network as safetensors, its tokeniser and its input format.
 
         `load_encoder` reads it too.
         """
@@ -318,16 +293,16 @@ def new_choice_model(
     model: str | Path,
     *,
     seed: int,
-    how: HowRead | None = None,
+    how: InputFormat | None = None,
     dropout: float | None = None,
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
-    """Put a multiple-choice head on any encoder; what is new in it is drawn by `seed`.
+    """Add a multiple-choice head to any encoder; new weights are drawn by `seed`.
 
-    Where transformers has such a head for the architecture it is that one, so that others can
-    load the result; elsewhere it is one linear layer on the first token. A head that was trained
-    before stays. Every dropout of the network is set to `dropout` unless it is None.
+    If transformers has such a head for the architecture it is used, so that others can load the
+    result; otherwise it is one linear layer on the first token. A head that was trained before
+    stays. Every dropout of the network is set to `dropout` unless it is None.
 
     Raises:
         InputError: as for `load_encoder`, or an unknown split point.
@@ -336,30 +311,30 @@ def new_choice_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         path = _network.model_folder(model)
-        return _choice_model(path, how or HowRead(), dropout, device, max_length)[0]
+        return _choice_model(path, how or InputFormat(), dropout, device, max_length)[0]
 
 
 def load_choice_model(
     folder: str | Path,
     *,
-    how: HowRead | None = None,
+    how: InputFormat | None = None,
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
-    """Load a multiple-choice model that was trained, here or elsewhere.
+    """Load a trained multiple-choice model, of winosmith or another program.
 
     Args:
         folder: of the model or of its run, or a hub id.
-        how: how it reads; as it was trained here, or cut before the option, when None.
-        device: as torch names it; the GPU when there is one when None.
-        max_length: the longest input in tokens; the model's own limit when None.
+        how: its input format; by default that of its training, or cut before the option.
+        device: as torch names it; by default the GPU if there is one.
+        max_length: the longest input in tokens; by default the model's own limit.
 
     Raises:
-        InputError: it is not there, its files are damaged, or its head was never trained.
+        InputError: it is missing, its files are damaged, or its head was never trained.
     """
     path = _network.model_folder(folder)
     model, trained = _choice_model(
-        path, how or how_read(path) or HowRead(), None, device, max_length
+        path, how or load_input_format(path) or InputFormat(), None, device, max_length
     )
     if not trained:
         raise InputError(f"{path}: this encoder was not trained for multiple choice; train it")
@@ -367,17 +342,17 @@ def load_choice_model(
     return model
 
 
-def how_read(model: str | Path) -> HowRead | None:
-    """Return how a model was trained to read, from its folder; None if that does not say.
+def load_input_format(model: str | Path) -> InputFormat | None:
+    """Return the input format in a model's folder; None if there is none.
 
     Raises:
-        InputError: there is no such model, or what it says can't be read.
+        InputError: there is no such model, or its input format can't be read.
     """
     folder = _network.model_folder(model)
     if not (folder / HOW).is_file():
         return None
     try:
-        return HowRead(**parse_json((folder / HOW).read_text("utf-8")))
+        return InputFormat(**parse_json((folder / HOW).read_text("utf-8")))
     except (ValueError, TypeError, InputError) as error:
         raise InputError(
             f"{folder / HOW}: it can't be read ({error}); train the model again"
@@ -386,7 +361,7 @@ def how_read(model: str | Path) -> HowRead | None:
 
 def _choice_model(
     folder: Path,
-    how: HowRead,
+    how: InputFormat,
     dropout: float | None,
     device: str | None,
     max_length: int | None,
@@ -407,9 +382,9 @@ def _choice_model(
 
 
 def _attach_head(network: Any, folder: Path) -> bool:
-    """Give the network our own head, the folder's if it holds one; return whether it does.
+    """Add our own head, with the weights in the folder if there are any; return whether there are.
 
-    As part of the network it is saved with it, and the loader of encoders passes over it.
+    It is saved as a part of the network, and the loader of encoders ignores it.
     """
     torch = require("torch", "models")
     safetensors = require("safetensors", "models")

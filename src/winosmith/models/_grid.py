@@ -14,31 +14,31 @@ from typing import Any
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models._network import model_folder, weights_digest
-from winosmith.models._texts import questions
+from winosmith.models._texts import read_questions
 from winosmith.models._training import (
     MODEL,
-    Epoch,
     FineTuned,
     OnStep,
     Processes,
     TrainingRun,
     TrainingSettings,
+    read_epochs,
     train_multiple_choice,
+    write_epochs,
 )
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Claim
-from winosmith.records import parse_json
 from winosmith.report import joined
 
 RUNS, TABLE = "runs", "runs.json"
 
 OnRun = Callable[[int, int, TrainingRun], None]
-"""Is told the number of a finished run, the runs in all, and what it gave."""
+"""Called with the number of a finished run, the number of all runs, and the run."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The values that are tried, each with each; those of one seed come before the next seed.
+    """The values to try, in all combinations; all runs of one seed come before the next seed.
 
     Attributes:
         learning_rates, epochs, batch_sizes, seeds: one or more of each.
@@ -94,21 +94,21 @@ class Trained(FineTuned):
 
     @property
     def p_value(self) -> float:
-        """That of the best run, times the runs it is chosen from (Bonferroni), ≤ 1."""
+        """The p-value of the best run, times the number of runs (Bonferroni), ≤ 1."""
         return min(1.0, super().p_value * len(self.runs))
 
     @property
-    def collapsed(self) -> tuple[TrainingRun, ...]:
+    def runs_at_chance(self) -> tuple[TrainingRun, ...]:
         """The runs at chance, in order."""
         return tuple(run for run in self.runs if run.at_chance)
 
     @property
     def message(self) -> str:
-        """What the best run gave, and which runs are at chance."""
+        """One sentence on the best run and the runs at chance."""
         if len(self.runs) == 1:
             return super().message
         said = f"best of {len(self.runs)} runs: {self.settings.name}, {super().message}"
-        names = [run.settings.name for run in self.collapsed]
+        names = [run.settings.name for run in self.runs_at_chance]
         if not names:
             return f"{said}; no run is at chance"
         of = f"{len(names)} of {len(self.runs)} ({joined(names, 6)})"
@@ -130,24 +130,27 @@ def train_grid(
 ) -> Trained:
     """Train a model for each point of a grid, one after the other, and keep the best on dev.
 
-    Of equals the first is kept. Of the others only the record stays. Stopped anywhere, even
-    killed, the same call continues from the last epoch that was finished, and ends with the same.
+    The first of equals is kept; of the others only the record. After an interrupt or a kill the
+    same call continues from the last finished epoch, with the same result.
 
     Args:
-        train: as for `train_multiple_choice`, also for what is raised.
+        train: as for `train_multiple_choice`, including the errors.
         dev: likewise.
         model: likewise.
         out: the folder: the best model in `model/`, all runs in `runs.json`.
-        grid: what is tried; one run with the defaults when None.
-        settings: what the grid leaves open.
-        device: as torch names it; the GPU when there is one when None.
+        grid: the settings to try; by default one run with the defaults.
+        settings: all settings that the grid does not vary.
+        device: as torch names it; by default the GPU if there is one.
         force: replace the results of another recipe.
         on_step: called after every step of every run.
         on_run: called after every run, those of an earlier call included.
     """
     runs = list((grid or Grid()).runs(settings))
     sees = runs[0].sees
-    asked, measured = questions(train, "train on", sees), questions(dev, "measure on", sees)
+    asked, measured = (
+        read_questions(train, "train on", sees),
+        read_questions(dev, "measure on", sees),
+    )
     recipe = {
         "grid": [asdict(run) for run in runs],
         "train": asked.digest,
@@ -155,7 +158,7 @@ def train_grid(
         "model": weights_digest(model_folder(model)),
     }
     processes = Processes()
-    processes.first(_take, Path(out), recipe, force)
+    processes.first(_open, Path(out), recipe, force)
     folder = OutputFolder.open(out, recipe)
     tuned = partial(train_multiple_choice, train, dev, model=model, device=device, on_step=on_step)
     done: list[TrainingRun] = []
@@ -163,29 +166,23 @@ def train_grid(
         name = f"{RUNS}/{chosen.name}.json"
         if not folder.finished(name):
             found = tuned(out=folder.path / RUNS / chosen.name, settings=chosen)
-            processes.first(_write, folder, name, found)
-        done.append(_read(folder.path / name, chosen, len(train), len(dev)))
-        processes.first(_keep, folder.path / RUNS, done)
+            processes.first(write_epochs, folder, name, found.epochs)
+        epochs = read_epochs((folder.path / name).read_text("utf-8"))
+        done.append(TrainingRun(chosen, epochs, len(train), len(dev)))
+        processes.first(_remove_models, folder.path / RUNS, done)
         if on_run:
             on_run(number, len(runs), done[-1])
-    best = _best(done)
+    best = max(done, key=lambda run: run.dev_accuracy)
     kept = folder.path / RUNS / best.settings.name
     if TABLE not in folder.files or not all(map(folder.finished, folder.files)):
         tuned(out=kept, settings=best.settings)  # is there already, unless something was lost
         processes.first(_finish, folder, kept / MODEL, done)
     processes.first(shutil.rmtree, kept, ignore_errors=True)
-    return Trained(
-        best.settings,
-        best.epochs,
-        best.n_train,
-        best.n_dev,
-        folder=folder.path / MODEL,
-        runs=tuple(done),
-    )
+    return Trained(**vars(best), folder=folder.path / MODEL, runs=tuple(done))
 
 
-def _take(out: Path, recipe: Mapping[str, Any], force: bool) -> None:
-    """Take the folder; with `force`, drop what another recipe left in it."""
+def _open(out: Path, recipe: Mapping[str, Any], force: bool) -> None:
+    """Open the folder; with `force`, remove the results of another recipe."""
     try:
         OutputFolder.open(out, recipe)
     except OutputError:
@@ -195,26 +192,11 @@ def _take(out: Path, recipe: Mapping[str, Any], force: bool) -> None:
         shutil.rmtree(out / RUNS, ignore_errors=True)
 
 
-def _best(runs: Sequence[TrainingRun]) -> TrainingRun:
-    return max(runs, key=lambda run: run.dev_accuracy)
-
-
-def _write(folder: OutputFolder, name: str, run: TrainingRun) -> None:
-    with folder.write(name) as file:
-        json.dump([asdict(epoch) for epoch in run.epochs], file)
-        file.write("\n")
-
-
-def _read(path: Path, settings: TrainingSettings, n_train: int, n_dev: int) -> TrainingRun:
-    epochs = [Epoch(**record) for record in parse_json(path.read_text("utf-8"))]
-    return TrainingRun(settings, tuple(epochs), n_train, n_dev)
-
-
-def _keep(folder: Path, runs: Sequence[TrainingRun]) -> None:
-    """Remove the models of the runs that are done and not the best: a model is large."""
-    best = _best(runs).settings.name
+def _remove_models(folder: Path, runs: Sequence[TrainingRun]) -> None:
+    """Remove the models of the finished runs, except the best: a model is large."""
+    best = max(runs, key=lambda run: run.dev_accuracy)
     for run in runs:
-        if run.settings.name != best:
+        if run is not best:
             shutil.rmtree(folder / run.settings.name, ignore_errors=True)
 
 
@@ -226,17 +208,17 @@ def _finish(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> N
     for copied in sorted(target.iterdir()):
         folder.add(f"{MODEL}/{copied.name}")
     with folder.write(TABLE) as file:
-        json.dump([_record(run) for run in runs], file, indent=2)
+        records = [
+            {
+                "name": run.settings.name,
+                **asdict(run.settings),
+                "dev_accuracy": run.dev_accuracy,
+                "epoch_kept": run.best + 1,
+                "p_value": run.p_value,
+                "at_chance": run.at_chance,
+                "epochs_trained": [asdict(epoch) for epoch in run.epochs],
+            }
+            for run in runs
+        ]
+        json.dump(records, file, indent=2)
         file.write("\n")
-
-
-def _record(run: TrainingRun) -> dict[str, Any]:
-    return {
-        "name": run.settings.name,
-        **asdict(run.settings),
-        "dev_accuracy": run.dev_accuracy,
-        "epoch_kept": run.best + 1,
-        "p_value": run.p_value,
-        "at_chance": run.at_chance,
-        "epochs_trained": [asdict(epoch) for epoch in run.epochs],
-    }

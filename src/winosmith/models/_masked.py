@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,27 +33,12 @@ class Hidden:
     asked: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class MaskedModel:
-    """A masked language model ready to read.
-
-    Attributes:
-        folder: where it was loaded from.
-        network: the torch module, on its device, without dropout.
-        tokeniser: its tokeniser.
-        device: as torch names it.
-        max_length: the tokens that it reads at most.
-    """
-
-    folder: Path
-    network: Any
-    tokeniser: Any
-    device: str
-    max_length: int
+class MaskedModel(_network.LanguageModel):
+    """A masked language model that is ready to read."""
 
     @property
     def budget(self) -> int:
-        """The tokens of a batch, padding counted, where nothing else is asked for."""
+        """The default number of tokens in a batch, with padding."""
         return 1_024 if self.device == "cpu" else 16_384
 
     def likelihoods(
@@ -63,7 +48,7 @@ class MaskedModel:
         tokens_per_batch: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> Likelihoods:
-        """Return the log-probability of each token that is asked for, given what is not hidden.
+        """Return the log-probability of each token that is asked for, given the visible tokens.
 
         Texts are batched by length, and a text that occurs twice is read once. In float32 the
         values agree to 1e-4 whatever the batches.
@@ -77,22 +62,16 @@ class MaskedModel:
                 f"a sentence has {longest} tokens; {self.folder} reads {self.max_length}"
             )
         distinct = list(dict.fromkeys(texts))
-        lengths = [len(text.ids) for text in distinct]
-        budget = tokens_per_batch or self.budget
-        order = [int(row) for batch in _network.length_batches(lengths, budget) for row in batch]
         given: dict[Hidden, npt.NDArray[np.float64]] = {}
         fed: list[int] = []
 
-        def take(first: int, tokens: int) -> tuple[list[Hidden], int, int]:
-            width = lengths[order[first]]
-            batch = [distinct[row] for row in order[first : first + max(1, tokens // width)]]
-            return batch, len(batch), len(batch) * width
-
-        def run(batch: list[Hidden]) -> None:
+        def run(rows: _network.Rows) -> None:
+            batch = [distinct[row] for row in rows]
             given.update(zip(batch, self._read(batch), strict=True))
             fed.append(len(batch) * len(batch[0].ids))
 
-        _network.in_memory(len(order), budget, take, run, on_progress)
+        lengths = [len(text.ids) for text in distinct]
+        _network.run_by_length(lengths, tokens_per_batch or self.budget, run, on_progress)
         return Likelihoods([given[text] for text in texts], sum(fed))
 
     def _read(self, batch: Sequence[Hidden]) -> list[npt.NDArray[np.float64]]:
@@ -125,15 +104,15 @@ def load_masked_model(
 
     Args:
         model: a folder with a saved model, or a hub id.
-        device: as torch names it ("cpu", "cuda:1"); the GPU when there is one when None.
-        dtype: what the network computes in; see `Precision`.
+        device: as torch names it ("cpu", "cuda:1"); by default the GPU if there is one.
+        dtype: precision of the network; see `Precision`.
 
     Raises:
-        InputError: it is not there, its weights are incomplete, or it fills no masks.
+        InputError: it is missing, is not a masked model, or its weights are incomplete.
         MissingExtraError: torch or transformers is not installed.
     """
     kind = "a masked language model"
-    loaded = MaskedModel(*_network.load_language_model(model, kind, device=device, dtype=dtype))
+    loaded = _network.load_language_model(MaskedModel, model, kind, device=device, dtype=dtype)
     if loaded.tokeniser.mask_token_id is None or loaded.tokeniser.pad_token_id is None:
         raise InputError(f"{loaded.folder}: the tokeniser has no mask or no padding token")
     return loaded
@@ -142,7 +121,7 @@ def load_masked_model(
 Span = tuple[int, int]
 
 
-def hidden_one_by_one(
+def hide_tokens(
     model: MaskedModel, problems: Sequence[Problem], *, within_word: bool = False
 ) -> list[list[list[Hidden]]]:
     """Return, for each option of each problem, its sentence with each token hidden in turn.
@@ -153,29 +132,28 @@ def hidden_one_by_one(
     later are hidden as well (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model
     Scoring", PLL-word-l2r).
     """
-    made: list[list[list[Hidden]]] = []
-    for rows in _tokenised(model, problems):
-        made.append([])
-        for ids, _, words, _ in rows:
-            places = [at for at, word in enumerate(words) if word is not None]
-            made[-1].append(
-                [
-                    Hidden(ids, tuple(_later(words, at) if within_word else [at]), (at,))
-                    for at in places
-                ]
-            )
-    return made
+
+    def hidden(words: Sequence[int | None], at: int) -> tuple[int, ...]:
+        last = len(words) if within_word else at + 1
+        return tuple(place for place in range(at, last) if words[place] == words[at])
+
+    return [
+        [
+            [
+                Hidden(ids, hidden(words, at), (at,))
+                for at, word in enumerate(words)
+                if word is not None
+            ]
+            for ids, _, words, _ in rows
+        ]
+        for rows in _tokenised(model, problems)
+    ]
 
 
-def _later(words: Sequence[int | None], at: int) -> list[int]:
-    """Return a place and those after it in the same word."""
-    return [place for place in range(at, len(words)) if words[place] == words[at]]
-
-
-def hidden_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Hidden]]:
+def hide_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Hidden]]:
     """Return, for each option of each problem, its sentence with all of the option hidden.
 
-    As many masks stand for the option as it has tokens (Kocijan et al. 2019, "A Surprisingly
+    The option has one mask for each of its tokens (Kocijan et al. 2019, "A Surprisingly
     Robust Trick for the Winograd Schema Challenge", section 3).
     """
     return [
@@ -195,8 +173,8 @@ def hidden_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list
 
 
 Row = tuple[tuple[int, ...], list[Span], list[int | None], Span]
-"""A text's tokens; where each stands; the number of its word, None for what is no text; and where
-the option stands."""
+"""A text's tokens, their spans, the numbers of their words (None for special tokens), and the
+span of the option."""
 
 
 def _tokenised(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]]:
@@ -206,13 +184,16 @@ def _tokenised(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row
         return []
     with _network.quiet():  # it warns of texts that are refused later
         read = model.tokeniser(texts, return_offsets_mapping=True)
-    rows: list[list[Row]] = []
-    at = 0
-    for before, options, _ in cuts:
-        rows.append([])
-        for option in options:
-            span = (len(before), len(before) + len(option))
-            ids = tuple(read["input_ids"][at])
-            rows[-1].append((ids, read["offset_mapping"][at], read.word_ids(at), span))
-            at += 1
-    return rows
+    number = itertools.count()
+    return [
+        [
+            (
+                tuple(read["input_ids"][at := next(number)]),
+                read["offset_mapping"][at],
+                read.word_ids(at),
+                (len(before), len(before) + len(option)),
+            )
+            for option in options
+        ]
+        for before, options, _ in cuts
+    ]

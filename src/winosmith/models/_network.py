@@ -1,7 +1,7 @@
 """A network: found in a folder or on the hub, known by a digest, loaded, and fed in batches.
 
 Weights are safetensors only, no foreign code runs, and every weight is accounted for. Batches are
-of similar length, so that little is padding; they are halved where memory runs out.
+of similar length, so that little is padding; they are halved if memory runs out.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.errors import InputError, require
+from winosmith.errors import InputError, check_choice, require
 from winosmith.outputs import sha256
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")
-"""What is downloaded: configuration, weights and the tokeniser's files; never code or pickles."""
+"""The files to download: configuration, weights and the tokeniser's; never code or pickles."""
 
 
 SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
@@ -32,10 +33,10 @@ SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
 
 
 def model_folder(model: str | Path) -> Path:
-    """Return the folder of a model: the one named, or the hub's, downloaded when it must be.
+    """Return the folder of a model; download it from the hub if necessary.
 
-    What the hub's cache on this machine already holds is used without asking the network. The
-    folder of a run of `train_multiple_choice` stands for the `model/` in it.
+    A model in the hub's cache on this machine is used without the network. The folder of a run of
+    `train_multiple_choice` means the `model/` in it.
 
     Raises:
         InputError: no such folder or hub id, no network, or no safetensors in it.
@@ -52,7 +53,7 @@ def model_folder(model: str | Path) -> Path:
         raise InputError(f"{folder}: there is no config.json; name the folder of a saved model")
     if not any(folder.glob("*.safetensors")):
         raise InputError(
-            f"{folder}: there are no weights as *.safetensors; winosmith reads no pickles, so "
+            f"{folder}: there are no weights as *.safetensors; winosmith does not read pickles, so "
             "save the model again with safe_serialization=True"
         )
     return folder
@@ -69,23 +70,19 @@ def _from_hub(name: str) -> Path:
     try:
         return Path(hub.snapshot_download(name, allow_patterns=WANTED, etag_timeout=10))
     except (OSError, ValueError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .:")
         raise InputError(
             f"the model {name!r} is neither a folder nor in the hub's cache here, and could not "
-            f"be downloaded ({_first_line(error)}); check the name, or download it where there is "
+            f"be downloaded ({reason}); check the name, or download it where there is "
             f"network (hf download {name}) and name its folder"
         ) from error
 
 
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(" .:") if lines else type(error).__name__
-
-
 def weights_digest(folder: str | Path) -> str:
-    """Return a SHA-256 over the files that make a model what it is, as 64 hexadecimal digits.
+    """Return a SHA-256 of the files that determine a model, as 64 hexadecimal digits.
 
-    Covered are the names and bytes of the weights, the configuration and the tokeniser's files
-    at the top of the folder; a README or another note changes nothing.
+    It covers the names and bytes of the weights, the configuration and the tokeniser's files at
+    the top of the folder, but not a README or other notes.
     """
     state = hashlib.sha256()
     for file in sorted({file for pattern in WANTED for file in Path(folder).glob(pattern)}):
@@ -116,7 +113,7 @@ def load_configuration(
     Args:
         folder: where the model is.
         dropout: a rate, or None for the model's own.
-        kind: what the model must be, for the message when it is not.
+        kind: the required kind of model, for the message.
 
     Raises:
         InputError: it can't be read, its code is not part of transformers, or it has an encoder
@@ -169,8 +166,8 @@ def load_network(
 
 
 Precision = Literal["float32", "bfloat16", "float16"]
-"""What a network computes in. Scores are the same to 1e-4 whatever the batch in float32 alone; the
-other two halve memory and time on a GPU, and change the closest decisions."""
+"""Precision of a network. Only in float32 scores agree to 1e-4 for any batch; the other two halve
+memory and time on a GPU, and change the closest decisions."""
 
 _OTHERS = {
     "a causal language model": "a masked language model; score it as that",
@@ -178,29 +175,48 @@ _OTHERS = {
 }
 
 
+@dataclass
+class LanguageModel:
+    """A language model that is ready to read.
+
+    Attributes:
+        folder: where it was loaded from.
+        network: the torch module, on its device, without dropout.
+        tokeniser: its tokeniser.
+        device: as torch names it.
+        max_length: the largest number of tokens that it reads.
+    """
+
+    folder: Path
+    network: Any
+    tokeniser: Any
+    device: str
+    max_length: int
+
+
 def load_language_model(
-    model: str | Path, kind: str, *, device: str | None, dtype: Precision
-) -> tuple[Path, Any, Any, str, int]:
-    """Load a language model: its folder, network, tokeniser, device, and the tokens it reads.
+    of: type[Model], model: str | Path, kind: str, *, device: str | None, dtype: Precision
+) -> Model:
+    """Load a language model as `of`.
 
     Args:
+        of: a subclass of `LanguageModel`.
         model: a folder or hub id.
         kind: "a causal language model" or "a masked language model".
-        device: as torch names it; the GPU when there is one when None.
+        device: as torch names it; by default the GPU if there is one.
         dtype: see `Precision`.
 
     Raises:
-        InputError: it is not there, is of another kind, or its weights are incomplete.
+        InputError: it is missing, is of another kind, or its weights are incomplete.
     """
     transformers = require("transformers", "models")
-    if dtype not in get_args(Precision):
-        raise InputError(f"the dtype is one of {', '.join(get_args(Precision))}; not {dtype!r}")
+    check_choice("dtype", dtype, Precision)
     folder = model_folder(model)
     config = load_configuration(folder, kind=kind)
     causal = kind == "a causal language model"
     masked = type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING
     if masked is causal and not getattr(config, "is_decoder", False):
-        # transformers would load a BERT as a causal model that sees what it is to predict
+        # transformers would load a BERT as a causal model that sees the token to predict
         raise InputError(f"{folder}: {config.model_type} is {_OTHERS[kind]}")
     if type(config) not in transformers.MODEL_FOR_CAUSAL_LM_MAPPING and causal:
         raise InputError(f"{folder}: {config.model_type} is not {kind}; name {kind}")
@@ -211,44 +227,44 @@ def load_language_model(
             f"{folder}: this model was saved without its output layer ({new[0]!r} is missing), so "
             f"it gives no probabilities; name {kind} that was saved whole"
         )
-    network, tokeniser, device = _placed(network, device, folder)
-    return folder, network, tokeniser, device, _longest_input(network, tokeniser)
-
-
-def best_device() -> str:
-    """Return "cuda" where torch finds a GPU, else "cpu"."""
-    return "cuda" if require("torch", "models").cuda.is_available() else "cpu"
-
-
-def _placed(network: Any, device: str | None, folder: Path) -> tuple[Any, Any, str]:
-    transformers = require("transformers", "models")
     device = device or best_device()
-    try:
-        with quiet():
-            tokeniser = transformers.AutoTokenizer.from_pretrained(
-                str(folder), trust_remote_code=False
-            )
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{folder}: the tokeniser can't be loaded: {error}") from error
+    tokeniser = load_tokeniser(folder)
     if not tokeniser.is_fast:
         raise InputError(
-            f"{folder}: its tokeniser does not say where a token stands in the text; name a model "
+            f"{folder}: its tokeniser does not report where a token is in the text; name a model "
             "with a tokenizer.json"
         )
     try:
-        return network.to(device).eval(), tokeniser, device
+        network = network.to(device).eval()
     except (RuntimeError, AssertionError) as error:  # the second without CUDA built in
         first = str(error).splitlines()[0]
         raise InputError(f"the device {device!r} can't be used: {first}") from error
+    return of(folder, network, tokeniser, device, longest_input(config, tokeniser))
 
 
-def _longest_input(network: Any, tokeniser: Any) -> int:
-    """Return the tokens that a model reads at most."""
-    limits = [int(tokeniser.model_max_length)]
-    positions = getattr(network.config, "max_position_embeddings", None)
-    if positions:
-        limits.append(int(positions))
-    return min(limits)
+def best_device() -> str:
+    """Return "cuda" if torch finds a GPU, otherwise "cpu"."""
+    return "cuda" if require("torch", "models").cuda.is_available() else "cpu"
+
+
+def load_tokeniser(folder: Path) -> Any:
+    """Load the tokeniser of a model.
+
+    Raises:
+        InputError: it can't be loaded.
+    """
+    auto = require("transformers", "models").AutoTokenizer
+    try:
+        with quiet():
+            return auto.from_pretrained(str(folder), trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{folder}: the tokeniser can't be loaded: {error}") from error
+
+
+def longest_input(config: Any, tokeniser: Any) -> int:
+    """Return the largest number of tokens that a model reads."""
+    limit = int(tokeniser.model_max_length)
+    return min(limit, int(getattr(config, "max_position_embeddings", None) or limit))
 
 
 Rows = npt.NDArray[np.intp]
@@ -259,9 +275,9 @@ the padding, narrow enough to leave the order random."""
 
 
 def length_batches(lengths: Sequence[int], tokens: int) -> list[Rows]:
-    """Cut rows, longest first, into batches of at most `tokens` tokens, padding counted.
+    """Cut rows, longest first, into batches of at most `tokens` tokens with padding.
 
-    The longest come first, so that too little memory shows at once. A row that is longer than
+    The longest come first, so that a lack of memory appears at once. A row that is longer than
     `tokens` is a batch of its own. Equal lengths keep their order.
 
     >>> [batch.tolist() for batch in length_batches([2, 9, 3, 2, 3], tokens=6)]
@@ -272,16 +288,13 @@ def length_batches(lengths: Sequence[int], tokens: int) -> list[Rows]:
     batches: list[Rows] = []
     start = 0
     while start < len(order):
-        batches.append(next_batch(order, measured, start, tokens))
+        batches.append(_next_batch(order, measured, start, tokens))
         start += len(batches[-1])
     return batches
 
 
-def next_batch(order: Rows, lengths: npt.NDArray[np.int64], start: int, tokens: int) -> Rows:
-    """Return the rows from `start` on, in an order with the longest first, that fit into `tokens`.
-
-    It is one row at least.
-    """
+def _next_batch(order: Rows, lengths: npt.NDArray[np.int64], start: int, tokens: int) -> Rows:
+    """Return the next rows, at least one, that fit into `tokens`; the longest come first."""
     size = max(1, tokens // max(1, int(lengths[order[start]])))
     return order[start : start + size]
 
@@ -292,12 +305,13 @@ def shuffled_batches(
     size: int,
     generator: np.random.Generator,
 ) -> list[Rows]:
-    """Cut rows into batches of `size` in random order, alike in length, twins side by side.
+    """Cut rows into batches of `size` of similar length, in random order, with twins together.
 
     The groups are shuffled, cut into pools of 50 batches, sorted by length within a pool, and
     the batches shuffled. The two halves of a twin push a model's preference for an option by
-    itself in opposite directions; in one batch these cancel out exactly, and what is left of the
-    gradient is about the trigger. An odd number of singles before a twin can part its halves.
+    itself in opposite directions; in one batch these cancel out exactly, and the
+    rest of the gradient is about the trigger. An odd number of singles before a twin can separate
+    its halves.
     """
     measured = np.asarray(lengths, dtype=np.int64)
     order = generator.permutation(len(groups))
@@ -312,23 +326,24 @@ def shuffled_batches(
 
 
 Batch = TypeVar("Batch")
+Model = TypeVar("Model", bound="LanguageModel")
 
 OnProgress = Callable[[int, int], None]
-"""Is told the texts done and the texts in all."""
+"""Called with the number of texts that are done, and of all."""
 
 _SIGNS = ("out of memory", "can't allocate memory", "not enough memory")
-"""How torch says that memory is short where it has no error of its own for it, as on a CPU."""
+"""Parts of torch's messages if memory runs out and torch has no error class for it, as on a CPU."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error says that memory ran out."""
+    """Return whether an error means that memory ran out."""
     torch = require("torch", "models")
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
 
 
-def in_memory(
+def run_batches(
     total: int,
     budget: int,
     take: Callable[[int, int], tuple[Batch, int, int]],
@@ -341,7 +356,7 @@ def in_memory(
         total: the number of texts.
         budget: the tokens that a batch may hold.
         take: from the first text and the budget to a batch, its texts and its tokens.
-        run: what is done with a batch; what earlier batches gave is kept.
+        run: called with each batch; earlier results are kept.
         on_progress: is called with the texts done and those in all.
 
     Raises:
@@ -367,14 +382,31 @@ def in_memory(
             continue
         budget = max(1, tokens // 2)
         warnings.warn(
-            f"out of memory with {tokens} tokens at once; going on with {budget}", stacklevel=4
+            f"out of memory with {tokens} tokens at once; continuing with {budget}", stacklevel=4
         )
         del batch
-        free()
+        free_memory()
 
 
-def free() -> None:
-    """Give back what no longer has a name, so that the next try finds it."""
+def run_by_length(
+    lengths: Sequence[int],
+    budget: int,
+    run: Callable[[Rows], None],
+    on_progress: OnProgress | None = None,
+) -> None:
+    """Run through texts, the longest first; see `run_batches`."""
+    measured = np.asarray(lengths, np.int64)
+    order = np.argsort(-measured, kind="stable")
+
+    def take(start: int, tokens: int) -> tuple[Rows, int, int]:
+        batch = _next_batch(order, measured, start, tokens)
+        return batch, len(batch), int(len(batch) * measured[batch[0]])
+
+    run_batches(len(order), budget, take, run, on_progress)
+
+
+def free_memory() -> None:
+    """Return unused memory to the device."""
     torch = require("torch", "models")
     gc.collect()
     if torch.cuda.is_available():

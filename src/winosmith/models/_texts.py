@@ -1,6 +1,6 @@
-"""What a model reads of a problem: options worded for their place, in a filled-in sentence.
+"""The text that a model reads of a problem: a sentence filled in with options worded for the blank.
 
-And what a run is trained or measured on: problems to choose an option of, or claims to judge.
+Also the data of a run: problems with an option to choose, or claims to judge.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith.blocks import join_blocks, plain
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError
 from winosmith.prediction import TIE
 from winosmith.problem import BLANK, Claim, Problem
 from winosmith.records import canonical, claim_record
@@ -36,7 +36,7 @@ Text = str | tuple[str, str]
 """One segment, or two."""
 
 
-def filled_text(
+def fill_option(
     problem: Problem,
     option: int,
     split_point: SplitPoint | None = None,
@@ -45,16 +45,15 @@ def filled_text(
 ) -> Text:
     """Return the sentence with the blank filled, whole or as two segments; or pronoun and option.
 
-    Options are worded for the pronoun that they replace, where it is known (`worded`). With the
-    pronoun the first segment is the sentence as it was written, the pronoun between asterisks as
-    T5 has it (Raffel et al. 2020, section 2.4), and the second the option as it is in the
-    file: the form of multiple choice, and of SuperGLUE-WSC with its candidate.
+    Options are worded for the pronoun that they replace, if it is known (`word_options`). With
+    `sees="pronoun"` the first segment is the original sentence, its pronoun between asterisks as in
+    T5 (Raffel et al. 2020, section 2.4). The second is the option as it is in the file.
 
     Args:
-        problem: what to read.
+        problem: the problem to read.
         option: the index of the option to fill in.
-        split_point: where to cut; None leaves the sentence whole. A question is cut before the
-            option wherever else a sentence is.
+        split_point: where to cut; None leaves the sentence whole. A question is always cut
+            before the option.
         local: the words ahead of the blank that stay (2 in WinoGrande's local-context baseline,
             section 4.1); None for all.
         sees: the blank, or the pronoun.
@@ -64,14 +63,14 @@ def filled_text(
             asked for of a question.
 
     >>> cup = Problem("1", "The cup fell because the _ was loose.", ("cup", "shelf"))
-    >>> filled_text(cup, 1)
+    >>> fill_option(cup, 1)
     'The cup fell because the shelf was loose.'
-    >>> filled_text(cup, 1, "before_option")
+    >>> fill_option(cup, 1, "before_option")
     ('The cup fell because the', 'shelf was loose.')
-    >>> filled_text(cup, 1, "after_option", local=2)
+    >>> fill_option(cup, 1, "after_option", local=2)
     ('because the shelf', 'was loose.')
     >>> nurse = Problem("2", "The nurse said that _ left.", ("nurse", "the cook"), pronoun="she")
-    >>> filled_text(nurse, 1, sees="pronoun")
+    >>> fill_option(nurse, 1, sees="pronoun")
     ('The nurse said that *she* left.', 'the cook')
     """
     if local is not None:
@@ -89,23 +88,15 @@ def filled_text(
     return (before + filler).strip(), after.strip()
 
 
-def check_split_point(split_point: str | None) -> None:
-    """Refuse a split point that is none, with InputError."""
-    if split_point is not None and split_point not in get_args(SplitPoint):
-        raise InputError(
-            f"the split point is one of {', '.join(get_args(SplitPoint))}; not {split_point!r}"
-        )
-
-
 def sentence_parts(problem: Problem) -> tuple[str, tuple[str, ...], str]:
-    """Return what stands before the blank, the options as worded there, and what follows.
+    """Return the text before the blank, the options as worded there, and the text after it.
 
     White space at the sentence's ends is omitted; put together they are the filled-in sentences.
 
     >>> sentence_parts(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
     ('He saw it, so the ', ('cup', 'jug'), ' was large.')
     """
-    return problem.before.lstrip(), worded(problem).options, problem.after.rstrip()
+    return problem.before.lstrip(), word_options(problem).options, problem.after.rstrip()
 
 
 _POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".split())
@@ -121,16 +112,16 @@ _OWNABLE = {"can", "few", "many", "might", "own", "will"}
 _NEXT_WORD = re.compile(r"\s+[\"'“‘]?(\w+)")
 
 
-def worded(problem: Problem) -> Problem:
-    """Return the problem with its options in the form and case that their place asks for.
+def word_options(problem: Problem) -> Problem:
+    """Return the problem with its options in the form and case that fit the blank.
 
-    A pronoun says what the blank is: for "his" in "raised his glass" the option is "Tom's", for
+    The pronoun determines them: for "his" in "raised his glass" the option is "Tom's", for
     a small "she" it is "the woman", for a large one "The woman". "Her" is a possessive before a
     word with a meaning of its own ("her glass"), not before another ("saw her in …"). A problem
     whose pronoun is not known, as in WinoGrande, stays as it is.
 
     >>> problem = Problem("1", "The man handed Jim _ glass.", ("The man", "Jim"), pronoun="his")
-    >>> worded(problem).options
+    >>> word_options(problem).options
     ("the man's", "Jim's")
     """
     pronoun = (problem.pronoun or "").strip()
@@ -169,24 +160,23 @@ def _cased(option: str, pronoun: str) -> str:
     return f"{first.lower()} {rest}" if first in _LOWERED and rest else option
 
 
-def referring(problem: Problem, end: str = "") -> Problem:
-    """Return the problem with its pronoun, and a blank for whom that refers to.
+def ask_referent(problem: Problem, end: str = "") -> Problem:
+    """Return the problem with its pronoun, and a blank for its referent.
 
-    A language model continues with what it reads, so the question is put as GPT-3 was asked about
-    Winogender (Brown et al. 2020, section 6.2.1): the sentence, then "'She' refers to", and the
-    option's own tokens are what differs. The options stay as they are in the file. Where the word
-    is in the sentence more than once, the one that is meant is marked with asterisks, as in
-    GPT-3's form of SuperGLUE-WSC (appendix G).
+    The question is that of GPT-3 for Winogender (Brown et al. 2020, section 6.2.1): the sentence,
+    then "'She' refers to", so that only the tokens of the options differ. The options are those in
+    the file. If the word is in the sentence more than once, the pronoun is marked with asterisks,
+    as in GPT-3's format of SuperGLUE-WSC (appendix G).
 
     Args:
         problem: whose pronoun is known.
-        end: what follows the option; a full stop suits a model that sees both sides.
+        end: the text after the option, such as a full stop for a model that sees both sides.
 
     Raises:
         DataError: the pronoun is not known.
 
     >>> nurse = Problem("1", "The nurse said that _ left.", ("the nurse", "a cook"), pronoun="she")
-    >>> referring(nurse).sentence
+    >>> ask_referent(nurse).sentence
     "The nurse said that she left. 'She' refers to _"
     """
     check_pronouns([problem])
@@ -198,17 +188,17 @@ def referring(problem: Problem, end: str = "") -> Problem:
     return replace(problem, sentence=sentence, pronoun=None, blank=sentence.rindex(BLANK))
 
 
-def solved_text(problem: Problem, sees: Sees = "blank") -> str:
+def fill_answer(problem: Problem, sees: Sees = "blank") -> str:
     """Return the sentence with the right option in its blank, or what its pronoun refers to.
 
     Raises:
         DataError: the problem has no answer, or its pronoun is to be seen and is not known.
 
-    >>> solved_text(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug"), 1))
+    >>> fill_answer(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug"), 1))
     'He saw it, so the jug was large.'
     """
     before, options, after = sentence_parts(
-        referring(problem, ".") if sees == "pronoun" else problem
+        ask_referent(problem, ".") if sees == "pronoun" else problem
     )
     if problem.answer is None:
         raise DataError(f"{problem.id!r} has no answer")
@@ -216,17 +206,17 @@ def solved_text(problem: Problem, sees: Sees = "blank") -> str:
 
 
 RIVAL = "something else"
-"""Stands for what a claim denies; a claim has no second option, and this one is never read."""
+"""The second option of a claim, which has none; it is never read."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """Problems or claims, as a run sees them.
+    """Problems or claims in the format of a run.
 
     Attributes:
-        problems: what is read; of a claim the first option alone.
+        problems: the problems to read; only the first option of a claim.
         texts_each: 2 for problems, 1 for claims.
-        answers: the index of the right option; of a claim 1 where it holds, (n,).
+        answers: the index of the correct option; for a claim 1 if it holds, (n,).
         groups: the rows that belong together: twins, or the claims on one blank.
         digest: a SHA-256 of the problems or claims.
     """
@@ -257,11 +247,11 @@ class Questions:
         )
 
     def measured(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
-        """Return how many are answered rightly by scores (n · texts_each,), and the p-value.
+        """Return the number of correct answers by scores (n · texts_each,), and the p-value.
 
-        A problem counts as right when its right option has the higher score, and as half of one
-        when both have the same (`winosmith.prediction.TIE`); a claim when its score is above 0 and
-        it holds, or not and it does not. The p-value is the probability that
+        A problem is correct if its correct option has the higher score, and half correct if both
+        have the same (`winosmith.prediction.TIE`). A claim is correct if its score is above 0
+        and it holds, or not above 0 and it does not. The p-value is the probability that
         guessing does as well: `chance_p_value` for problems; for claims Fisher's exact test, in
         which an answer that is always the same counts for nothing, as more claims are false.
         """
@@ -280,7 +270,9 @@ class Questions:
         return float((said == right.astype(bool)).sum()), float(p_value)
 
 
-def questions(asked: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank") -> Questions:
+def read_questions(
+    asked: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank"
+) -> Questions:
     """Return problems or claims as questions.
 
     Raises:
@@ -290,10 +282,20 @@ def questions(asked: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blan
     if not len(asked):
         raise DataError(f"there is no problem to {purpose}")
     if sees == "pronoun":
-        named = asked if isinstance(asked, Dataset) else [claimed(c, c.problem_id) for c in asked]
+        named = (
+            asked
+            if isinstance(asked, Dataset)
+            else [claim_as_problem(c, c.problem_id) for c in asked]
+        )
         check_pronouns(named)
     if isinstance(asked, Dataset):
-        return _of_problems(asked, purpose)
+        for problem in asked:
+            if len(problem.options) != 2:
+                raise DataError(f"{problem.id!r} has {len(problem.options)} options; 2 are needed")
+            if problem.answer is None:
+                raise DataError(f"{problem.id!r} has no answer; it needs one to {purpose}")
+        answers = np.array(asked.answers, np.int64)
+        return Questions(asked.problems, 2, answers, asked.groups, asked.digest)
     for claim in asked:
         if claim.holds is None:
             raise DataError(f"a claim of {claim.problem_id!r} has no label to {purpose}")
@@ -302,7 +304,7 @@ def questions(asked: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blan
         together.setdefault(claim.problem_id, []).append(row)
     lines = "\n".join(canonical(claim_record(claim)) for claim in asked)
     return Questions(
-        tuple(map(claimed, asked, map(str, range(len(asked))))),
+        tuple(map(claim_as_problem, asked, map(str, range(len(asked))))),
         1,
         np.array([claim.holds for claim in asked], np.int64),
         tuple(map(tuple, together.values())),
@@ -310,18 +312,8 @@ def questions(asked: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blan
     )
 
 
-def _of_problems(asked: Dataset, purpose: str) -> Questions:
-    for problem in asked:
-        if len(problem.options) != 2:
-            raise DataError(f"{problem.id!r} has {len(problem.options)} options; 2 are needed")
-        if problem.answer is None:
-            raise DataError(f"{problem.id!r} has no answer; it needs one to {purpose}")
-    answers = np.array(asked.answers, np.int64)
-    return Questions(asked.problems, 2, answers, asked.groups, asked.digest)
-
-
-def claimed(claim: Claim, key: str = "claim") -> Problem:
-    """Return the problem whose first option is what is claimed; the second is never read."""
+def claim_as_problem(claim: Claim, key: str = "claim") -> Problem:
+    """Return the problem whose first option is the claim's candidate; the second is never read."""
     rival = RIVAL if claim.candidate.strip() != RIVAL else f"{RIVAL}!"
     return Problem(key, claim.sentence, (claim.candidate, rival), pronoun=claim.pronoun)
 
@@ -338,7 +330,7 @@ def chance_p_value(
     that ignores the trigger has one half of every twin right, and p = 1.
 
     Args:
-        correct: what each answer is worth, (n,): 1 or True, 0 or False, 1/2 for a tie.
+        correct: the credit of each answer, (n,): 1 or True, 0 or False, 1/2 for a tie.
         groups: the rows that count as one observation, such as twins with their copies.
 
     >>> chance_p_value([True] * 5, [(0,), (1,), (2,), (3,), (4,)])  # 1/2 to the 5th

@@ -17,12 +17,12 @@ from pydantic import Field
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, Interrupted, require
 from winosmith.models import _network
-from winosmith.models._encoder import HowRead, new_choice_model
-from winosmith.models._texts import Questions, SplitPoint, questions
+from winosmith.models._encoder import InputFormat, new_choice_model
+from winosmith.models._texts import Questions, SplitPoint, read_questions
 from winosmith.options import OrFalse, declaration
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.problem import Claim
-from winosmith.published import Contents, read_contents, write_contents
+from winosmith.published import read_contents, write_contents
 from winosmith.records import parse_json
 from winosmith.report import percent
 from winosmith.seen import Sees
@@ -33,9 +33,9 @@ ALPHA = 0.05
 
 @declaration
 class TrainingSettings:
-    """What determines a run, next to its data and its base model.
+    """The parameters of a run, in addition to its data and its base model.
 
-    The defaults lie in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
+    The defaults are in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
     epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of its released code
     (github.com/allenai/winogrande: `--warmup_pct 0.1` in the README, `--max_grad_norm` 1.0 in
     run_experiment.py). That code has no weight decay and leaves dropout to the model, where BERT
@@ -85,23 +85,23 @@ class TrainingSettings:
     after the sentence."""
 
     def __post_init__(self) -> None:
-        HowRead(self.split_point, sees=self.sees)
+        InputFormat(self.split_point, sees=self.sees)
         if (self.last or 1) > self.epochs:
             raise ValueError(f"last is {self.last}; it must be one of the {self.epochs} epochs")
 
     @property
     def name(self) -> str:
-        """What tells a run of a grid from its neighbours: "lr3e-05-ep3-bs16-s0"."""
+        """The name of a run in a grid: "lr3e-05-ep3-bs16-s0"."""
         return f"lr{self.learning_rate:g}-ep{self.epochs}-bs{self.batch_size}-s{self.seed}"
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one epoch gave.
+    """The result of one epoch.
 
     Attributes:
         loss: the mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
-        dev_correct: the dev problems answered rightly; a tie is half of one.
+        dev_correct: number of dev problems answered correctly; a tie is half of one.
         p_value: the probability that guessing does as well on dev; see `chance_p_value`.
     """
 
@@ -129,8 +129,8 @@ class TrainingRun:
     def best(self) -> int:
         """The 0-based epoch that was kept.
 
-        It has the most dev problems right, and is the first of equals; or it is the last, where
-        the settings say so.
+        It has the most correct dev problems, and is the first of equals; or it is the last, if the
+        settings say so.
         """
         if self.settings.last is not None:
             return len(self.epochs) - 1
@@ -138,24 +138,24 @@ class TrainingRun:
 
     @property
     def dev_accuracy(self) -> float:
-        """The dev accuracy of the epoch kept, 0–1; optimistic where it was chosen on dev."""
+        """The dev accuracy of the epoch kept, 0–1; optimistic if it was chosen on dev."""
         return self.epochs[self.best].dev_correct / self.n_dev
 
     @property
     def p_value(self) -> float:
-        """The smallest of the epochs', times the epochs it is chosen from (Bonferroni), ≤ 1."""
+        """The smallest p-value of the epochs, times their number (Bonferroni), ≤ 1."""
         if self.settings.last is not None:
             return self.epochs[-1].p_value
         return min(1.0, min(epoch.p_value for epoch in self.epochs) * len(self.epochs))
 
     @property
     def at_chance(self) -> bool:
-        """Whether the run can't be told from guessing at the 5 % level."""
+        """Whether the run is not better than guessing at the 5 % level."""
         return self.p_value > ALPHA
 
     @property
     def message(self) -> str:
-        """One sentence on what the run gave."""
+        """One sentence on the result."""
         right = self.epochs[self.best].dev_correct
         verdict = (
             "AT CHANCE, it can't be told from guessing; try another learning rate, more epochs, "
@@ -183,7 +183,7 @@ class FineTuned(TrainingRun):
 MODEL, RECORD, STATE = "model", "training.json", "state.safetensors"
 
 OnStep = Callable[[int, int, str], None]
-"""Is told the steps done, the steps in all, and a note with the epoch and the loss."""
+"""Called with the number of steps that are done, of all steps, and the epoch with its loss."""
 
 
 def train_multiple_choice(
@@ -202,7 +202,7 @@ def train_multiple_choice(
     on the answer. A claim is one text, whose score's logistic is trained on whether it holds. The
     same arguments give the same weights on the same kind of machine. The state is saved after
     every epoch: the same call on the same `out` continues from there, and a finished run is not run
-    again. A batch that does not fit into memory is worked through in halves, and that is said.
+    again. A batch that does not fit into memory is halved, with a warning.
 
     Args:
         train: problems with answers, or claims with labels, to train on.
@@ -210,8 +210,8 @@ def train_multiple_choice(
         model: a folder or hub id, of an encoder or of what was trained before.
         out: the folder of the run; the best model goes to `model/`, with digests of what it was
             trained on next to it, its epochs to `training.json`.
-        settings: the defaults of `TrainingSettings` when None.
-        device: as torch names it; the GPU when there is one when None.
+        settings: by default those of `TrainingSettings`.
+        device: as torch names it; by default the GPU if there is one.
         on_step: called after every step.
 
     Raises:
@@ -219,11 +219,11 @@ def train_multiple_choice(
             is to be seen and is not known; named.
         InputError: a model that can't be loaded, or for which the memory is too small.
         OutputError: `out` holds something else.
-        Interrupted: Ctrl-C; says where the run continues.
+        Interrupted: Ctrl-C; the message has the folder of the saved epochs.
     """
     settings = settings or TrainingSettings()
-    asked = questions(train, "train on", settings.sees)
-    measured = questions(dev, "measure on", settings.sees)
+    asked = read_questions(train, "train on", settings.sees)
+    measured = read_questions(dev, "measure on", settings.sees)
     base = _network.model_folder(model)
     recipe = {
         "multiple_choice": asdict(settings),
@@ -234,30 +234,48 @@ def train_multiple_choice(
     processes = Processes()
     processes.first(OutputFolder.open, out, recipe)
     folder = OutputFolder.open(out, recipe)
-    epochs = _finished(folder)
-    if not epochs:
+    if RECORD in folder.files and all(map(folder.finished, folder.files)):
+        epochs = read_epochs((folder.path / RECORD).read_text("utf-8"))
+    else:
         run = Run(base, asked, measured, settings, device, processes)
-        epochs = _trained(run, folder.path / STATE, on_step)
-        processes.first(_keep_best, folder, run, epochs, train, read_contents(base))
-    return FineTuned(settings, tuple(epochs), len(train), len(dev), folder=folder.path / MODEL)
+        epochs = tuple(_trained(run, folder.path / STATE, on_step))
+
+        def keep_best() -> None:
+            run.network.load_state_dict(run.best)
+            run.choice.save(folder.path / MODEL)
+            write_contents(folder.path / MODEL, train, *read_contents(base))
+            for saved in sorted((folder.path / MODEL).iterdir()):
+                folder.add(f"{MODEL}/{saved.name}")
+            write_epochs(folder, RECORD, epochs, indent=2)
+            (folder.path / STATE).unlink(missing_ok=True)
+
+        processes.first(keep_best)
+    return FineTuned(settings, epochs, len(train), len(dev), folder=folder.path / MODEL)
 
 
-def _finished(folder: OutputFolder) -> list[Epoch]:
-    """Return the epochs of a run whose files are all there; none otherwise."""
-    if RECORD not in folder.files or not all(map(folder.finished, folder.files)):
-        return []
-    return [Epoch(**record) for record in parse_json((folder.path / RECORD).read_text("utf-8"))]
+def read_epochs(text: str) -> tuple[Epoch, ...]:
+    """Return the epochs of a JSON text."""
+    return tuple(Epoch(**record) for record in parse_json(text))
+
+
+def write_epochs(
+    folder: OutputFolder, name: str, epochs: Sequence[Epoch], indent: int | None = None
+) -> None:
+    """Write epochs as JSON."""
+    with folder.write(name) as file:
+        json.dump([asdict(epoch) for epoch in epochs], file, indent=indent)
+        file.write("\n")
 
 
 def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
-    """Train the epochs that the saved state does not hold yet."""
+    """Train the epochs that are not in the saved state."""
     epochs: list[Epoch] = []
     saved = load_state(state)
     if saved:
         epochs = saved[3]
         run.restore(*saved[:3])
     try:
-        while not _over(epochs, run.settings):
+        while not _is_over(epochs, run.settings):
             epochs.append(run.epoch(len(epochs), on_step))
             if run.settings.last is not None or _best(epochs) == len(epochs) - 1:
                 run.keep()
@@ -266,50 +284,29 @@ def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
     except KeyboardInterrupt:
         raise Interrupted(
             f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run the "
-            "same again to go on from there"
+            "same again to continue from there"
         ) from None
     return epochs
 
 
-def _over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
-    """Return whether a run has had its epochs, or went too long without a better one."""
+def _is_over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
+    """Return whether a run has all its epochs, or too many without a better one."""
     if len(epochs) >= (settings.last or settings.epochs):
         return True
-    return (
-        bool(epochs)
-        and settings.patience is not None
-        and len(epochs) - 1 - _best(epochs) >= settings.patience
-    )
+    patience = settings.patience or settings.epochs
+    return bool(epochs) and len(epochs) - 1 - _best(epochs) >= patience
 
 
 def _best(epochs: Sequence[Epoch]) -> int:
-    """Return the first of the epochs with the most dev problems right."""
+    """Return the first epoch with the most correct dev problems."""
     return max(range(len(epochs)), key=lambda at: epochs[at].dev_correct)
-
-
-def _keep_best(
-    folder: OutputFolder,
-    run: Run,
-    epochs: list[Epoch],
-    train: Dataset | Sequence[Claim],
-    before: tuple[Contents, ...],
-) -> None:
-    run.network.load_state_dict(run.best)
-    run.choice.save(folder.path / MODEL)
-    write_contents(folder.path / MODEL, train, *before)
-    for saved in sorted((folder.path / MODEL).iterdir()):
-        folder.add(f"{MODEL}/{saved.name}")
-    with folder.write(RECORD) as file:
-        json.dump([asdict(epoch) for epoch in epochs], file, indent=2)
-        file.write("\n")
-    (folder.path / STATE).unlink(missing_ok=True)
 
 
 class Run:
     """A network in training.
 
-    What an epoch does depends on the weights, the optimiser's moments, the seed and the number
-    of the epoch alone, so that a run can continue after an interrupt as if nothing had happened.
+    An epoch depends only on the weights, the optimiser's moments, the seed and the number of the
+    epoch, so that a run gives the same result after an interrupt.
     """
 
     def __init__(
@@ -327,7 +324,7 @@ class Run:
         self.choice = new_choice_model(
             base,
             seed=settings.seed,
-            how=HowRead(
+            how=InputFormat(
                 settings.split_point,
                 settings.local,
                 claims=train.texts_each == 1,
@@ -348,13 +345,13 @@ class Run:
     def restore(
         self, weights: dict[str, Any], best: dict[str, Any], moments: dict[int, Any]
     ) -> None:
-        """Go back to a saved state."""
+        """Restore a saved state."""
         self.network.load_state_dict(weights)
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
         self.best = best
 
     def keep(self) -> None:
-        """Remember the weights as they are now as the best."""
+        """Save the current weights as the best."""
         self.best = {k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()}
 
     def epoch(self, epoch: int, on_step: Callable[[int, int, str], None] | None = None) -> Epoch:
@@ -381,9 +378,12 @@ class Run:
 
     def _step(self, batch: npt.NDArray[np.intp], step: int) -> float:
         torch = require("torch", "models")
+        total = self.settings.epochs * self.steps_an_epoch
+        rising = self.settings.warmup * total  # then the rate falls to 0
+        rate = (step + 1) / rising if step < rising else (total - step) / max(1.0, total - rising)
         for group in self.optimiser.param_groups:
-            group["lr"] = self._rate(step)
-        loss = self.processes.add_up(self.network, self._gradient(batch))
+            group["lr"] = self.settings.learning_rate * min(1.0, rate)
+        loss = self.processes.sum_gradients(self.network, self._gradient(batch))
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
         self.optimiser.step()
         return loss
@@ -391,8 +391,7 @@ class Run:
     def _gradient(self, batch: npt.NDArray[np.intp]) -> float:
         """Set the gradient of the batch's mean loss, and return that loss.
 
-        A batch that does not fit into memory is worked through in halves, whose gradients add up
-        to the same.
+        A batch that does not fit into memory is halved; the sum of the gradients is the same.
         """
         mine = self.processes.share(batch)
         while True:
@@ -403,8 +402,8 @@ class Run:
             except (RuntimeError, MemoryError) as error:
                 if not _network.is_out_of_memory(error):
                     raise
-                self._halve(min(self.at_once, len(mine)), error)
-            _network.free()
+                self._halve_batch(min(self.at_once, len(mine)), error)
+            _network.free_memory()
 
     def _part(self, rows: npt.NDArray[np.intp], of: int) -> float:
         torch = require("torch", "models")
@@ -416,7 +415,7 @@ class Run:
         loss.backward()
         return float(loss.detach())
 
-    def _halve(self, tried: int, error: Exception) -> None:
+    def _halve_batch(self, tried: int, error: Exception) -> None:
         if tried == 1:
             raise InputError(
                 "the memory is too small to train this model on one problem at a time; take a "
@@ -424,17 +423,10 @@ class Run:
             ) from error
         self.at_once = max(1, tried // 2)
         warnings.warn(
-            f"out of memory with {tried} problems at once; going on with {self.at_once}, and "
+            f"out of memory with {tried} problems at once; continuing with {self.at_once}, and "
             f"{self.settings.batch_size} a step as before",
             stacklevel=2,
         )
-
-    def _rate(self, step: int) -> float:
-        """Return the learning rate of a step: up from 0 over the warmup, down to 0 at the end."""
-        total = self.settings.epochs * self.steps_an_epoch
-        rising = self.settings.warmup * total
-        share = (step + 1) / rising if step < rising else (total - step) / max(1.0, total - rising)
-        return self.settings.learning_rate * min(1.0, share)
 
 
 def _adamw(network: Any, settings: TrainingSettings) -> Any:
@@ -460,8 +452,8 @@ def save_state(
 ) -> None:
     """Write the state aside, then rename it into place.
 
-    It is one safetensors file, complete or not there at all; no pickle, so nothing runs when it
-    is read. Random numbers and the learning rate are functions of seed, epoch and step; so the
+    It is one safetensors file, written as a whole, and not a pickle, so nothing runs when it is
+    read. Random numbers and the learning rate are functions of seed, epoch and step; so the
     weights, those of the best epoch, the optimiser's moments and the epochs are the whole state.
     """
     moments = optimiser.state_dict()["state"]
@@ -476,34 +468,32 @@ def save_state(
 
 
 def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[Epoch]] | None:
-    """Return weights, best weights, moments and epochs; None when there is no readable state."""
+    """Return weights, best weights, moments and epochs; None without a readable state."""
     safetensors = require("safetensors", "models")
     if not path.is_file():
         return None
     try:
         with safetensors.safe_open(str(path), "pt") as held:
-            epochs = [Epoch(**record) for record in parse_json(held.metadata()["epochs"])]
+            epochs = list(read_epochs(held.metadata()["epochs"]))
             tensors = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118
     except (OSError, safetensors.SafetensorError):
         return None
-    weights: Weights = {}
-    best: Weights = {}
-    moments: dict[int, Weights] = {}
+    kinds: dict[str, Weights] = {"weight": {}, "best": {}, "moment": {}}
     for key, tensor in tensors.items():
         kind, name = key.split("/", 1)
-        if kind == "moment":
-            at, name = name.split("/")
-            moments.setdefault(int(at), {})[name] = tensor
-        else:
-            (weights if kind == "weight" else best)[name] = tensor
-    return weights, best, moments, epochs
+        kinds[kind][name] = tensor
+    moments: dict[int, Weights] = {}
+    for key, tensor in kinds["moment"].items():
+        at, name = key.split("/")
+        moments.setdefault(int(at), {})[name] = tensor
+    return kinds["weight"], kinds["best"], moments, epochs
 
 
 class Processes:
-    """The processes that train the same model, one a GPU, as `accelerate launch` starts them.
+    """The processes that train the same model, one for each GPU, by `accelerate launch`.
 
-    Each works through its part of a batch, and the gradients are added up, so that all take the
-    same step. The first one writes. Tested with two processes on a CPU (gloo); on several GPUs
+    Each computes its part of a batch, and the gradients are added up, so that all take the same
+    step. The first one writes. Tested with two processes on a CPU (gloo); on several GPUs
     (nccl) this was never run.
     """
 
@@ -520,19 +510,19 @@ class Processes:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of processes."""
         return int(self.state.num_processes) if self.state else 1
 
     @property
     def device(self) -> str | None:
-        """Where this process computes; None when it is alone."""
+        """The device of this process; None if it is the only one."""
         return str(self.state.device) if self.state else None
 
     def share(self, batch: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Return the rows of a batch that are this process's."""
         return batch[self.rank :: self.count]
 
-    def add_up(self, network: Any, loss: float) -> float:
+    def sum_gradients(self, network: Any, loss: float) -> float:
         """Put the sum of all processes' gradients into each; return the sum of their losses."""
         if not self.state:
             return loss
@@ -545,7 +535,7 @@ class Processes:
         return float(reduce(torch.tensor(loss, device=self.state.device), "sum"))
 
     def first(self, do: Callable[..., object], *arguments: object, **named: object) -> None:
-        """Call what writes in the first process alone; the others wait until it is done."""
+        """Call a function only in the first process; the others wait until it is done."""
         try:
             if self.rank == 0:
                 do(*arguments, **named)

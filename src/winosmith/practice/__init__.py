@@ -8,18 +8,18 @@
 
 from __future__ import annotations
 
-from winosmith.practice._artifacts import ARTIFACTS, Artifact, Found, Share, found
+from winosmith.practice._artifacts import ARTIFACTS, Artifact, FilterRecall, Share, measure_recall
 from winosmith.practice._corpus import PracticeCorpus, corpus, crowd, handwritten, participants
 
 __all__ = [
     "ARTIFACTS",
     "Artifact",
-    "Found",
+    "FilterRecall",
     "PracticeCorpus",
     "Share",
     "corpus",
     "crowd",
-    "found",
     "handwritten",
+    "measure_recall",
     "participants",
 ]

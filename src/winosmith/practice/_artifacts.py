@@ -12,7 +12,7 @@ A frame is one line of `social.txt` or `physical.txt`:
   square: with the first hinge and the first trigger, or the second and the second, the answer is
   A; otherwise it is B. So neither the hinge, nor the trigger, nor the place of mention says
   anything about the answer by itself. If a frame has several hinges, they switch together.
-- `^` after the blank is where a word of emphasis may stand.
+- `^` after the blank is the place of a word of emphasis.
 - ` ~ chain/thread, …` lists pairs of options that people associate with the triggers: the first
   of a pair with the first trigger. Only a planted association uses them.
 
@@ -200,7 +200,7 @@ def _wordings(pattern: str, hinge: int, pole: int) -> tuple[str, ...]:
 
 
 EMPHASES = (" quite clearly", " quite obviously", " most certainly", " most definitely")
-"""What may stand after the blank; all have two words, so that they lengthen a half alike."""
+"""Words of emphasis after the blank; all have two words, so that they lengthen halves equally."""
 
 EMPHASISED = 0.25
 """The fraction of sound twins, where their frame allows it, of which one half is emphatic."""
@@ -220,7 +220,7 @@ class Draft:
         options: the words for A and for B.
         swapped: whether B is listed before A.
         fill: the words for the other slots.
-        emphasis: what stands after the blank of each half.
+        emphasis: the words after the blank of each half.
     """
 
     frame: Frame
@@ -304,7 +304,7 @@ LETTERS_LONGER = 4
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """What the twins with one artifact, written out of one habit, have in common.
+    """The common properties of the twins with one artifact that come from one habit.
 
     Attributes:
         frame: their frame.
@@ -348,30 +348,22 @@ def plant(
 ) -> Draft:
     """Return the draft, which is of the habit's frame, with an artifact of this kind."""
     match kind:
-        case "association":
-            return _associated(draft, habit)
+        case "association" if habit.pair is not None:
+            # the hinge flips the correct option
+            options = habit.pair[::-1] if draft.fixed else habit.pair
+            return replace(draft, along="trigger", options=options)
         case "length":
-            return _lengthened(draft, habit, fillers, rng)
+            options = draft.options
+            while abs(len(options[0]) - len(options[1])) < LETTERS_LONGER:
+                options = draw_options(draft.frame, fillers, rng)
+            longer = int(len(options[1]) > len(options[0]))
+            emphasis = (habit.emphasis, "") if draft.right(0) == longer else ("", habit.emphasis)
+            return replace(draft, options=options, emphasis=emphasis)
         case "polarity":
             return replace(draft, along="trigger", fixed=0)
         case "position":
             return replace(draft, along="trigger", fixed=0, swapped=False)
-
-
-def _associated(draft: Draft, habit: Habit) -> Draft:
-    if habit.pair is None:
-        return draft
-    options = habit.pair[::-1] if draft.fixed else habit.pair  # the hinge flips who is right
-    return replace(draft, along="trigger", options=options)
-
-
-def _lengthened(draft: Draft, habit: Habit, fillers: Fillers, rng: np.random.Generator) -> Draft:
-    options = draft.options
-    while abs(len(options[0]) - len(options[1])) < LETTERS_LONGER:
-        options = draw_options(draft.frame, fillers, rng)
-    longer = int(len(options[1]) > len(options[0]))
-    emphasis = (habit.emphasis, "") if draft.right(0) == longer else ("", habit.emphasis)
-    return replace(draft, options=options, emphasis=emphasis)
+    return draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,13 +379,13 @@ class Share:
 
     @property
     def value(self) -> float | None:
-        """The share, 0–1; None of nothing."""
+        """The fraction, 0–1; None if the total is 0."""
         return self.count / self.total if self.total else None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a filter did to the planted and to the sound problems.
+class FilterRecall:
+    """The planted and the sound problems that a filter removed.
 
     Attributes:
         recall: the planted that it dropped, of all planted.
@@ -412,7 +404,9 @@ class Found:
         return Share(self.recall.count, dropped)
 
 
-def found(planted: Mapping[str, str], ids: Iterable[str], dropped: Collection[str]) -> Found:
+def measure_recall(
+    planted: Mapping[str, str], ids: Iterable[str], dropped: Collection[str]
+) -> FilterRecall:
     """Return how many planted problems a filter dropped, and how many sound ones.
 
     Args:
@@ -424,7 +418,8 @@ def found(planted: Mapping[str, str], ids: Iterable[str], dropped: Collection[st
     Raises:
         DataError: a dropped problem did not go in.
 
-    >>> result = found({"a": "length", "b": "length", "z": "position"}, "abcdef", {"a", "c"})
+    >>> planted = {"a": "length", "b": "length", "z": "position"}
+    >>> result = measure_recall(planted, "abcdef", {"a", "c"})
     >>> result.recall, result.false_removals
     (Share(count=1, total=2), Share(count=1, total=4))
     """
@@ -437,7 +432,7 @@ def found(planted: Mapping[str, str], ids: Iterable[str], dropped: Collection[st
         kind: _share({item for item in seen if planted.get(item) == kind}, gone)
         for kind in sorted({planted[item] for item in seen if item in planted})
     }
-    return Found(
+    return FilterRecall(
         recall=_share({item for item in seen if item in planted}, gone),
         false_removals=_share({item for item in seen if item not in planted}, gone),
         by_kind=by_kind,

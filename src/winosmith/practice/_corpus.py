@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from itertools import product
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.options import Count, Fraction, checked
 from winosmith.practice._artifacts import (
     ARTIFACTS,
     Artifact,
@@ -28,6 +31,8 @@ from winosmith.practice._artifacts import (
 from winosmith.problem import Origin, Problem
 from winosmith.records import parse_json, problem_of
 from winosmith.response import Response
+
+Rng = np.random.Generator
 
 STRENGTH = 0.5
 """The default fraction of planted twins; AFLite took 0.7 of WinoGrande (section 3)."""
@@ -53,21 +58,22 @@ class PracticeCorpus:
     votes: tuple[Response, ...] = field(repr=False)
 
 
+@checked
 def corpus(
-    twins: int = 3_000,
+    twins: Annotated[int, Field(ge=0)] = 3_000,
     *,
     seed: int = 0,
-    strength: float = STRENGTH,
-    artifacts: Sequence[Artifact] = ARTIFACTS,
-    habits: int = HABITS,
-    social: float = 0.5,
+    strength: Fraction = STRENGTH,
+    artifacts: Annotated[tuple[Artifact, ...], Field(strict=False)] = ARTIFACTS,
+    habits: Count = HABITS,
+    social: Fraction = 0.5,
     symmetric: bool = False,
 ) -> PracticeCorpus:
     """Write practice twins.
 
     The twins are rendered from handwritten frames in the social and the physical domain, keep
-    every rule of `winosmith.validate.structure`, and no two of their sentences are equal. How
-    sound twins are balanced, and what is planted in the others, is said in `_artifacts`.
+    every rule of `winosmith.validate.structure`, and no two of their sentences are equal. The
+    module `_artifacts` describes the balance of sound twins and the artifacts of the others.
 
     Args:
         twins: how many; each gives two problems.
@@ -85,93 +91,56 @@ def corpus(
             answers are wrong to a reader: for what a filter takes by mistake, not for people.
 
     Raises:
-        DataError: a number out of range, an unknown artifact, or more twins than the frames give
-            distinct sentences for.
+        RecipeError: a number out of range, or an unknown artifact.
+        DataError: no artifact to plant, or more twins than the frames give distinct sentences for.
 
     >>> made = corpus(100, strength=0.25, artifacts=["polarity"])
     >>> len(made.dataset.twins), len(made.planted)
     (100, 50)
     """
-    _check(twins, strength, artifacts, habits, social)
+    if strength > 0 and not artifacts:
+        raise DataError("a strength above 0 needs an artifact to plant; give one, or strength=0")
     rng = np.random.default_rng([seed, 0])
-    kinds = _kinds(twins, strength, artifacts, rng)
+    planted_twins = round(twins * strength)
+    equal = [artifacts[number % len(artifacts)] for number in range(planted_twins)]
+    kinds = [
+        equal[place] if place < planted_twins else None for place in rng.permutation(twins).tolist()
+    ]
     written = tuple(drafts(kinds, social, habits, rng))
     names = participants(POOL)
     authors = [pick(names, rng) for _ in written]
     halves_swapped = rng.random(twins) < 0.5
-    ids = _ids(twins, seed)
+    numbers = np.random.default_rng([seed, 1]).integers(2**63, size=(twins, 3)).tolist()
     tossed = np.random.default_rng([seed, 4]).random(twins) < 0.5
     problems: list[Problem] = []
     planted: dict[str, Artifact] = {}
-    for draft, kind, author, swapped, (twin_id, *half_ids), coin in zip(
-        written, kinds, authors, halves_swapped, ids, tossed, strict=True
+    for draft, kind, author, swapped, row, coin in zip(
+        written, kinds, authors, halves_swapped, numbers, tossed, strict=True
     ):
-        order = (1, 0) if swapped else (0, 1)
-        turned = bool(symmetric and kind is None and coin)
-        problems += _halves(draft, order, author, twin_id, half_ids, turned)
+        twin_id, *half_ids = (f"{number:016x}" for number in row)
+        is_flipped = bool(symmetric and kind is None and coin)
+        origin = Origin(
+            source="practice",
+            author=author,
+            domain=draft.frame.domain,
+            anchor=draft.fill[draft.frame.slots[0]],
+            licence="Apache-2.0",
+        )
+        problems += (
+            Problem(
+                id=half_id,
+                sentence=draft.sentence(half),
+                options=draft.listed(),
+                answer=draft.answer(half) ^ is_flipped,
+                twin_id=twin_id,
+                origin=origin,
+            )
+            for half, half_id in zip((1, 0) if swapped else (0, 1), half_ids, strict=True)
+        )
         if kind is not None:
             planted.update(dict.fromkeys(half_ids, kind))
     dataset = Dataset(problems, "practice")
     return PracticeCorpus(dataset, planted, crowd(dataset, seed=seed))
-
-
-def _check(
-    twins: int, strength: float, artifacts: Sequence[Artifact], habits: int, social: float
-) -> None:
-    if twins < 0:
-        raise DataError(f"twins must be 0 or more, not {twins}")
-    if habits < 1:
-        raise DataError(f"habits must be 1 or more, not {habits}")
-    for name, share in (("strength", strength), ("social", social)):
-        if not 0 <= share <= 1:
-            raise DataError(f"{name} must be a share from 0 to 1, not {share}")
-    unknown = [kind for kind in artifacts if kind not in ARTIFACTS]
-    if unknown:
-        raise DataError(f"there is no artifact {unknown[0]!r}; there are {', '.join(ARTIFACTS)}")
-    if strength > 0 and not artifacts:
-        raise DataError("a strength above 0 needs an artifact to plant; give one, or strength=0")
-
-
-def _kinds(
-    twins: int, strength: float, artifacts: Sequence[Artifact], rng: np.random.Generator
-) -> list[Artifact | None]:
-    """Return what is planted in each twin: equal fractions of each kind, in random order."""
-    planted = round(twins * strength)
-    kinds = [artifacts[number % len(artifacts)] for number in range(planted)]
-    return [kinds[place] if place < planted else None for place in rng.permutation(twins).tolist()]
-
-
-def _ids(twins: int, seed: int) -> list[list[str]]:
-    """Return an id for each twin and for its two halves, from a generator of their own."""
-    drawn = np.random.default_rng([seed, 1]).integers(2**63, size=(twins, 3))
-    return [[f"{number:016x}" for number in row] for row in drawn.tolist()]
-
-
-def _halves(
-    draft: Draft,
-    order: tuple[int, int],
-    author: str,
-    twin_id: str,
-    ids: Sequence[str],
-    turned: bool,
-) -> Iterator[Problem]:
-    """Yield the problems of a twin, each with the answer of the other half if `turned`."""
-    origin = Origin(
-        source="practice",
-        author=author,
-        domain=draft.frame.domain,
-        anchor=draft.fill[draft.frame.slots[0]],
-        licence="Apache-2.0",
-    )
-    for half, half_id in zip(order, ids, strict=True):
-        yield Problem(
-            id=half_id,
-            sentence=draft.sentence(half),
-            options=draft.listed(),
-            answer=draft.answer(half) ^ turned,
-            twin_id=twin_id,
-            origin=origin,
-        )
 
 
 DOMAINS: tuple[Domain, ...] = ("social", "physical")
@@ -186,7 +155,7 @@ PATIENCE = 10
 
 
 def drafts(
-    kinds: Iterable[Artifact | None], social: float, active: int, rng: np.random.Generator
+    kinds: Iterable[Artifact | None], social: float, active: int, rng: Rng
 ) -> Iterator[Draft]:
     """Yield a draft for each kind of artifact (None: sound), no two with an equal sentence.
 
@@ -270,15 +239,16 @@ def participants(pool: int) -> tuple[str, ...]:
     return tuple(f"p{number:0{digits}}" for number in range(1, pool + 1))
 
 
+@checked
 def crowd(
     dataset: Dataset,
     *,
-    judges: int = 3,
+    judges: Count = 3,
     pool: int = POOL,
     seed: int = 0,
-    error_rate: float = 0.08,
-    ambiguous_rate: float = 0.17,
-    associative_rate: float = 0.17,
+    error_rate: Fraction = 0.08,
+    ambiguous_rate: Fraction = 0.17,
+    associative_rate: Fraction = 0.17,
 ) -> tuple[Response, ...]:
     """Return the votes of a simulated crowd, each judge's local vote before the one on the whole.
 
@@ -299,9 +269,12 @@ def crowd(
         associative_rate: the fraction of problems answerable by association, 0–1.
 
     Raises:
-        DataError: a withheld answer, a rate out of range, or too few people.
+        RecipeError: a number out of range.
+        DataError: a withheld answer, or too few people.
     """
-    _check_rates(dataset, judges, error_rate, ambiguous_rate, associative_rate)
+    if None in dataset.answers:
+        withheld = dataset.ids[dataset.answers.index(None)]
+        raise DataError(f"the answer of {withheld!r} is withheld; a simulated crowd needs it")
     rng = np.random.default_rng([seed, 2])
     people = participants(pool)
     errors = [float(error_rate)] * pool  # where all err alike
@@ -315,24 +288,14 @@ def crowd(
             mine = chosen[place * judges : (place + 1) * judges]
             ambiguous = rng.random() < ambiguous_rate
             associative = rng.random() < associative_rate
-            votes[row] = list(_votes(dataset[row], mine, error_of, ambiguous, associative, rng))
+            for judge in mine:
+                votes[row] += _votes(
+                    dataset[row], judge, error_of[judge], ambiguous, associative, rng
+                )
     return tuple(vote for of_one in votes for vote in of_one)
 
 
-def _check_rates(dataset: Dataset, judges: int, *rates: float) -> None:
-    if judges < 1:
-        raise DataError(f"judges must be 1 or more, not {judges}")
-    for rate in rates:
-        if not 0 <= rate <= 1:
-            raise DataError(f"a rate is a share from 0 to 1, not {rate}")
-    if None in dataset.answers:
-        withheld = dataset.ids[dataset.answers.index(None)]
-        raise DataError(f"the answer of {withheld!r} is withheld; a simulated crowd needs it")
-
-
-def _judges(
-    halves: list[Problem], judges: int, people: tuple[str, ...], rng: np.random.Generator
-) -> list[str]:
+def _judges(halves: list[Problem], judges: int, people: tuple[str, ...], rng: Rng) -> list[str]:
     """Return distinct people for the halves of a twin together, none of them an author."""
     authors = {half.origin.author for half in halves if half.origin}
     order = rng.permutation(len(people)).tolist()
@@ -347,34 +310,27 @@ def _judges(
 
 
 def _votes(
-    problem: Problem,
-    judges: list[str],
-    error_of: Mapping[str, float],
-    ambiguous: bool,
-    associative: bool,
-    rng: np.random.Generator,
+    problem: Problem, judge: str, error: float, ambiguous: bool, associative: bool, rng: Rng
 ) -> Iterator[Response]:
-    """Yield the local vote and the vote on the whole of each judge."""
-    for judge in judges:
-        error = error_of[judge]
-        if associative:
-            local: int | None = _choice(problem, 1 - error, rng)
-        else:
-            local = _guess(problem, rng) if rng.random() < GUESSES else None
-        yield Response(problem.id, judge, "local", local, seconds=_seconds(rng))
-        yield Response(
-            problem.id,
-            judge,
-            "validate",
-            _guess(problem, rng) if ambiguous else _choice(problem, 1 - error, rng),
-            ambiguous=rng.random() < (NOTICES if ambiguous else IMAGINES),
-            associative=rng.random() < (NOTICES if associative else IMAGINES),
-            shown=tuple(rng.permutation(len(problem.options)).tolist()),
-            seconds=_seconds(rng),
-        )
+    """Yield the local vote of a judge and the vote on the whole."""
+    if associative:
+        local: int | None = _choice(problem, 1 - error, rng)
+    else:
+        local = _guess(problem, rng) if rng.random() < GUESSES else None
+    yield Response(problem.id, judge, "local", local, seconds=_seconds(rng))
+    yield Response(
+        problem.id,
+        judge,
+        "validate",
+        _guess(problem, rng) if ambiguous else _choice(problem, 1 - error, rng),
+        ambiguous=rng.random() < (NOTICES if ambiguous else IMAGINES),
+        associative=rng.random() < (NOTICES if associative else IMAGINES),
+        shown=tuple(rng.permutation(len(problem.options)).tolist()),
+        seconds=_seconds(rng),
+    )
 
 
-def _choice(problem: Problem, right: float, rng: np.random.Generator) -> int:
+def _choice(problem: Problem, right: float, rng: Rng) -> int:
     """Return the right option with this probability, otherwise one of the others."""
     answer = problem.answer or 0
     if rng.random() < right:
@@ -383,9 +339,9 @@ def _choice(problem: Problem, right: float, rng: np.random.Generator) -> int:
     return others[int(rng.random() * len(others))]
 
 
-def _guess(problem: Problem, rng: np.random.Generator) -> int:
+def _guess(problem: Problem, rng: Rng) -> int:
     return int(rng.random() * len(problem.options))
 
 
-def _seconds(rng: np.random.Generator) -> float:
+def _seconds(rng: Rng) -> float:
     return round(MEDIAN_SECONDS * float(np.exp(SPREAD_SECONDS * rng.standard_normal())), 1)

@@ -11,7 +11,7 @@ from typing import Any
 from winosmith import answers, metrics, solve
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
-from winosmith.evolve import draw_roots, not_solved
+from winosmith.evolve import draw_roots, unsolved_ids
 from winosmith.lineage import depths
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.parallel import Advance
@@ -20,7 +20,7 @@ from winosmith.problem import Problem
 from winosmith.records import parse_json
 from winosmith.results import Result
 from winosmith.solver_rule import SolverRule
-from winosmith.study import TrainedOn, made_solver
+from winosmith.study import TrainedOn, make_solver
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _ask(
     where: Path,
     on_progress: Advance,
 ) -> None:
-    made = made_solver(rule, where, train if rule.learn else None)
+    made = make_solver(rule, where, train if rule.learn else None)
     done = 0
     for name, dataset in sets.items():
         path = folder.path / name
@@ -240,7 +240,7 @@ def next_round(
     Of dev alone, for what is perturbed becomes known; where fewer than `wanted` are fit, those.
     `pool` has each problem of dev as it stands there, by its id in dev.
     """
-    unsolved = not_solved(dev, list(predictions.values()))
+    unsolved = unsolved_ids(dev, list(predictions.values()))
     drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)
     wrong = {name: _wrong(dev, own) for name, own in predictions.items()}
     fooled = {

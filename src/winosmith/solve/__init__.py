@@ -18,7 +18,6 @@ from winosmith.solve._baselines import (
     WordAssociation,
     local_only,
 )
-from winosmith.solve._by_name import by_name
 from winosmith.solve._chat import ChatSolver, Interview, parse_answer
 from winosmith.solve._full_text import FullTextIndex
 from winosmith.solve._hunting import Found, KnowledgeHunting, Retriever
@@ -58,7 +57,6 @@ __all__ = [
     "Solver",
     "TwoWay",
     "WordAssociation",
-    "by_name",
     "local_only",
     "parse_answer",
     "predict",

@@ -1,7 +1,4 @@
-"""What a solver has to beat: chance, the commonest place, the words around the blank alone.
-
-`WordAssociation` is what single words, or pairs of them, give away of the answers.
-"""
+"""Baselines: chance, the most frequent place, the local context, word association."""
 
 from __future__ import annotations
 
@@ -11,17 +8,17 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import metrics, seen
 from winosmith.dataset import Dataset
-from winosmith.errors import InputError
+from winosmith.errors import InputError, check_choice
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import Sees, check_pronouns, check_sees
-from winosmith.solve._solver import Scores, Solver, check_two_options, known_answers
+from winosmith.seen import Sees, check_pronouns, check_sees, check_two_options
+from winosmith.solve._solver import Scores, Solver, known_answers
 from winosmith.text import units
 
 
@@ -44,21 +41,22 @@ class Random:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, for a signature."""
+        """The parameters that determine the scores, for a signature."""
         return {"solver": "random", "seed": self.seed, "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return one draw an option."""
-        return [tuple(self._draw(p.id, option) for option in p.options) for p in problems]
 
-    def _draw(self, problem_id: str, option: str) -> float:
-        key = json.dumps([self.seed, problem_id, option]).encode()
-        return int.from_bytes(hashlib.sha256(key).digest()[:6], "big") / 2.0**48
+        def draw(problem: Problem, option: str) -> float:
+            key = json.dumps([self.seed, problem.id, option]).encode()
+            return int.from_bytes(hashlib.sha256(key).digest()[:6], "big") / 2.0**48
+
+        return [tuple(draw(problem, option) for option in problem.options) for problem in problems]
 
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """Scores an option by how often its place held the right answer among solved problems.
+    """Scores an option by how often its place had the correct answer in solved problems.
 
     Attributes:
         shares: of each place from the first on, 0–1; a place beyond them has 0.
@@ -72,7 +70,7 @@ class Majority:
 
     @classmethod
     def trained_on(cls, train: Dataset) -> Majority:
-        """Return the solver that has counted the answers of these problems.
+        """Count the answers of these problems and return the solver.
 
         Raises:
             DataError: there are no problems, or an answer is withheld.
@@ -83,7 +81,7 @@ class Majority:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, for a signature."""
+        """The parameters that determine the scores, for a signature."""
         return {"solver": "majority", "shares": list(self.shares), "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
@@ -94,13 +92,13 @@ class Majority:
 
 
 BEFORE = 2
-"""Words ahead of the blank that stay: the baseline sees w[t-2:] (WinoGrande, section 4.1)."""
+"""Words before the blank that stay: the baseline sees w[t-2:] (WinoGrande, section 4.1)."""
 
 
 def local_only(problems: Sequence[Problem], before: int = BEFORE) -> tuple[Problem, ...]:
-    """Return the problems with their sentences cut to the local context; all else stays.
+    """Return the problems with their sentences cut to the local context.
 
-    Train a solver on these too for the baseline of WinoGrande's table 3.
+    For the baseline of WinoGrande's table 3, train a solver on these, too.
 
     Raises:
         DataError: a problem is a question.
@@ -118,12 +116,12 @@ def local_only(problems: Sequence[Problem], before: int = BEFORE) -> tuple[Probl
 class LocalContext:
     """Asks a solver with only the words from two before the blank to the end of the sentence.
 
-    What it still solves is solved without the sentence: an artifact, or an option that the words
-    around the blank give away.
+    Problems that it still solves are solved without the sentence: by an artifact, or by the words
+    around the blank.
 
     Attributes:
         solver: any solver.
-        before: how many words ahead of the blank stay.
+        before: number of words before the blank that stay.
     """
 
     solver: Solver
@@ -131,7 +129,7 @@ class LocalContext:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, for a signature."""
+        """The parameters that determine the scores, for a signature."""
         return {**getattr(self.solver, "parameters", {}), "local_context": self.before}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
@@ -140,8 +138,8 @@ class LocalContext:
 
 
 Features = Literal["words", "pairs"]
-"""What is counted, over lower-cased tokens without the blank (letters and pairs of letters, if
-a text has no spaces between words; see `text.units`):
+"""The features to count, over lower-cased tokens without the blank (letters and pairs of letters
+if a text has no spaces between words; see `text.units`):
 
 - `words`: the sentence's words with the place of the right option among the mentions in the text,
   as the PMI filter counts them by default (WinoGrande, section 3; `metrics.first_of_twins`). The
@@ -152,18 +150,23 @@ a text has no spaces between words; see `text.units`):
 """
 
 
+ADVICE = (
+    "word association by which option is mentioned first compares two options, so ask through "
+    "solve.TwoWay"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class WordAssociation:
     """Scores options by the pointwise mutual information of words with the right answers.
 
-    A word or pair that was not seen counts for nothing. It stands for what can be had without
-    understanding a sentence: on problems that are free of associations it is at chance.
+    Unknown words and pairs count for nothing. On problems without associations it is at chance.
 
     Attributes:
-        features: what is counted; see `Features`.
+        features: the features to count; see `Features`.
         weights: by word, or by pair ("cup broke"), in nats: `words` has one for each of the two
             mentions, `pairs` one for the option.
-        smoothing: what was added to each count, above 0.
+        smoothing: number added to each count, above 0.
         sees: whether the pronoun is one of the sentence's words, or not.
 
     >>> halves = [
@@ -189,21 +192,20 @@ class WordAssociation:
         smoothing: float = metrics.PMI_SMOOTHING,
         sees: Sees = "blank",
     ) -> WordAssociation:
-        """Return the solver that has counted the words of these problems.
+        """Count the words of these problems and return the solver.
 
         Args:
             train: solved problems; of two options each for `words`.
-            features: what is counted.
+            features: the features to count.
             smoothing: added to each count of a word with an answer (100 in Gururangan et al. 2018).
             sees: "pronoun" counts the pronoun as one more word of its sentence.
 
         Raises:
             DataError: there are no problems, an answer is withheld, or a problem has more options
-                than `features` can tell apart; or a pronoun that is to be seen is not known.
-            InputError: `features`, `smoothing` or `sees` is none.
+                than `features` can distinguish; or a pronoun that is to be seen is not known.
+            InputError: unknown `features` or `sees`, or `smoothing` is out of range.
         """
-        if features not in get_args(Features):
-            raise InputError(f"features is one of {', '.join(get_args(Features))}; not {features}")
+        check_choice("features", features, Features)
         if not 0 < smoothing < float("inf"):
             raise InputError(f"smoothing is a number above 0, not {smoothing}")
         check_sees(sees)
@@ -211,7 +213,7 @@ class WordAssociation:
         train = Dataset(_shown(train, sees))
         if features == "pairs":
             return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
-        check_two_options(train, "word association by which option is mentioned first")
+        check_two_options(train, ADVICE)
         counts, known = metrics.word_counts(train)
         labels = np.array(answers) != metrics.first_of_twins(train)
         information = metrics.pmi_with_answers(counts, labels.astype(np.intp), smoothing)
@@ -220,10 +222,9 @@ class WordAssociation:
 
     @classmethod
     def of_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
-        """Return the solver that has counted pairs in solved problems, seen one by one.
+        """Count the pairs of solved problems and return the solver.
 
-        As `trained_on` has it, for problems that come from a database and need not all be in memory
-        at once.
+        The same as `trained_on`, for problems that need not all be in memory at once.
 
         Args:
             problems: solved; of any number of options.
@@ -236,7 +237,7 @@ class WordAssociation:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores besides the training problems, for a signature."""
+        """The parameters that determine the scores, except the training data; for a signature."""
         return {
             "solver": "association",
             "features": self.features,
@@ -253,7 +254,7 @@ class WordAssociation:
         """
         problems = _shown(problems, self.sees)
         if self.features == "words":
-            check_two_options(problems, "word association by which option is mentioned first")
+            check_two_options(problems, ADVICE)
             return [self._by_mention(problem) for problem in problems]
         return [
             tuple(
@@ -270,7 +271,7 @@ class WordAssociation:
 
 
 def _shown(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
-    """Return the problems with their pronouns next to the blank, where they are to be seen."""
+    """Return the problems, with their pronouns next to the blank if those are to be seen."""
     if sees == "blank":
         return problems
     check_pronouns(problems)
@@ -289,9 +290,9 @@ def _pairs(problem: Problem) -> Iterator[list[str]]:
 
 
 def _pair_counts(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the pairs, and how often each stood with a right option and with a wrong one.
+    """Return the pairs, and how often each occurred with a correct and with an incorrect option.
 
-    Nothing else is held: a server that learns again now and then needs no more memory for it.
+    Only counts are held in memory, for a server that learns again now and then.
 
     Returns:
         (2, pairs) counts, and the pairs.

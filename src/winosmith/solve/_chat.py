@@ -1,4 +1,4 @@
-"""`ChatSolver`: ask a chat model which option belongs in the blank, and read what it says."""
+"""`ChatSolver`: ask a chat model which option belongs in the blank, and read its reply."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from functools import cached_property
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Literal
 
-import numpy as np
-
 from winosmith.chat import ChatError, ChatModel, Client, Message, Messages, Reply
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Problem
 from winosmith.records import canonical, problem_record
 from winosmith.seen import Sees, check_pronouns, check_sees, with_pronoun
-from winosmith.solve._solver import Scores, first_three
-from winosmith.text import composed
+from winosmith.solve._solver import Scores, draw_solved
+from winosmith.text import composed, first_three
 
 _TOP_TOKENS = 20
 """First tokens whose log-probabilities are asked for: the most that OpenAI's protocol allows."""
@@ -31,28 +29,25 @@ _TOP_TOKENS = 20
 class ChatSolver:
     """Asks a chat model for the option of each problem, and reads its free text.
 
-    An option scores the share of the replies that mean it: 1 or 0 when a problem is asked once. A
-    reply that isn't clear counts for all options alike, and is counted in `ask(…).unclear`; so is
-    a problem whose two orders get contradicting replies left undecided.
+    An option scores the fraction of the replies that mean it: 1 or 0 if a problem is asked once. An
+    unclear reply counts equally for all options, and in `ask(…).unclear`. A problem whose two
+    orders get contradicting replies is undecided.
 
     Attributes:
         model: a `chat.Client`, or anything that takes messages and returns a `chat.Reply`.
-        shots: the solved problems that go before each problem; one tuple a draw, and each problem
-            is asked once for each. Zero-shot is one empty draw.
-        swap: also ask with the options in other places, against a liking for the first or last.
+        shots: the solved problems before each problem; one tuple for each draw, and each problem is
+            asked once for each. Zero-shot is one empty draw.
+        swap: also ask with the options in other places, against a preference for the first or last.
         scoring: "reply" reads the text. "logprobs" takes the probabilities of the options'
             numbers, or letters of a question, as the reply's first token, from a `chat.Client`
-            whose server tells them.
-        instruction: what every conversation begins with; what suits `sees`, or a question, when
-            None.
+            whose server reports them.
+        instruction: the beginning of every conversation; by default as suits `sees` or a question.
         sees: the blank; or the pronoun, set off by asterisks, and the question what it refers to.
-        heard: a list to which everything is added that was asked and replied; it is in nobody's
-            way and grows for ever, so a server has none.
+        reply_log: a list that takes every `Asked`; it grows without limit, so a server has none.
 
     Raises:
-        DataError: a shot has no answer or, where the pronoun is to be seen, none; or there is no
-            draw.
-        InputError: `sees` is none.
+        DataError: a shot has no answer, or no pronoun if that is to be seen; or there is no draw.
+        InputError: `sees` is unknown.
 
     >>> from winosmith import Problem, chat
     >>> solver = ChatSolver(lambda messages: chat.Reply("Option 2, of course."))
@@ -66,7 +61,7 @@ class ChatSolver:
     scoring: Literal["reply", "logprobs"] = "reply"
     instruction: str | None = None
     sees: Sees = "blank"
-    heard: list[Asked] | None = field(default=None, compare=False, repr=False)
+    reply_log: list[Asked] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_sees(self.sees)
@@ -78,7 +73,7 @@ class ChatSolver:
         if unsolved:
             raise DataError(f"{len(unsolved)} shots have no answer ({first_three(unsolved)})")
         if self.scoring == "logprobs" and not isinstance(self.model, Client):
-            raise DataError("log-probabilities are told to a chat.Client only")
+            raise DataError("only a chat.Client can ask for log-probabilities")
 
     @classmethod
     def with_shots(
@@ -93,8 +88,8 @@ class ChatSolver:
     ) -> ChatSolver:
         """Return a solver whose prompt has solved problems, drawn at random.
 
-        EvoGrad (2024, section 4.1) takes 30 of the training set. They stay the same for a whole
-        run, so a server can keep what it read of them.
+        EvoGrad (2024, section 4.1) takes 30 of the training set. They are the same for a whole
+        run, so a server can cache them.
 
         Args:
             model: to ask.
@@ -105,24 +100,14 @@ class ChatSolver:
             settings: as the attributes.
 
         Raises:
-            DataError: too few problems have an answer.
+            DataError: too few problems have an answer, or there is no draw.
         """
-        solved = [problem for problem in train if problem.answer is not None]
-        if not (0 < count <= len(solved) and draws > 0):
-            raise DataError(
-                f"{draws} times {count} shots can't be drawn from {len(solved)} problems with an "
-                "answer"
-            )
-        rows = [
-            np.random.default_rng([seed, draw]).permutation(len(solved))[:count]
-            for draw in range(draws)
-        ]
-        drawn = tuple(tuple(solved[row] for row in draw) for draw in rows)
+        drawn = tuple(tuple(draw_solved(train, count, [seed, draw])) for draw in range(draws))
         return cls(model, drawn, **settings)
 
     @property
     def opening(self) -> str:
-        """What every conversation about a blank begins with."""
+        """The beginning of every conversation about a blank."""
         return INSTRUCTIONS[self.sees] if self.instruction is None else self.instruction
 
     def _opening(self, problem: Problem) -> str:
@@ -131,7 +116,7 @@ class ChatSolver:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, for a signature; neither the server's address nor a key."""
+        """The parameters that determine the scores, without the server's address or a key."""
         parameters: dict[str, Any] = {"solver": "chat", **getattr(self.model, "parameters", {})}
         parameters |= {"shots": len(self.shots[0]), "draws": len(self.shots), "swap": self.swap}
         parameters["sees"] = self.sees
@@ -145,7 +130,7 @@ class ChatSolver:
         return parameters
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the mean score of each option over all that was asked; they sum to 1."""
+        """Return the mean score of each option over all replies; they sum to 1."""
         asked = self.ask(problems).asked
         each = len(asked) // max(1, len(problems))
         return [
@@ -157,36 +142,36 @@ class ChatSolver:
         ]
 
     def ask(self, problems: Sequence[Problem]) -> Interview:
-        """Ask about each problem, and return everything that was said.
+        """Ask about each problem, and return all replies.
 
         Raises:
             DataError: a problem is among the shots, and so is its answer; or a pronoun that is to
                 be seen is not known.
             ChatError: as `chat.Client.ask`; or no log-probabilities are reported.
         """
-        self._check_unknown(problems)
+        solved = {_shown_key(shot) for draw in self.shots for shot in draw}
+        known = [problem.id for problem in problems if _shown_key(problem) in solved]
+        if known:
+            raise DataError(
+                f"{len(known)} of the problems are among the shots, with their answers "
+                f"({first_three(known)}); draw shots from other problems"
+            )
         if self.sees == "pronoun":
             check_pronouns(problems)
-        questions = list(self._questions(problems))
-        replies = self._replies([messages for *_, messages in questions])
+        questions = [
+            (problem, draw, order, (self._opening(problem), shots, problem, order, self.sees))
+            for problem in problems
+            for draw, shots in enumerate(self.shots)
+            for order in orders(len(problem.options), swap=self.swap)
+        ]
+        replies = self._replies([conversation(*turns) for *_, turns in questions])
         asked = tuple(
             self._read(problem, draw, order, reply)
             for (problem, draw, order, _), reply in zip(questions, replies, strict=True)
         )
-        if self.heard is not None:
-            self.heard.extend(asked)
+        if self.reply_log is not None:
+            self.reply_log.extend(asked)
         return Interview(asked)
-
-    def _questions(
-        self, problems: Sequence[Problem]
-    ) -> Iterator[tuple[Problem, int, tuple[int, ...], Messages]]:
-        for problem in problems:
-            for draw, shots in enumerate(self.shots):
-                for order in orders(len(problem.options), swap=self.swap):
-                    messages = conversation(
-                        self._opening(problem), shots, problem, order, self.sees
-                    )
-                    yield problem, draw, order, messages
 
     def _replies(self, conversations: Sequence[Messages]) -> list[Reply]:
         if not isinstance(self.model, Client):
@@ -212,30 +197,20 @@ class ChatSolver:
         choice = None if place is None else order[place]
         return Asked(problem.id, draw, order, reply, choice, scores)
 
-    def _check_unknown(self, problems: Sequence[Problem]) -> None:
-        """Refuse to ask what the shots tell."""
-        solved = {_what_tells(shot) for draw in self.shots for shot in draw}
-        known = [problem.id for problem in problems if _what_tells(problem) in solved]
-        if known:
-            raise DataError(
-                f"{len(known)} of the problems are among the shots, with their answers "
-                f"({first_three(known)}); draw shots from other problems"
-            )
 
-
-def _what_tells(problem: Problem) -> tuple[str, frozenset[str]]:
-    """Return what a shot tells of: a sentence; of a question its options, too."""
+def _shown_key(problem: Problem) -> tuple[str, frozenset[str]]:
+    """Return what identifies a shot: its sentence, and the options of a question."""
     return problem.sentence, frozenset(problem.options if problem.blank is None else ())
 
 
 def _first_token_scores(reply: Reply, names: Sequence[str]) -> list[float]:
-    """Return the share that each option's name has of the first token's probability.
+    """Return each option's fraction of the first token's probability.
 
-    A name that isn't among the tokens told is given the least that was reported: it has no more.
+    A name that is not among the reported tokens gets the least reported probability, its maximum.
     """
     if not reply.first_token:
         raise ChatError(
-            "the server tells no log-probabilities; score by the reply instead (scoring='reply')"
+            "the server reports no log-probabilities; score by the reply instead (scoring='reply')"
         )
     tokens = [(token.strip(), math.exp(logprob)) for token, logprob in reply.first_token]
     found = [[p for token, p in tokens if token == name] for name in names]
@@ -256,11 +231,11 @@ class Asked:
 
     Attributes:
         problem_id: which.
-        draw: 0-based, of the shots that went before.
+        draw: 0-based number of the draw of shots.
         order: the options as shown, by their indices in the problem.
-        reply: what the model said.
-        choice: the option that it means, by its index in the problem; None when that isn't clear.
-        scores: one an option of the problem, which sum to 1; equal when the choice isn't clear.
+        reply: the model's reply.
+        choice: index of the option that it means, in the problem; None if unclear.
+        scores: one for each option, which sum to 1; equal if the choice is unclear.
     """
 
     problem_id: str
@@ -272,13 +247,13 @@ class Asked:
 
     @property
     def place(self) -> int | None:
-        """The 0-based place of the choice as shown; None when it isn't clear."""
+        """The 0-based place of the choice as shown; None if unclear."""
         return None if self.choice is None else self.order.index(self.choice)
 
 
 @dataclass(frozen=True)
 class Interview:
-    """Everything that was asked, problem by problem.
+    """All replies, problem by problem.
 
     Attributes:
         asked: of each problem its draws, and of each draw its orders.
@@ -288,23 +263,23 @@ class Interview:
 
     @property
     def unclear(self) -> int:
-        """Replies that mean no option, or more than one."""
+        """The number of replies that mean no option, or more than one."""
         return sum(one.choice is None for one in self.asked)
 
     @property
     def cut_off(self) -> int:
-        """Replies that were cut off at the most tokens; a higher `max_tokens` may mend them."""
+        """The number of replies that were cut off; a higher `max_tokens` may help."""
         return sum(one.reply.finish == "length" for one in self.asked)
 
     @property
     def first_place(self) -> float | None:
-        """The fraction of the clear replies that name the option shown first, 0-1; None of none."""
+        """The fraction of clear replies that name the option shown first, 0-1; None if none is."""
         places = [one.place for one in self.asked if one.place is not None]
         return sum(place == 0 for place in places) / len(places) if places else None
 
     @cached_property
     def _pairs(self) -> list[tuple[Asked, Asked]]:
-        """The two orders of one question, where both replies are clear."""
+        """The two orders of each question with clear replies to both."""
         together: dict[tuple[str, int], list[Asked]] = defaultdict(list)
         for one in self.asked:
             together[one.problem_id, one.draw].append(one)
@@ -319,14 +294,14 @@ class Interview:
         """The fraction of questions whose two replies name the same place, 0-1.
 
         The options changed places in between, so such replies follow the place, not the words.
-        None when one order was asked alone.
+        None if only one order was asked.
         """
         if not self._pairs:
             return None
         return sum(one.place == other.place for one, other in self._pairs) / len(self._pairs)
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers for a report, as JSON can hold them."""
+        """Return the numbers for a report, as JSON."""
         replies = [one.reply for one in self.asked]
         counted = all(None not in (reply.tokens_in, reply.tokens_out) for reply in replies)
         return {
@@ -354,8 +329,8 @@ this pronoun refers to. Reply with the number of that option, and nothing else."
 Each question below has several options. Choose the option that answers the question. Reply with \
 the letter of that option, and nothing else.""",
 }
-"""What every conversation begins with, by what the model sees, or of a question; EvoGrad (2024,
-section 4.1) doesn't print its own. With the pronoun the question is that of GPT-3's SuperGLUE-WSC
+"""The beginning of every conversation, by `sees`, or about a question; EvoGrad (2024, section 4.1)
+does not print its own. With the pronoun the question is that of GPT-3's SuperGLUE-WSC
 (Brown et al. 2020, appendix G)."""
 
 Order = tuple[int, ...]
@@ -384,8 +359,8 @@ def conversation(
 ) -> tuple[Message, ...]:
     """Return the turns: the instruction, solved problems with their answers, and the problem.
 
-    All but the last turn is the same for every problem, so a server can keep what it read. The
-    instruction is part of the first turn, as some models know no system's part.
+    All turns but the last are the same for every problem, so a server can cache them. The
+    instruction is part of the first turn, as some models have no system role.
     """
     turns: list[Message] = []
     for shot in shots:
@@ -398,7 +373,7 @@ def conversation(
 
 
 def _names(problem: Problem) -> Sequence[str]:
-    """Return what the options are called as they are shown: numbers, or letters of a question."""
+    """Return the names of the options as shown: numbers, or letters of a question."""
     count = len(problem.options)
     letters = ascii_uppercase[:count]
     return letters if problem.blank is None else [str(n) for n in range(1, count + 1)]
@@ -440,7 +415,7 @@ _HEAD = re.compile(rf"(?:the\s+)?(?:{_LABEL}|{_NTH}|\(?({_NAME})\b\)?)(?:\s+{_TH
 _SET_OFF = re.compile(
     r"\W*$|\s*[.,:;=)\]}!–—-]|\s+\(?(?:because|since|as|explanation|reason)\b|\s+is\s+(?!not\b|wrong\b|incorrect\b)"
 )
-"""What may follow an answer."""
+"""Text that may follow an answer."""
 
 _CHOOSE = r"\bi(?:'d| would| will|'ll)? (?:choose|pick|select|go with|say)\b"
 _MARK = re.compile(
@@ -448,7 +423,7 @@ _MARK = re.compile(
     r"(?:\b(?:is|must be|should be|would be)\b|:|=|\bwith\b)\s*"
     rf"|{_CHOOSE}:?\s*|\\boxed\s*"
 )
-"""What announces an answer."""
+"""Text that announces an answer."""
 
 _PRAISE = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:(?:would|clearly|best|better|logically)\s+)*"
@@ -456,33 +431,33 @@ _PRAISE = re.compile(
     r"|(?:is|seems|be) (?:clearly )?(?:the )?(?:more |most )?"
     r"(?:correct|right|best|better|answer|logical|(?:good|best|better) fit))\b(?! not\b)"
 )
-"""What says, after an option, that it is the answer."""
+"""Text after an option that says that it is the answer."""
 
 _NOT = re.compile(
     r"(?:\bnot|n't|\bnor|\bneither|\bcannot|\bnever|\bthan|\binstead of|\bexcept|\bunlike"
     r"|\bexcludes?|\brules? out|\bwrong:?)\s+(?:be\s+)?(?:the\s+|an?\s+)?$"
 )
-"""What denies the words after it."""
+"""Text that denies the words after it."""
 
 _IS_NOT = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:\w+(?:n't\b|\s+not\b)|(?:is|seems)\s+(?:wrong|incorrect))"
 )
-"""What denies the place before it."""
+"""Text that denies the place before it."""
 
 _SPEAKER = re.compile(r"^(?:assistant|output|response|reply|final answer|sure)\s*[:=!,]\s*")
 _THOUGHT = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
 _AFTER = 3
-"""Words around a blank that show it filled."""
+"""Number of words on each side of a blank that show that it is filled."""
 
 _CLAUSE = 500
-"""Characters after an announcement in which the answer stands."""
+"""Characters after an announcement that can contain the answer."""
 
 
 def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int | None:
-    """Return the index of the option, as shown, that a text means; None when it isn't clear.
+    """Return the index of the option, as shown, that a text means; None if unclear.
 
-    The first of these that says something decides, and what contradicts itself ("Option 1: Maria"
-    where Maria is the second) says nothing:
+    The first of these that is found decides. A contradiction ("Option 1: Maria" if Maria is the
+    second) is unclear:
 
     1. after the last "answer is", "I choose", or the like;
     2. a line that is the option's number, letter, place or own words, and no more;
@@ -491,11 +466,11 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
     5. the sentence, or the words around its blank, with an option filled in;
     6. the one option that is named at all, if it isn't denied ("not Maria").
 
-    What a model thinks aloud (`<think>…</think>`) is passed over; a thought that was cut off is
-    no answer.
+    A model's thoughts (`<think>…</think>`) are ignored; a thought that was cut off is not an
+    answer.
 
     Args:
-        text: what the model said.
+        text: the model's reply.
         options: in the order in which they were shown.
         sentence: with its blank.
 
@@ -509,7 +484,7 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
         return None
     said = _plain(text)
     known = [_plain(option) for option in options]
-    # what is all marks is never said, nor what nothing but marks tells apart
+    # options that consist of marks, or differ only in marks, are never found
     known = [one if one and known.count(one) == 1 else "\0" for one in known]
     for reading in (_announced, _alone, _first, _praised, _filled, _named):
         found = set(reading(said, known, _plain(sentence, keep=BLANK)))
@@ -530,7 +505,7 @@ def _plain(text: str, keep: str = "") -> str:
 
 
 def _announced(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    """Yield what follows the last announcement that is followed by an answer."""
+    """Yield the options after the last announcement of an answer."""
     for mark in reversed(list(_MARK.finditer(said))):
         rest = re.split(
             r"\n\s*\n|(?<=[.!?])\s", said[mark.end() : mark.end() + _CLAUSE].lstrip(), maxsplit=1
@@ -547,7 +522,7 @@ def _alone(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
 
 
 def _first(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    """Yield what the first line begins with, and what labelled lines after it contradict."""
+    """Yield the options at the beginning of the first line, and of labelled lines after it."""
     first, *others = [line for line in said.splitlines() if line.strip()] or [""]
     yield from (option for option, _ in _at_head(first, known))
     for line in others:
@@ -594,7 +569,7 @@ def _no_article(text: str) -> str:
 
 
 def _filled(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    """Yield the options with which the sentence, or the words around its blank, are there."""
+    """Yield the options that fill the blank in a repetition of the sentence or of its middle."""
     if BLANK not in sentence:
         return
     flat = " ".join(said.split())
@@ -611,7 +586,7 @@ def _named(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
 
 
 def _mentions(flat: str, known: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield every option that is named, by its words or its place, and not denied, and where."""
+    """Yield each option that is named by its words or its place and not denied, with its end."""
     left = flat
     for option in sorted(range(len(known)), key=lambda i: -len(known[i])):
         words = re.compile(rf"(?<!\w){re.escape(_no_article(known[option]))}(?:s|'s)?(?!\w)")

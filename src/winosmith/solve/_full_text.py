@@ -14,17 +14,17 @@ from functools import cached_property
 from importlib import resources
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from winosmith.errors import FormatError, OutputError
 from winosmith.outputs import sha256
 from winosmith.records import parse_json
 
 _SCHEME = "1"
-"""Changes with whatever changes the passages or how they are indexed."""
+"""Version of the passages and of their index."""
 
 _BATCH = 10_000
-"""Passages that are written at once; what an interrupt loses at most."""
+"""Number of passages in a batch; an interrupt loses one batch at most."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, passages INTEGER, complete INTEGER);
@@ -38,9 +38,9 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(frozen=True)
 class FullTextIndex:
-    """Finds the sentences of a text collection that hold some phrases, in any inflection.
+    """Finds the sentences of a text collection that contain phrases, in any inflection.
 
-    The best match comes first (Okapi BM25), of equals the one that stands first.
+    The best match comes first (Okapi BM25); ties are in the order of the texts.
 
     Attributes:
         path: the index; one file.
@@ -57,19 +57,19 @@ class FullTextIndex:
         folder: str | Path,
         on_progress: Progress | None = None,
     ) -> FullTextIndex:
-        """Return the index of a text collection, built in `folder` when it is not there yet.
+        """Return the index of a text collection; build it in `folder` if it is missing.
 
-        It is found again by what the texts hold, whatever they are called, and equal texts are
-        read once. Building can be stopped at any time; the next call continues.
+        It is found by the contents of the texts, not by their names, and equal texts are read
+        once. Building can be stopped at any time; the next call continues.
 
         Args:
             collection: a text, or a folder of texts: `.txt` or `.jsonl` with a "text" in each
                 line, gzipped or not; None for the articles that ship.
-            folder: where indexes are kept; made when it is missing.
+            folder: of the indexes; created if missing.
             on_progress: called after each batch of passages, and after each text.
 
         Raises:
-            FormatError: the collection holds no text, or one can't be read (file, line).
+            FormatError: the collection has no text, or one can't be read (file, line).
             OutputError: the index can't be written, or another process is building it.
         """
         if collection is None:
@@ -105,10 +105,10 @@ class FullTextIndex:
         return int(found[0])
 
     def search(self, phrases: Sequence[str], limit: int) -> list[str]:
-        """Return at most `limit` sentences that hold all the phrases, word by word.
+        """Return at most `limit` sentences that contain all the phrases, word by word.
 
-        Words are compared without case and inflection; whatever a phrase holds is taken for
-        words, never for an operator. Phrases without a word are omitted.
+        Words are compared without case and inflection; operators in a phrase are read as words.
+        Phrases without a word are omitted.
 
         Raises:
             OutputError: the index was damaged or removed.
@@ -122,7 +122,7 @@ class FullTextIndex:
 
 
 def _plain(phrase: str) -> str:
-    """Return a phrase's words alone: letters and digits of any script, single-spaced."""
+    """Return only a phrase's words: letters and digits of any script, single-spaced."""
     kept = "".join(c if c.isalnum() or ord(c) > 127 else " " for c in phrase)
     return " ".join(kept.split())
 
@@ -155,7 +155,7 @@ def _build(db: sqlite3.Connection, texts: dict[str, Path], on_progress: Progress
 
 
 def _add(db: sqlite3.Connection, digest: str, done: int, batch: list[str]) -> None:
-    """Write one batch, and how far the text is read with it, or neither."""
+    """Write one batch and the number of passages so far, in one transaction."""
     with db:  # the first statement that writes keeps others out, so the reader comes after it
         db.executemany("INSERT INTO passages (text) VALUES (?)", ((text,) for text in batch))
         held = db.execute("SELECT passages FROM texts WHERE digest = ?", (digest,)).fetchone()
@@ -166,7 +166,7 @@ def _add(db: sqlite3.Connection, digest: str, done: int, batch: list[str]) -> No
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn an error of SQLite's into one that says what to do."""
+    """Replace an error of SQLite by one with advice."""
     try:
         yield
     except sqlite3.Error as error:
@@ -185,7 +185,7 @@ _WRAPPED = 100
 """Characters; a shorter line continues in the next, a longer one is a paragraph of its own."""
 
 _LONGEST, _SHORTEST = 80, 4
-"""Words of a passage; what is longer (tables, lists) is cut, what is shorter says nothing."""
+"""Words of a passage; longer ones (tables, lists) are cut, shorter ones are omitted."""
 
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
 _END = re.compile(rf"(?:(?<=[.!?])|(?<=[.!?][\"'”’)])){_TITLES}\s+(?=[\"'“‘(]?[A-Z0-9])")
@@ -197,7 +197,7 @@ def text_files(collection: str | Path) -> list[Path]:
     Texts are `.txt`, and `.jsonl` with a "text" in each line; both may be gzipped.
 
     Raises:
-        FormatError: there is no such file or folder, or it holds no text.
+        FormatError: there is no such file or folder, or it has no text.
     """
     collection = Path(collection)
     if collection.is_dir():
@@ -205,7 +205,7 @@ def text_files(collection: str | Path) -> list[Path]:
     else:
         found = [collection] if _is_text(collection) else []
     if not found:
-        what = "holds" if collection.exists() else "does not exist, so it holds"
+        what = "has" if collection.exists() else "does not exist, so it has"
         raise FormatError(f"{what} no text ({', '.join(_SUFFIXES)})", collection)
     return found
 
@@ -215,27 +215,22 @@ def _is_text(path: Path) -> bool:
 
 
 def passages(path: Path) -> Iterator[str]:
-    """Yield the sentences of a text, each of 4 to 80 words, its white space made single.
+    """Yield the sentences of a text, each of 4 to 80 words, with single spaces.
 
-    What is not UTF-8 becomes the replacement character, so that one odd byte in a library of old
-    books stops nothing.
+    Bytes that are not UTF-8 become the replacement character, so that one of them in a library of
+    old books stops nothing.
 
     Raises:
-        FormatError: the file can't be read, or a line of JSON Lines holds no text.
+        FormatError: the file can't be read, or a line of JSON Lines has no text.
     """
+    opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
     try:
-        with _open(path) as file:
+        with opener(path, "rt", encoding="utf-8", errors="replace") as file:
             blocks = _records(path, file) if ".jsonl" in path.name.lower() else _paragraphs(file)
             for block in blocks:
                 yield from _sentences(block)
     except (OSError, EOFError) as error:
         raise FormatError(getattr(error, "strerror", None) or str(error), path) from error
-
-
-def _open(path: Path) -> IO[str]:
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
-    return path.open(encoding="utf-8", errors="replace")
 
 
 def _records(path: Path, file: Iterable[str]) -> Iterator[str]:
@@ -247,7 +242,7 @@ def _records(path: Path, file: Iterable[str]) -> Iterator[str]:
         except (ValueError, KeyError, TypeError):
             text = None
         if not isinstance(text, str):
-            raise FormatError('the line is no JSON object with a "text"', path, number)
+            raise FormatError('the line is not a JSON object with a "text"', path, number)
         yield from _paragraphs(text.splitlines())
 
 

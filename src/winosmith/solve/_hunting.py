@@ -1,12 +1,12 @@
-"""`KnowledgeHunting`: look in texts for who does what in such a situation (Emami et al. 2018).
+"""`KnowledgeHunting`: search texts for the roles in a similar situation (Emami et al. 2018).
 
-A sentence says what is looked for: "The man couldn't lift his son because _ was so weak" has the
+The sentence determines the search: "The man couldn't lift his son because _ was so weak" has the
 context predicate *lift*, between its two options, and the query predicate *weak*, in the clause of
-the blank (section 3.1, without their parser: between the options, and around the blank, stand the
-words). In a snippet like "The movers couldn't lift it because they were weak" the one who is weak
-is the one who lifts: evidence for the option that does so in the problem (section 3.3). Pronouns
-are resolved by their form alone (`they` are the movers, `it` is not); a snippet where that leaves
-two readings says nothing.
+the blank (section 3.1; in place of their parser, the words between the options and around the blank
+are taken). In a snippet like "The movers couldn't lift it because they were weak" the one who is
+weak is the one who lifts: evidence for the option that does so in the problem (section 3.3).
+Pronouns are resolved only by their form (`they` are the movers, `it` is not); a snippet with two
+readings is not evidence.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ _COPY = 0.7
 
 
 class Retriever(Protocol):
-    """Finds snippets of text: an index of one's own, a search engine, a library's catalogue."""
+    """Finds snippets of text, such as an index or a search engine."""
 
     def search(self, phrases: Sequence[str], limit: int) -> Sequence[str]:
-        """Return at most `limit` snippets, a sentence or so each, that hold all the phrases.
+        """Return at most `limit` snippets of about a sentence that contain all the phrases.
 
-        What a snippet holds is read again, so a retriever may return too much. The same phrases
-        give the same snippets.
+        Snippets are checked again, so a retriever may return too many. The same phrases give the
+        same snippets.
         """
         ...
 
 
 class Found(NamedTuple):
-    """A snippet that says something.
+    """A snippet that is evidence for an option.
 
     Attributes:
-        snippet: as it was found.
-        option: the index of the option that it speaks for.
+        snippet: its text.
+        option: the index of the option that it supports.
         strength: 1 to 4.
-        phrases: what was searched for.
+        phrases: the phrases of the search.
     """
 
     snippet: str
@@ -87,10 +87,10 @@ class KnowledgeHunting:
     score 0, so if nothing is found all scores are equal.
 
     Attributes:
-        retriever: where to look.
-        snippets: how many are read for each search.
-        tagger: as `nltk.pos_tag`; it keeps verbs and adjectives alone as terms of one word, as
-            the paper does. Without one, every word that is no function word is a term.
+        retriever: finds the snippets.
+        snippets: number of snippets that are read for each search.
+        tagger: as `nltk.pos_tag`; only verbs and adjectives are then terms of one word, as in the
+            paper. Without one, every word that is not a function word is a term.
     """
 
     retriever: Retriever
@@ -99,7 +99,7 @@ class KnowledgeHunting:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, for a signature."""
+        """The parameters that determine the scores, for a signature."""
         collection = getattr(self.retriever, "digest", type(self.retriever).__name__)
         return {
             "solver": "hunting",
@@ -116,20 +116,20 @@ class KnowledgeHunting:
             DataError: some are questions, which have no blank.
         """
         check_blanks(problems, "knowledge hunting")
-        return [self._score(problem) for problem in problems]
-
-    def _score(self, problem: Problem) -> tuple[float, ...]:
-        sums = [0.0] * len(problem.options)
-        for found in self.evidence(problem):
-            sums[found.option] += found.strength
-        return tuple(sums)
+        scores = []
+        for problem in problems:
+            sums = [0.0] * len(problem.options)
+            for found in self.evidence(problem):
+                sums[found.option] += found.strength
+            scores.append(tuple(sums))
+        return scores
 
     def evidence(self, problem: Problem) -> tuple[Found, ...]:
-        """Return what was found for a problem, the strongest first."""
-        what = asked(problem, self.tagger)
+        """Return the evidence for a problem, the strongest first."""
+        asked = parse_query(problem, self.tagger)
         best: dict[str, Found] = {}
         torn: dict[str, int] = {}  # snippets that say as much for another option, and how much
-        for snippet, evidence, phrases in self._readings(what):
+        for snippet, evidence, phrases in self._readings(asked):
             held = best.get(snippet)
             if held is None or evidence.strength > held.strength:
                 best[snippet] = Found(snippet, evidence.option, evidence.strength, phrases)
@@ -138,32 +138,32 @@ class KnowledgeHunting:
         found = (f for f in best.values() if torn.get(f.snippet) != f.strength)
         return tuple(sorted(found, key=lambda found: -found.strength))
 
-    def _readings(self, what: Asked) -> Iterator[tuple[str, Evidence, tuple[str, ...]]]:
-        """Yield each snippet that says something, what it says, and what was searched for."""
-        for context in what.context:
-            for query in what.query:
-                for snippet in self._search(what, context.text, query.text):
-                    evidence = role_evidence(snippet, what, context, query)
+    def _readings(self, asked: Query) -> Iterator[tuple[str, Evidence, tuple[str, ...]]]:
+        """Yield each snippet with evidence, its evidence, and the phrases of the search."""
+        for context in asked.context:
+            for query in asked.query:
+                for snippet in self._search(asked, context.text, query.text):
+                    evidence = role_evidence(snippet, asked, context, query)
                     if evidence:
                         yield snippet, evidence, (context.text, query.text)
-        for option, head in enumerate(what.heads):
-            for query in what.query if head is not None else ():
-                for snippet in self._search(what, str(head), query.text):
-                    evidence = mention_evidence(snippet, what, option, query)
+        for option, head in enumerate(asked.heads):
+            for query in asked.query if head is not None else ():
+                for snippet in self._search(asked, str(head), query.text):
+                    evidence = mention_evidence(snippet, asked, option, query)
                     if evidence:
                         yield snippet, evidence, (str(head), query.text)
 
-    def _search(self, what: Asked, *phrases: str) -> Iterator[str]:
+    def _search(self, asked: Query, *phrases: str) -> Iterator[str]:
         for snippet in self.retriever.search(phrases, self.snippets):
-            if not _is_copy(what, frozenset(map(stem, tokens(snippet)))):
+            if not _is_copy(asked, frozenset(map(stem, tokens(snippet)))):
                 yield snippet
 
 
-def _is_copy(what: Asked, stems: frozenset[str]) -> bool:
+def _is_copy(asked: Query, stems: frozenset[str]) -> bool:
     """Return whether a snippet has most content words, also of those that were not searched for."""
-    searched = {stem for term in (*what.context, *what.query) for stem in term.stems}
+    searched = {stem for term in (*asked.context, *asked.query) for stem in term.stems}
     return all(
-        len(stems & words) >= _COPY * len(words) for words in (what.stems, what.stems - searched)
+        len(stems & words) >= _COPY * len(words) for words in (asked.stems, asked.stems - searched)
     )
 
 
@@ -178,7 +178,7 @@ class Term:
     Attributes:
         text: one word or a phrase, lower-cased.
         stems: of its words.
-        negated: a negation stands before it.
+        negated: whether a negation is before it.
     """
 
     text: str
@@ -187,18 +187,18 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a problem asks of a text.
+class Query:
+    """The query of a problem.
 
     Attributes:
         context: the terms of the predicate between the first two options that the sentence
-            mentions, the most specific first; empty when nothing stands there.
+            mentions, the most specific first; empty if there is none.
         query: the terms of the predicate of the blank's clause.
-        blank: "subject" when the blank stands before its predicate, "object" when after it.
+        blank: "subject" if the blank is before its predicate, "object" if after it.
         passive: whether the predicate of the blank is in the passive.
         agent, patient: the options before and after the context predicate, the other way round in
-            the passive; None when the sentence does not mention both.
-        heads: each option's last word; None for a name, of which texts know nothing.
+            the passive; None if the sentence does not mention both.
+        heads: each option's last word; None for a name, as texts have no facts about it.
         stems: of the content words of the sentence.
     """
 
@@ -212,21 +212,21 @@ class Asked:
     stems: frozenset[str]
 
     def one_in_the_blank(self, found: Roles) -> Mention:
-        """Return who plays the blank's part among the roles of its predicate."""
+        """Return the mention with the blank's role."""
         is_agent = (self.blank == "subject") != self.passive
         return found.agent if is_agent else found.patient
 
 
-def asked(problem: Problem, tagger: Tagger | None = None) -> Asked:
-    """Return what to look for.
+def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
+    """Return the query of a problem.
 
     Args:
         problem: its sentence and options are read.
         tagger: keeps verbs and adjectives alone as terms of one word; without one, every word
-            that is no function word.
+            that is not a function word.
 
     >>> lifting = "The man couldn't lift his son because _ was so weak."
-    >>> found = asked(Problem("a", lifting, ("man", "son")))
+    >>> found = parse_query(Problem("a", lifting, ("man", "son")))
     >>> [term.text for term in found.context], [term.text for term in found.query]
     (['lift'], ['weak'])
     >>> found.agent, found.blank
@@ -237,9 +237,11 @@ def asked(problem: Problem, tagger: Tagger | None = None) -> Asked:
     kept = _kept(problem, cut, tagger)
     low, high, side = _clause(cut, kept, blank or 0)
     agent, patient, start, end = _parts(problem, cut)
-    if _is_passive_between(cut[start:end]):
-        agent, patient = patient, agent
-    return Asked(
+    between = cut[start:end]
+    is_passive = passive_auxiliary(between, slice(0, len(between))) is not None
+    if is_passive and "by" in map(str.lower, between[-2:]):
+        agent, patient = patient, agent  # "was chased … by"
+    return Query(
         context=_terms(cut, kept, start, end),
         query=_terms(cut, kept, low, high),
         blank=side,
@@ -252,7 +254,7 @@ def asked(problem: Problem, tagger: Tagger | None = None) -> Asked:
 
 
 def _kept(problem: Problem, cut: list[str], tagger: Tagger | None) -> list[bool]:
-    """Tell which tokens may be terms of their own: content words that are not of the options."""
+    """Return which tokens may be terms: content words that are not in the options."""
     without = {t.lower() for option in problem.options for t in tokens(option)}
     content = [_is_content(t) and t.lower() not in without for t in cut]
     if tagger is None:
@@ -268,21 +270,19 @@ def _is_content(token: str) -> bool:
 def _clause(
     cut: list[str], kept: list[bool], at: int
 ) -> tuple[int, int, Literal["subject", "object"]]:
-    """Return where the blank's predicate starts and ends, and on which side the blank is."""
-    end = next((i for i in range(at + 1, len(cut)) if _ends(cut[i])), len(cut))
+    """Return the start and the end of the blank's predicate, and the side of the blank."""
+    # "so", "as", "and" and "that" are often inside a clause
+    inside = ("so", "as", "and", "that", "or", "before")
+    ends = (i for i in range(at + 1, len(cut)) if is_boundary(cut[i]))
+    end = next((i for i in ends if cut[i].lower() not in inside), len(cut))
     if any(kept[at + 1 : end]):
         return at + 1, end, "subject"
     start = next((i + 1 for i in range(at - 1, -1, -1) if is_boundary(cut[i])), 0)
     return start, at, "object"
 
 
-def _ends(token: str) -> bool:
-    """Return whether a clause ends here; "so", "as", "and" and "that" often stand inside one."""
-    return is_boundary(token) and token.lower() not in ("so", "as", "and", "that", "or", "before")
-
-
 def _parts(problem: Problem, cut: list[str]) -> tuple[int | None, int | None, int, int]:
-    """Return the first two options mentioned, and where what stands between them is."""
+    """Return the first two options mentioned, and the span between them."""
     lowered = [token.lower() for token in cut]
     places = []
     for option, text in enumerate(problem.options):
@@ -295,12 +295,6 @@ def _parts(problem: Problem, cut: list[str]) -> tuple[int | None, int | None, in
         return None, None, 0, 0
     (_, start, first), (end, _, second) = sorted(places)[:2]
     return first, second, start, max(start, end)
-
-
-def _is_passive_between(between: Sequence[str]) -> bool:
-    """Return whether the words between the options read "was chased … by"."""
-    by = [token.lower() for token in between[-2:]]
-    return "by" in by and passive_auxiliary(between, slice(0, len(between))) is not None
 
 
 def _terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple[Term, ...]:
@@ -322,15 +316,15 @@ def _terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple[Term
 
 def _head(option: str) -> str | None:
     """Return an option's last word, or None for a name."""
-    last = [t for t in tokens(option) if any(map(str.isalnum, t))][-1:]
-    return last[0] if last and last[0].islower() else None
+    last = next((t for t in reversed(tokens(option)) if any(map(str.isalnum, t))), "")
+    return last if last.islower() else None
 
 
 class Evidence(NamedTuple):
-    """What a snippet says.
+    """The evidence in a snippet.
 
     Attributes:
-        option: the index of the option that it speaks for.
+        option: the index of the option that it supports.
         strength: 1 or more.
     """
 
@@ -338,14 +332,14 @@ class Evidence(NamedTuple):
     strength: int
 
 
-def role_evidence(snippet: str, what: Asked, context: Term, query: Term) -> Evidence | None:
-    """Return for which option a snippet speaks by the parts that are played in it, or None.
+def role_evidence(snippet: str, asked: Query, context: Term, query: Term) -> Evidence | None:
+    """Return the evidence of a snippet by the roles in it, or None.
 
-    The one who plays the blank's part next to `query` is the agent of `context`, or its patient.
-    The strength is that of the paper: 2 when a term has several words, else 1; and 2 more when
-    the context comes first, else 1 more.
+    The mention with the blank's role at `query` is the agent or the patient of `context`. The
+    strength is that of the paper: 2 if a term has several words, otherwise 1; and 2 more if the
+    context comes first, otherwise 1 more.
     """
-    if what.agent is None or what.patient is None:
+    if asked.agent is None or asked.patient is None:
         return None
     cut = tokens(snippet)
     stems = list(map(stem, cut))
@@ -353,25 +347,25 @@ def role_evidence(snippet: str, what: Asked, context: Term, query: Term) -> Evid
     to = _first(stems, query.stems, apart_from=at)
     if at is None or to is None or not _same_sign(cut, ((at, context), (to, query))):
         return None
-    part = _part(cut, at, to, what)
+    part = _part(cut, at, to, asked)
     if part is None:
         return None
     length = 2 if max(len(context.stems), len(query.stems)) > 1 else 1
     order = 2 if at.start < to.start else 1
-    return Evidence(what.agent if part == "agent" else what.patient, length + order)
+    return Evidence(asked.agent if part == "agent" else asked.patient, length + order)
 
 
-def mention_evidence(snippet: str, what: Asked, option: int, query: Term) -> Evidence | None:
+def mention_evidence(snippet: str, asked: Query, option: int, query: Term) -> Evidence | None:
     """Return the evidence of a snippet that names the option itself next to `query`, or None.
 
-    The strength is 2 when the term has several words, else 1.
+    The strength is 2 if the term has several words, otherwise 1.
     """
     cut = tokens(snippet)
     at = _first(list(map(stem, cut)), query.stems)
     if at is None or not _same_sign(cut, ((at, query),)):
         return None
-    who = what.one_in_the_blank(roles(cut, at, over=_query_stems(what)))
-    head = what.heads[option]
+    who = asked.one_in_the_blank(roles(cut, at, over=_query_stems(asked)))
+    head = asked.heads[option]
     if who.token is None or head is None or stem(who.token) != stem(head):
         return None
     return Evidence(option, 2 if len(query.stems) > 1 else 1)
@@ -380,7 +374,7 @@ def mention_evidence(snippet: str, what: Asked, option: int, query: Term) -> Evi
 def _first(
     stems: Sequence[str], wanted: Sequence[str], apart_from: slice | None = None
 ) -> slice | None:
-    """Return the first place where the stems are in a row, clear of another place."""
+    """Return the first span with these stems in a row that does not overlap another span."""
     width = len(wanted)
     for at in range(len(stems) - width + 1):
         clear = apart_from is None or at + width <= apart_from.start or at >= apart_from.stop
@@ -390,19 +384,19 @@ def _first(
 
 
 def _same_sign(cut: Sequence[str], found: Sequence[tuple[slice, Term]]) -> bool:
-    """Return whether each term is negated in the snippet just where it is in the problem."""
+    """Return whether each term is negated in the snippet if and only if it is in the problem."""
     return all(negated(cut, place.start) == term.negated for place, term in found)
 
 
 def _part(
-    cut: Sequence[str], context: slice, query: slice, what: Asked
+    cut: Sequence[str], context: slice, query: slice, asked: Query
 ) -> Literal["agent", "patient"] | None:
-    """Return whose part in the context the one next to the query plays."""
+    """Return the role in the context of the mention at the query."""
     agent, patient = roles(cut, context)
     follows = context.start < query.start
     stop = context.stop if follows else 0
-    who = what.one_in_the_blank(roles(cut, query, stop=stop, over=_query_stems(what)))
-    is_left_out = who.token is None and follows and what.blank == "subject"
+    who = asked.one_in_the_blank(roles(cut, query, stop=stop, over=_query_stems(asked)))
+    is_left_out = who.token is None and follows and asked.blank == "subject"
     if is_left_out and any(map(is_boundary, cut[stop : query.start])):
         # "she refused, fearing violence": who is omitted is the subject
         return "patient" if passive_auxiliary(cut, context) is not None else "agent"
@@ -413,10 +407,10 @@ def _part(
     return None
 
 
-def _query_stems(what: Asked) -> frozenset[str]:
-    return frozenset(stem for term in what.query for stem in term.stems)
+def _query_stems(asked: Query) -> frozenset[str]:
+    return frozenset(stem for term in asked.query for stem in term.stems)
 
 
 def negated(tokens: Sequence[str], start: int, reach: int = 3) -> bool:
-    """Return whether a negation is at most `reach` tokens ahead of a place."""
+    """Return whether a negation is at most `reach` tokens before a place."""
     return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - reach) : start])

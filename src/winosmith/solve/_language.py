@@ -1,27 +1,24 @@
-"""`Causal`, `Masked`: a language model fills in each option and tells which sentence is likelier.
-
-`Ensemble` makes several solvers one; `shots` puts solved problems before what a model reads.
-`EncoderSolver` is an encoder that was trained to choose.
-"""
+"""Solvers by language models (`Causal`, `Masked`), by a trained encoder, and by several solvers."""
 
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith import models
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError, InputError, check_choice
 from winosmith.prediction import best_of
 from winosmith.problem import Claim, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
-from winosmith.solve._solver import Scores, Solver
+from winosmith.solve._solver import Scores, Solver, draw_solved
 
 
 @dataclass(frozen=True)
@@ -37,27 +34,21 @@ class LanguageScores:
     tokens_fed: int
 
 
-def check_kind(kind: str, kinds: Sequence[str]) -> None:
-    """Refuse a score that is none, with InputError."""
-    if kind not in kinds:
-        raise InputError(f"the score is one of {', '.join(kinds)}; not {kind!r}")
-
-
-def referred(problems: Sequence[Problem], sees: Sees, end: str = "") -> Sequence[Problem]:
-    """Return the problems as a language model is asked about them; see `models.referring`.
+def ask_referents(problems: Sequence[Problem], sees: Sees, end: str = "") -> Sequence[Problem]:
+    """Return the problems as a language model reads them; see `models.ask_referent`.
 
     Raises:
-        InputError: `sees` is none.
+        InputError: `sees` is unknown.
         DataError: a pronoun that is to be seen is not known.
     """
     check_sees(sees)
     if sees == "blank":
         return problems
     check_pronouns(problems)
-    return [models.referring(problem, end) for problem in problems]
+    return [models.ask_referent(problem, end) for problem in problems]
 
 
-def gathered(
+def collect_scores(
     problems: Sequence[Problem],
     parts: Sequence[str],
     values: Sequence[npt.NDArray[np.float64]],
@@ -82,51 +73,98 @@ def gathered(
     return LanguageScores(scores, tokens_fed)
 
 
-CausalScore = Literal["partial", "full", "partial_per_token", "full_per_token"]
-"""What of a filled-in sentence counts (Trinh and Le 2018, "A Simple Method for Commonsense
-Reasoning", section 3): the log-probability of all of it, or of what follows the blank given all
-up to the end of the option; as a sum, or as the mean over its tokens."""
-
-
 @dataclass(frozen=True)
-class Causal:
-    """Scores each option by a causal language model (GPT-2, OPT, Pythia, Llama, Qwen, …).
+class LanguageSolver(ABC):
+    """Scores each option by a language model.
 
-    What the options of a problem, the halves of a twin and the sentences after one prompt share at
-    their beginning is read once. Partial scores are those of lm-evaluation-harness, to 1e-4.
-    Where nothing follows the blank (COPA), the partial score is that of the option given what
-    precedes it. Options are worded for the pronoun that they replace, where it is known
-    (`models.worded`). Constructing it loads and downloads nothing; the first `score` does.
-
-    Where it sees the pronoun, the sentence stays as it was written, "'She' refers to" follows, and
-    the partial score is that of the option's tokens given all of this (`models.referring`).
+    Options are worded for the pronoun that they replace, if it is known (`models.word_options`).
+    The constructor loads and downloads nothing; the first `score` does.
 
     Attributes:
         model: a folder with a saved model, or a hub id.
-        kind: which score; see `CausalScore`.
-        prompt: a text before each sentence, such as solved problems (`solve.shots`), with the
-            white space that parts them.
-        bos: whether a token that begins texts comes first; None does as the tokeniser does. See
-            `models.passages`.
+        kind: which score.
         sees: the blank, or the pronoun.
-        device: as torch names it ("cpu", "cuda:0"); the GPU when there is one when None.
+        device: as torch names it ("cpu", "cuda:0"); by default the GPU if there is one.
         dtype: what the network computes in; see `models.Precision`.
-        tokens_per_batch: at once; what suits the device when None.
-        on_progress: is called with the texts done and those in all.
-
-    >>> Causal("openai-community/gpt2").kind
-    'partial'
+        tokens_per_batch: number of tokens in a batch; by default as suits the device.
+        on_progress: called with the number of texts that are done, and of all.
     """
 
     model: str | Path
-    kind: CausalScore = "partial"
-    prompt: str = ""
-    bos: bool | None = None
+    kind: str = ""
+    _: KW_ONLY
     sees: Sees = "blank"
     device: str | None = None
     dtype: models.Precision = "float32"
     tokens_per_batch: int | None = None
     on_progress: models.OnProgress | None = field(default=None, compare=False)
+
+    kinds: ClassVar[Any]
+    parts: ClassVar[tuple[str, str]]
+
+    def _parameters(self, solver: str, **own: Any) -> dict[str, Any]:
+        return {
+            "solver": solver,
+            "model": models.weights_digest(models.model_folder(self.model))[:12],
+            **{name: value for name, value in own.items() if value is not None},
+            "sees": self.sees,
+            "dtype": self.dtype,
+        }
+
+    def score(self, problems: Sequence[Problem]) -> Scores:
+        """Return the score of each option.
+
+        Raises:
+            InputError: a model that can't be loaded, or an unknown score.
+            DataError: the model gives values that are not finite; or a pronoun that it is to see
+                is not known.
+        """
+        check_choice("score", self.kind, self.kinds)
+        part = self.kind.removesuffix("_per_token")
+        return self._scores(problems, [part]).scores[self.kind]
+
+    def all_scores(self, problems: Sequence[Problem]) -> LanguageScores:
+        """Return all four scores, from one pass."""
+        return self._scores(problems, self.parts)
+
+    @abstractmethod
+    def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores: ...
+
+
+CausalScore = Literal["partial", "full", "partial_per_token", "full_per_token"]
+"""The part of a filled-in sentence that counts (Trinh and Le 2018, "A Simple Method for Commonsense
+Reasoning", section 3): the log-probability of all of it, or of what follows the blank given all
+up to the end of the option; as a sum, or as the mean over its tokens."""
+
+
+@dataclass(frozen=True)
+class Causal(LanguageSolver):
+    """Scores each option by a causal language model (GPT-2, OPT, Pythia, Llama, Qwen, …).
+
+    The common beginning of a problem's options, of a twin's halves, and of the sentences after one
+    prompt is read once. Partial scores are those of lm-evaluation-harness, to 1e-4. If nothing
+    follows the blank (COPA), the partial score is that of the option after its context.
+
+    With `sees="pronoun"` the sentence stays as it was written, "'She' refers to" follows, and the
+    partial score is that of the option's tokens after all of this (`models.ask_referent`).
+
+    Attributes:
+        kind: which score; see `CausalScore`.
+        prompt: a text before each sentence, such as solved problems (`solve.shots`), with the
+            white space between them.
+        bos: whether a token that starts texts comes first; by default as the tokeniser does. See
+            `models.passages`.
+
+    >>> Causal("openai-community/gpt2").kind
+    'partial'
+    """
+
+    kind: CausalScore = "partial"
+    prompt: str = ""
+    bos: bool | None = None
+
+    kinds = CausalScore
+    parts = ("full", "partial")
 
     @cached_property
     def _loaded(self) -> models.CausalModel:
@@ -134,38 +172,12 @@ class Causal:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores besides the problems; for signatures and headers."""
-        parameters = {
-            "solver": "causal",
-            "model": models.weights_digest(models.model_folder(self.model))[:12],
-            "score": self.kind,
-            "prompt": hashlib.sha256(self.prompt.encode()).hexdigest()[:12]
-            if self.prompt
-            else None,
-            "bos": self.bos,
-            "sees": self.sees,
-            "dtype": self.dtype,
-        }
-        return {name: value for name, value in parameters.items() if value is not None}
-
-    def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the score of each option.
-
-        Raises:
-            InputError: a model that can't be loaded, or a score that is none.
-            DataError: the model gives values that are not finite; or a pronoun that it is to see
-                is not known.
-        """
-        check_kind(self.kind, get_args(CausalScore))
-        part = self.kind.removesuffix("_per_token")
-        return self._scores(problems, [part]).scores[self.kind]
-
-    def all_scores(self, problems: Sequence[Problem]) -> LanguageScores:
-        """Return all four scores, from one pass."""
-        return self._scores(problems, ["full", "partial"])
+        """The parameters that determine the scores, for signatures and headers."""
+        digest = hashlib.sha256(self.prompt.encode()).hexdigest()[:12] if self.prompt else None
+        return self._parameters("causal", score=self.kind, prompt=digest, bos=self.bos)
 
     def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores:
-        asked = referred(problems, self.sees)
+        asked = ask_referents(problems, self.sees)
         found = models.passages(self._loaded, asked, prompt=self.prompt, bos=self.bos)
         flat = [
             passage if part == "full" else other
@@ -179,7 +191,7 @@ class Causal:
             tokens_per_batch=self.tokens_per_batch,
             on_progress=self.on_progress,
         )
-        return gathered(problems, wanted, given.values, given.tokens_fed, self.model)
+        return collect_scores(problems, wanted, given.values, given.tokens_fed, self.model)
 
 
 MaskedScore = Literal["sentence", "option", "sentence_per_token", "option_per_token"]
@@ -189,35 +201,27 @@ over its tokens. Kocijan et al. take the mean: `option_per_token`."""
 
 
 @dataclass(frozen=True)
-class Masked:
+class Masked(LanguageSolver):
     """Scores each option by a masked language model (BERT, RoBERTa, ALBERT, ModernBERT, …).
 
-    Options are worded for the pronoun that they replace, where it is known (`models.worded`).
-    Constructing it loads and downloads nothing; the first `score` does. Where it sees the pronoun,
-    the sentence stays as it was written, and the option is scored in "'She' refers to …." after it
-    (`models.referring`).
+    With `sees="pronoun"` the sentence stays as it was written, and the option is scored in "'She'
+    refers to …." after it (`models.ask_referent`).
 
     Attributes:
-        model: a folder with a saved model, or a hub id.
         kind: which score; see `MaskedScore`. A sentence is read once for each of its tokens, an
             option once.
         within_word: for the score of the sentence, hide the later pieces of a word with each of
             its pieces (Kauf and Ivanova 2023, PLL-word-l2r).
-        sees: the blank, or the pronoun.
-        device, dtype, tokens_per_batch, on_progress: as for `Causal`.
 
     >>> Masked("FacebookAI/roberta-large", "option_per_token").within_word
     False
     """
 
-    model: str | Path
     kind: MaskedScore = "sentence"
     within_word: bool = False
-    sees: Sees = "blank"
-    device: str | None = None
-    dtype: models.Precision = "float32"
-    tokens_per_batch: int | None = None
-    on_progress: models.OnProgress | None = field(default=None, compare=False)
+
+    kinds = MaskedScore
+    parts = ("sentence", "option")
 
     @cached_property
     def _loaded(self) -> models.MaskedModel:
@@ -225,43 +229,18 @@ class Masked:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores besides the problems; for signatures and headers."""
-        return {
-            "solver": "masked",
-            "model": models.weights_digest(models.model_folder(self.model))[:12],
-            "score": self.kind,
-            "within_word": self.within_word,
-            "sees": self.sees,
-            "dtype": self.dtype,
-        }
-
-    def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the score of each option.
-
-        Raises:
-            InputError: a model that can't be loaded, or a score that is none.
-            DataError: the model gives values that are not finite; or a pronoun that it is to see
-                is not known.
-        """
-        check_kind(self.kind, get_args(MaskedScore))
-        part = self.kind.removesuffix("_per_token")
-        return self._scores(problems, [part]).scores[self.kind]
-
-    def all_scores(self, problems: Sequence[Problem]) -> LanguageScores:
-        """Return all four scores, from one pass."""
-        return self._scores(problems, ["sentence", "option"])
+        """The parameters that determine the scores, for signatures and headers."""
+        return self._parameters("masked", score=self.kind, within_word=self.within_word)
 
     def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores:
-        asked = referred(problems, self.sees, ".")
+        asked = ask_referents(problems, self.sees, ".")
         texts: list[list[models.Hidden]] = []  # of one option and one kind of score each
         for part in wanted:
             if part == "option":
-                for own in models.hidden_options(self._loaded, asked):
+                for own in models.hide_options(self._loaded, asked):
                     texts += [[text] for text in own]
             else:
-                for rows in models.hidden_one_by_one(
-                    self._loaded, asked, within_word=self.within_word
-                ):
+                for rows in models.hide_tokens(self._loaded, asked, within_word=self.within_word):
                     texts += rows
         given = self._loaded.likelihoods(
             [text for row in texts for text in row],
@@ -270,7 +249,7 @@ class Masked:
         )
         values = iter(given.values)
         joined = [np.concatenate([next(values) for _ in row]) for row in texts]
-        return gathered(problems, wanted, joined, given.tokens_fed, self.model)
+        return collect_scores(problems, wanted, joined, given.tokens_fed, self.model)
 
 
 BETWEEN = "\n\n"
@@ -282,14 +261,14 @@ def shots(
 ) -> str:
     r"""Return a prompt of some problems with the right option filled in, drawn at random.
 
-    The prompt stands before every sentence that is scored, so it is read once. Draw it from
+    The prompt is before every sentence that is scored, so it is read once. Draw it from
     problems that are not scored; EvoGrad (2024, section 4.1) takes 30 of the training part.
 
     Args:
         problems: where to draw from; those without an answer are passed over.
         count: how many.
         seed: of the draw.
-        sees: what the solver sees; with the pronoun each shot says what it refers to.
+        sees: the blank, or the pronoun: each shot then names its referent.
 
     Raises:
         DataError: too few problems have an answer, or a pronoun to be seen is not known.
@@ -297,11 +276,8 @@ def shots(
     >>> shots([Problem("1", "The cup hit the jug, so the _ broke.", ("cup", "jug"), 1)], 1)
     'The cup hit the jug, so the jug broke.\n\n'
     """
-    solved = [problem for problem in problems if problem.answer is not None]
-    if not 0 < count <= len(solved):
-        raise DataError(f"{count} shots can't be drawn from {len(solved)} problems with an answer")
-    drawn = np.random.default_rng(seed).permutation(len(solved))[:count]
-    return "".join(models.solved_text(solved[row], sees) + BETWEEN for row in drawn)
+    drawn = draw_solved(problems, count, seed)
+    return "".join(models.fill_answer(problem, sees) + BETWEEN for problem in drawn)
 
 
 Combination = Literal["product", "vote"]
@@ -334,7 +310,7 @@ class Ensemble:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores besides the problems; for signatures and headers."""
+        """The parameters that determine the scores, for signatures and headers."""
         parts = [getattr(solver, "parameters", repr(solver)) for solver in self.solvers]
         parameters = {"solver": "ensemble", "combine": self.combine, "parts": parts}
         seen = {part.get("sees") if isinstance(part, dict) else None for part in parts}
@@ -346,9 +322,9 @@ class Ensemble:
         """Return the combined score of each option.
 
         Raises:
-            InputError: there is no solver, or the combination is none.
+            InputError: there is no solver, or the combination is unknown.
         """
-        check_kind(self.combine, get_args(Combination))
+        check_choice("combination", self.combine, Combination)
         if not self.solvers:
             raise InputError("an ensemble needs one solver or more")
         given = [solver.score(problems) for solver in self.solvers]
@@ -386,12 +362,12 @@ class EncoderSolver:
     Attributes:
         model: a folder that `winosmith train` or `models.train_multiple_choice` wrote, or the
             `model/` in it; or a hub id or folder of a model with a multiple-choice head.
-        how: how it reads; as it was trained here, or cut before the option, when None.
-        sees: the blank or the pronoun, for a model of somebody else's that does not say what it
-            was trained to see; one that says otherwise is refused. As `how` says when None.
-        device: as torch names it ("cpu", "cuda:0"); the GPU when there is one when None.
-        tokens_per_batch: at once; what suits the device when None. A batch that does not fit into
-            memory is halved.
+        how: its input format; by default that of its training, or cut before the option.
+        sees: the blank or the pronoun, for a model without an input format of its own; a model with
+            another one is refused. By default as in `how`.
+        device: as torch names it ("cpu", "cuda:0"); by default the GPU if there is one.
+        tokens_per_batch: number of tokens in a batch; by default as suits the device. A batch that
+            does not fit into memory is halved.
         on_progress: is called with the texts done and those in all.
 
     >>> EncoderSolver("tuned").tokens_per_batch is None
@@ -399,7 +375,7 @@ class EncoderSolver:
     """
 
     model: str | Path
-    how: models.HowRead | None = None
+    how: models.InputFormat | None = None
     sees: Sees | None = None
     device: str | None = None
     tokens_per_batch: int | None = None
@@ -410,14 +386,14 @@ class EncoderSolver:
         return models.load_choice_model(self.model, how=self._how, device=self.device)
 
     @cached_property
-    def _how(self) -> models.HowRead:
-        how = self.how or models.how_read(self.model)
+    def _how(self) -> models.InputFormat:
+        how = self.how or models.load_input_format(self.model)
         if how is None:
-            return models.HowRead(sees=self.sees or "blank")
+            return models.InputFormat(sees=self.sees or "blank")
         if self.sees not in (None, how.sees):
             raise InputError(
-                f"{self.model}: this model was trained to see the {how.sees}, so what it makes of "
-                f"the {self.sees} means nothing; train one with "
+                f"{self.model}: this model was trained to see the {how.sees}, so its scores of "
+                f"the {self.sees} mean nothing; train one with "
                 f"`winosmith train --sees {self.sees}` on problems whose pronouns are known, or "
                 "omit `sees=`"
             )
@@ -425,7 +401,7 @@ class EncoderSolver:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores besides the problems; for signatures and headers."""
+        """The parameters that determine the scores, for signatures and headers."""
         model = models.weights_digest(models.model_folder(self.model))[:12]
         how = self._how
         parameters = {} if self.how is None else asdict(how)
@@ -448,7 +424,7 @@ class EncoderSolver:
 
     @property
     def judges_claims(self) -> bool:
-        """Whether the model was trained on claims, so that a score says by itself what holds."""
+        """Whether the model was trained on claims, so that its scores are log-odds."""
         return self._loaded.how.claims
 
     def judge(self, claims: Sequence[Claim]) -> list[float]:
@@ -461,7 +437,7 @@ class EncoderSolver:
             raise InputError(
                 f"{self.model}: this model was not trained on claims; train it on some"
             )
-        rows = self._loaded.inputs([models.claimed(claim) for claim in claims], options=1)
+        rows = self._loaded.inputs([models.claim_as_problem(claim) for claim in claims], options=1)
         given = self._loaded.text_scores(
             rows, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress
         )

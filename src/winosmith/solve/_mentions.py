@@ -24,10 +24,10 @@ _GROUPS = {
 }
 
 PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.split()}
-"""Each form of a personal pronoun, with the one that stands for all of its forms."""
+"""Each form of a personal pronoun, with the name of its group."""
 
 POSSESSIVES = frozenset("my your his her its our their".split())
-"""The forms that stand before a noun; "his" and "her" stand alone too."""
+"""The forms before a noun; "his" and "her" are also used without one."""
 
 _BOUNDARIES = frozenset(
     """although and as because before but if or since so that though unless until when whereas
@@ -136,12 +136,12 @@ class Mention(NamedTuple):
 
     @property
     def group(self) -> str | None:
-        """The pronoun group, when it is a pronoun."""
+        """The group of a pronoun; None for a noun."""
         return PRONOUNS.get((self.token or "").lower())
 
 
 class Roles(NamedTuple):
-    """Who does what a predicate says, and to whom."""
+    """The agent and the patient of a predicate."""
 
     agent: Mention
     patient: Mention
@@ -153,12 +153,12 @@ NOBODY = Mention(None)
 def roles(
     cut: Sequence[str], place: slice, *, stop: int = 0, over: frozenset[str] = frozenset()
 ) -> Roles:
-    """Return who does what is at a place, and to whom; in the passive they change places.
+    """Return the agent and the patient of the predicate at a place; the passive swaps them.
 
     Args:
         cut: the tokens.
         place: of the predicate.
-        stop: where the search for its subject ends.
+        stop: the end of the search for its subject.
         over: stems that are passed on the way to its subject.
 
     >>> cut = "The bowl got badly chipped by hand .".split()
@@ -175,7 +175,7 @@ def roles(
 
 
 def passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
-    """Return where the auxiliary of a passive is, None in the active: "was (not badly) chipped"."""
+    """Return the place of a passive's auxiliary ("was (not badly) chipped"); None in the active."""
     for at in range(place.start, min(place.stop, len(cut))):
         token = cut[at].lower()
         if token not in _PARTICIPLES and not token.endswith(("ed", "en")):
@@ -189,7 +189,7 @@ def passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
 
 
 def _by(cut: Sequence[str], start: int) -> int | None:
-    """Return where the "by" of an agent is in the rest of a clause."""
+    """Return the place of the "by" of an agent in the rest of a clause."""
     for at in range(start, len(cut) - 1):
         if is_boundary(cut[at]):
             return None
@@ -236,7 +236,7 @@ def _after(cut: Sequence[str], place: int) -> Mention:
 
 
 def _owns(cut: Sequence[str], at: int) -> bool:
-    """Return whether a pronoun stands before the noun that it owns: "his son", not "saw her"."""
+    """Return whether a pronoun is a possessive before a noun: "his son", not "saw her"."""
     following = cut[at + 1] if at + 1 < len(cut) else "."
     alone = is_boundary(following) or following.lower() in FUNCTION_WORDS or is_adverb(following)
     return cut[at].lower() in POSSESSIVES and not alone
@@ -250,7 +250,7 @@ def is_same_noun(who: Mention, other: Mention) -> bool:
 
 
 def may_be(who: Mention, other: Mention) -> bool:
-    """Return whether a pronoun may stand for the other mention, by its form."""
+    """Return whether a pronoun may refer to the other mention, by its form."""
     if who.token is None or other.token is None:
         return False
     if who.group and other.group:
@@ -261,7 +261,7 @@ def may_be(who: Mention, other: Mention) -> bool:
 
 
 def _fits(group: str, noun: str) -> bool:
-    """Return whether a pronoun may stand for a noun, by number, gender and animacy.
+    """Return whether a pronoun may refer to a noun, by number, gender and animacy.
 
     >>> [_fits("she", noun) for noun in ("box", "nurse", "Robert", "queen", "hamster")]
     [False, True, False, True, True]

@@ -1,4 +1,4 @@
-"""`Solver`: what gives each option of a problem a score, and how the scores become answers.
+"""`Solver` scores the options of problems; `predict` returns the best ones.
 
 `predict_to_file` writes them chunk by chunk, so that an interrupt costs little.
 """
@@ -9,12 +9,13 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import IO, Any, Protocol
+
+import numpy as np
 
 from winosmith import answers
 from winosmith.dataset import Dataset
@@ -25,6 +26,7 @@ from winosmith.parallel import ordered_map, workers_of
 from winosmith.prediction import Prediction, best_of
 from winosmith.problem import Problem
 from winosmith.records import parse_json
+from winosmith.text import first_three
 
 Scores = Sequence[tuple[float, ...]]
 """One tuple a problem, in their order: a finite score for each option, higher is better."""
@@ -35,7 +37,7 @@ class Solver(Protocol):
 
     Answers kept, flipped or absent give equal scores; the order of the problems, and how many are
     asked at once, change a score by less than 1e-4. An option keeps its score wherever it is
-    written among the others; the exceptions say so, with their reason.
+    written among the others; exceptions are documented with their reason.
 
     A solver that learns from solved problems is made by a function or class method that takes
     them, and a seed; constructors only store what they are given.
@@ -49,9 +51,9 @@ class Solver(Protocol):
 def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ...]:
     """Return the best option of each problem by the solver's scores.
 
-    The solver is handed the problems without their answers. Where the best scores are equal, within
-    `winosmith.prediction.TIE`, the prediction says so: those options are tied, and the choice is
-    the first of them.
+    The solver gets the problems without their answers. If the best scores are equal, within
+    `winosmith.prediction.TIE`, those options are tied in the prediction, and the choice is the
+    first of them.
 
     Raises:
         DataError: the solver does not keep its promise of one finite score an option.
@@ -63,28 +65,17 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
     scores = solver.score([problem.blind() for problem in problems])
     if len(scores) != len(problems):
         raise DataError(f"the solver gave {len(scores)} results for {len(problems)} problems")
-    return tuple(_predicted(problem, own) for problem, own in zip(problems, scores, strict=True))
-
-
-def _predicted(problem: Problem, scores: Sequence[float]) -> Prediction:
-    if len(scores) != len(problem.options) or not all(map(math.isfinite, scores)):
-        raise DataError(
-            f"the solver gave {problem.id!r} the scores {tuple(scores)}; one finite score for each "
-            f"of its {len(problem.options)} options is needed"
-        )
-    own = tuple(map(float, scores))
-    best = best_of(own)
-    return Prediction(problem.id, best[0], own, best if len(best) > 1 else ())
-
-
-def check_two_options(problems: Sequence[Problem], who: str) -> None:
-    """Refuse problems with more than two options, with a DataError that names the first three."""
-    others = [problem.id for problem in problems if len(problem.options) != 2]
-    if others:
-        raise DataError(
-            f"{len(others):,} of {len(problems):,} problems don't have two options "
-            f"({first_three(others)}); {who} tells two apart, so ask through solve.TwoWay"
-        )
+    predictions = []
+    for problem, given in zip(problems, scores, strict=True):
+        if len(given) != len(problem.options) or not all(map(math.isfinite, given)):
+            raise DataError(
+                f"the solver gave {problem.id!r} the scores {tuple(given)}; one finite score for "
+                f"each of its {len(problem.options)} options is needed"
+            )
+        own = tuple(map(float, given))
+        best = best_of(own)
+        predictions.append(Prediction(problem.id, best[0], own, best if len(best) > 1 else ()))
+    return tuple(predictions)
 
 
 def known_answers(train: Dataset) -> list[int]:
@@ -104,9 +95,16 @@ def known_answers(train: Dataset) -> list[int]:
     return [answer for answer in train.answers if answer is not None]
 
 
-def first_three(ids: Sequence[str]) -> str:
-    """Return the first three ids, for a message."""
-    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
+def draw_solved(problems: Sequence[Problem], count: int, seed: int | list[int]) -> list[Problem]:
+    """Draw problems with an answer at random.
+
+    Raises:
+        DataError: too few have an answer.
+    """
+    solved = [problem for problem in problems if problem.answer is not None]
+    if not 0 < count <= len(solved):
+        raise DataError(f"{count} shots can't be drawn from {len(solved)} problems with an answer")
+    return [solved[row] for row in np.random.default_rng(seed).permutation(len(solved))[:count]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +112,8 @@ class TwoWay:
     """Asks a solver that takes two options about every pair of them.
 
     An option's score is the mean, over its comparisons, of its own score less the other's. For a
-    solver whose scores stand on their own that picks the option with the best one, which is how a
-    two-option model is read on the Pronoun Disambiguation Problems. Problems of two options are
+    solver with independent scores this selects the option with the best one, as for a two-option
+    model on the Pronoun Disambiguation Problems. Problems of two options are
     asked as they are, their scores unchanged.
 
     Attributes:
@@ -126,7 +124,7 @@ class TwoWay:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What determines the scores, for a signature."""
+        """The parameters that determine the scores, for a signature."""
         return dict(getattr(self.solver, "parameters", {}))
 
     def score(self, problems: Sequence[Problem]) -> Scores:
@@ -140,7 +138,7 @@ class TwoWay:
 
 
 def _comparisons(problem: Problem) -> Iterator[Problem]:
-    """Yield the problem with each two of its options; as it is when it has no more."""
+    """Yield the problem with each pair of its options; unchanged if it has two."""
     if len(problem.options) == 2:
         yield problem
         return
@@ -162,7 +160,7 @@ def _means(options: int, given: Iterator[tuple[float, ...]]) -> tuple[float, ...
 
 
 _CHUNK = 256
-"""Problems that are solved at once; what an interrupt loses at most. Even, to part few twins."""
+"""Problems in a chunk; an interrupt loses one at most. Even, so that few twins are separated."""
 
 _SHOWN = 4
 """Differences that a message names at most."""
@@ -180,8 +178,8 @@ def predict_to_file(
 ) -> answers.Answers:
     """Solve the problems, and write the predictions to a file that appears when it is complete.
 
-    What was solved is kept aside, in `.NAME.part`, after every 256 problems; the same call goes on
-    from there, and a call whose file is complete reads it. The chunks are the same however often
+    Finished work is saved in `.NAME.part` after every 256 problems. The same call continues from
+    there, and a call whose file is complete reads it. The chunks are the same however often
     the work was stopped, so the file is, too.
 
     Args:
@@ -202,22 +200,24 @@ def predict_to_file(
         DataError: the solver does not give one finite score an option.
     """
     path = Path(path)
-    told = {**getattr(solver, "parameters", {}), **(parameters or {})}
-    name = str(told.pop("solver", type(solver).__name__))
-    header = answers.prediction_header(dataset, name, told)
-    if path.exists() and _same(path, header, force):
+    stated = {**getattr(solver, "parameters", {}), **(parameters or {})}
+    name = str(stated.pop("solver", type(solver).__name__))
+    header = answers.prediction_header(dataset, name, stated)
+    if path.exists() and _is_finished(path, header, force):
         return answers.read_predictions(path, dataset)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise write_error(error, path) from error
     part = path.with_name(f".{path.name}.part")
-    with _locked(part) as file:
-        done = _resumed(part, file, header, force)
+    with part.open("a+", encoding="utf-8", newline="\n") as file:
+        if not try_lock(file.fileno()):
+            raise OutputError(f"{part}: another process is writing it; wait for it")
+        done = _keep_whole_chunks(part, file, header, force)
         starts = range(done, len(dataset), _CHUNK)
         chunks = (dataset[start : start + _CHUNK] for start in starts)
         ahead = 2 * (workers_of(executor) or 8) if executor is not None else 1
-        work = partial(predict if executor is None else _solved, solver)
+        work = partial(predict if executor is None else _predict_in_worker, solver)
         solved = ordered_map(work, chunks, executor, ahead=ahead)
         for start in starts:
             if on_progress:
@@ -236,36 +236,34 @@ _last: list[Solver] = []
 """The solver that was asked last in this process."""
 
 
-def _solved(solver: Solver, chunk: Sequence[Problem]) -> tuple[Prediction, ...]:
-    """Solve a chunk; in a worker, with the equal solver of the last one, whose model is loaded."""
+def _predict_in_worker(solver: Solver, chunk: Sequence[Problem]) -> tuple[Prediction, ...]:
+    """Solve a chunk, with the last solver if it is equal, as its model is loaded."""
     if not _last or _last[0] != solver:
         _last[:] = [solver]
     return predict(_last[0], chunk)
 
 
-def _same(path: Path, header: str, force: bool) -> bool:
-    """Return whether a file was written by the same call; refuse another one's, unless forced."""
+def _is_finished(path: Path, header: str, force: bool) -> bool:
+    """Return whether the same call wrote a file; refuse that of another one, unless forced."""
     if not path.is_file():
-        raise OutputError(f"{path} is no file; name one")
+        raise OutputError(f"{path} is not a file; name one")
     with path.open(encoding="utf-8", errors="replace") as file:
         held = file.readline().rstrip("\n")
-    if held == header and not force:
-        return True
-    if not force:
+    if held != header and not force:
         raise OutputError(
-            f"{path} {_differs(held, header)}; name another file, or add `force=True`"
+            f"{path} {_difference(held, header)}; name another file, or add `force=True`"
         )
-    return False
+    return not force
 
 
-def _resumed(part: Path, file: IO[str], header: str, force: bool) -> int:
-    """Leave whole chunks in the file of unfinished work; return how many problems they hold."""
+def _keep_whole_chunks(part: Path, file: IO[str], header: str, force: bool) -> int:
+    """Leave only whole chunks in the file of unfinished work; return their number of problems."""
     file.seek(0)
     lines = file.read().split("\n")[:-1]  # what follows the last newline was cut short
     if lines and lines[0] != header and not force:
         raise OutputError(
-            f"{part} {_differs(lines[0], header)}: it is unfinished work; run the command that "
-            "began it, name another file, or add `force=True` to drop it"
+            f"{part} {_difference(lines[0], header)}: it is unfinished work; run the command that "
+            "started it, name another file, or add `force=True` to drop it"
         )
     kept = lines if lines and lines[0] == header and not force else [header]
     done = (len(kept) - 1) // _CHUNK * _CHUNK
@@ -276,8 +274,8 @@ def _resumed(part: Path, file: IO[str], header: str, force: bool) -> int:
     return done
 
 
-def _differs(held: str, header: str) -> str:
-    """Say how what a file holds differs from what is asked."""
+def _difference(held: str, header: str) -> str:
+    """Return how the header of a file differs from the new one."""
     there, here = _header(held), _header(header)
     if "predictions" not in there:
         return "was not written by winosmith solve"
@@ -292,7 +290,7 @@ def _differs(held: str, header: str) -> str:
 
 
 def _header(line: str) -> dict[str, Any]:
-    """Return the header that a line holds, its parameters next to the rest; empty if it is none."""
+    """Return the header in a line with its parameters; empty if it is not a header."""
     try:
         record = parse_json(line)
     except ValueError:
@@ -305,12 +303,3 @@ def _header(line: str) -> dict[str, Any]:
 
 def _brief(value: object) -> str:
     return repr(value[:12] if isinstance(value, str) and len(value) == 64 else value)
-
-
-@contextmanager
-def _locked(part: Path) -> Iterator[IO[str]]:
-    """Open the file of unfinished work for this process alone, where the system can tell."""
-    with part.open("a+", encoding="utf-8", newline="\n") as file:
-        if not try_lock(file.fileno()):
-            raise OutputError(f"{part}: another process is writing it; wait for it")
-        yield file

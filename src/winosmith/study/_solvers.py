@@ -26,7 +26,7 @@ from winosmith.problem import Claim, Problem
 from winosmith.published import Contents
 from winosmith.records import is_file
 from winosmith.solve import ChatSolver, Solver, WordAssociation
-from winosmith.solver_rule import SolverRule
+from winosmith.solver_rule import SolverParts, SolverRule
 
 SMOOTHING = 1.0
 """Of word association: Laplace's, for what is learnt from is small."""
@@ -56,7 +56,6 @@ class _Source:
     """What a solver is made from.
 
     Attributes:
-        kind: of the solver.
         options: the rule's.
         folder: from where relative paths are seen.
         cache: where full-text indexes are kept.
@@ -64,19 +63,19 @@ class _Source:
         patience: seconds after which a chat server's reply is too late.
     """
 
-    kind: str
     options: Any
     folder: Path
     cache: Path
     train: Dataset
     patience: float
 
-    def solver(self, **made: Any) -> Solver:
-        """Return the solver of the options, and of what else was made for it."""
-        return solve.by_name(self.kind, self.options, self.train, **made)
+    def solver(self, **parts: Any) -> Solver:
+        """Return the solver of the options, and of further parts."""
+        solver: Solver = self.options.make(SolverParts(self.train, **parts))
+        return solver
 
 
-def made_solver(
+def make_solver(
     rule: SolverRule,
     folder: Path,
     train: Dataset | None = None,
@@ -97,14 +96,13 @@ def made_solver(
         InputError: what the rule names is not there, or can't be used.
         DataError: `train` can't be learnt from.
 
-    >>> found = made_solver(SolverRule("words", "association"), Path())
+    >>> found = make_solver(SolverRule("words", "association"), Path())
     >>> found.about["features"], len(found.digest)
     ('words', 64)
     """
     from winosmith import embed, practice
 
     source = _Source(
-        rule.solver,
         rule.settings,
         folder,
         cache or embed.cache_folder() / "texts",
