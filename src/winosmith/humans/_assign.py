@@ -127,14 +127,12 @@ def _check(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
     if not len(dataset):
         raise DataError("there are no problems to make sheets of")
     check_blanks(dataset, "a test sheet")
-    many = next(
-        (problem for problem in dataset if len(problem.options) > len(_sheet.LETTERS)), None
-    )
-    if many is not None:
-        raise DataError(
-            f"{many.id!r} has {len(many.options)} options; a test sheet has places for "
-            f"{len(_sheet.LETTERS)}"
-        )
+    for problem in dataset:
+        if len(problem.options) > len(_sheet.LETTERS):
+            raise DataError(
+                f"{problem.id!r} has {len(problem.options)} options; a test sheet has places for "
+                f"{len(_sheet.LETTERS)}"
+            )
     if len(versions) < 2 or len(set(versions)) < len(versions) or _sheet.COMMON in versions:
         raise DataError(
             f"the versions {', '.join(versions)!r} can't be used; at least two different names "
@@ -176,13 +174,9 @@ def _label(previous: Problem | None, problem: Problem, alike: float) -> Label | 
         return None
     if _sheet.text_key(previous) == _sheet.text_key(problem):
         return "SAME TEXT AS PREVIOUS QUESTION"
-    if overlap(_words(previous), _words(problem)) >= alike:
+    if overlap(*(_sheet.text_key(one).split() for one in (previous, problem))) >= alike:
         return "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
     return None
-
-
-def _words(problem: Problem) -> list[str]:
-    return _sheet.text_key(problem).split()
 
 
 _STAGE = "sheets"
@@ -270,7 +264,12 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
         for name, text in zip(tests, order, strict=False):
             where.update(dict.fromkeys(texts[text], name))
         for text in texts.keys() - asked:
-            reasons.update(dict.fromkeys(texts[text], _no_test(len(texts), names)))
+            reason = (
+                f"of {len(texts)} texts that are halves or look alike, a person sees one: "
+                f"`versions=` with {len(texts)} names asks all, and there are {len(names)} "
+                f"({', '.join(names)})"
+            )
+            reasons.update(dict.fromkeys(texts[text], reason))
     reasons |= _copies(dataset, where)
     rows_of = {
         name: tuple(row for row in sorted(where) if where[row] == name and row not in reasons)
@@ -307,13 +306,6 @@ def _asked(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int)
         if len(asked) + len(unit) <= tests:
             asked |= unit
     return asked or set(sorted(units[0], key=lambda text: place(seed, "half", text))[:tests])
-
-
-def _no_test(texts: int, names: Sequence[str]) -> str:
-    return (
-        f"of {texts} texts that are halves or look alike, a person sees one: `versions=` with "
-        f"{texts} names asks all, and there are {len(names)} ({', '.join(names)})"
-    )
 
 
 def _copies(dataset: Dataset, where: dict[int, str]) -> dict[int, str]:
@@ -415,11 +407,13 @@ def assign(
     if out and out[-1] in of_code and not another and test in (None, of_code[out[-1]].test):
         return ledger, of_code[out[-1]]
     group = _groups([*ledger.sheets.values(), *sheets])
-    seen = _seen(ledger, subject, group)
+    given_sheets = [ledger.sheets[given.sheet] for given in ledger.of(subject)]
+    seen = {group[_key(sheet, item)]: sheet.code for sheet in given_sheets for item in sheet.items}
     wanted = {name: tests[name] for name in tests if test in (None, name)}
     open_ones = [name for name in wanted if not _met(tests[name][0], seen, group)]
     if not open_ones:
-        raise DataError(_refused(ledger, subject, wanted, seen, group))
+        reasons = [_reason(ledger, name, tests[name][0], seen, group) for name in wanted]
+        raise DataError(f"{subject} can take none of the tests: {'; '.join(reasons)}")
     chosen = _least_taken(ledger, tests, open_ones, group, subject, seed)
     sheet = min(
         tests[chosen],
@@ -437,24 +431,17 @@ def _groups(sheets: Iterable[Sheet]) -> dict[_Key, int]:
     problems: dict[_Key, Problem] = {}
     for sheet in sheets:
         for item in sheet.items:
-            pronoun = None if item.text[1] == BLANK else item.text[1]
             problems[_key(sheet, item)] = Problem(
                 f"{sheet.data}/{item.problem_id}",
                 item.sentence,
                 item.options,
                 twin_id=f"{sheet.data}/{item.schema}",
-                pronoun=pronoun,
+                pronoun=None if item.text[1] == BLANK else item.text[1],
                 blank=len(item.text[0]),
             )
     keys = list(problems)
     together = schemas(Dataset(problems.values()))
     return {keys[row]: at for at, rows in enumerate(together) for row in rows}
-
-
-def _seen(ledger: Ledger, subject: str, group: dict[_Key, int]) -> dict[int, str]:
-    """Return the groups that a subject has seen, with the sheet on which."""
-    given = [ledger.sheets[each.sheet] for each in ledger.of(subject)]
-    return {group[_key(sheet, item)]: sheet.code for sheet in given for item in sheet.items}
 
 
 def _met(sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]) -> list[tuple[Item, str]]:
@@ -463,27 +450,19 @@ def _met(sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]) -> list[tup
     return [(item, where) for item, where in met if where is not None]
 
 
-def _refused(
-    ledger: Ledger,
-    subject: str,
-    tests: dict[str, list[Sheet]],
-    seen: dict[int, str],
-    group: dict[_Key, int],
+def _reason(
+    ledger: Ledger, name: str, sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]
 ) -> str:
-    reasons = []
-    for name, orders in tests.items():
-        met = _met(orders[0], seen, group)
-        (item, where), more = met[0], len(met) - 1
-        before = ledger.sheets[where]
-        if (before.data, before.test) == (orders[0].data, name):
-            reasons.append(f"test {name} was taken as {where}")
-        else:
-            others = f" and {more} more" if more else ""
-            reasons.append(
-                f"test {name} asks {item.problem_id!r}{others}, of which {where} asked another "
-                "version or the same"
-            )
-    return f"{subject} can take none of the tests: {'; '.join(reasons)}"
+    """Return why a subject can't take a test."""
+    (item, where), *more = _met(sheet, seen, group)
+    before = ledger.sheets[where]
+    if (before.data, before.test) == (sheet.data, name):
+        return f"test {name} was taken as {where}"
+    others = f" and {len(more)} more" if more else ""
+    return (
+        f"test {name} asks {item.problem_id!r}{others}, of which {where} asked another version or "
+        "the same"
+    )
 
 
 def _least_taken(
@@ -496,7 +475,11 @@ def _least_taken(
 ) -> str:
     """Return the test that comes next: first which schemas, then which version of them."""
     test_of = {sheet.code: sheet.test for orders in tests.values() for sheet in orders}
-    rivals = _rivals(tests, group)
+    shows = {
+        name: {group[_key(orders[0], item)] for item in orders[0].items}
+        for name, orders in tests.items()
+    }  # tests that show versions of the same schemas go by the name of the first of them
+    rivals = {name: next(one for one in tests if shows[one] & shows[name]) for name in tests}
     at = len(ledger.of(subject))
     places: dict[str, int] = {}
     came = dict.fromkeys(rivals.values(), 0)
@@ -515,15 +498,6 @@ def _least_taken(
             place(seed, subject, name),
         ),
     )
-
-
-def _rivals(tests: dict[str, list[Sheet]], group: dict[_Key, int]) -> dict[str, str]:
-    """Return for each test the first of the tests that show versions of the same schemas."""
-    shows = {
-        name: {group[_key(orders[0], item)] for item in orders[0].items}
-        for name, orders in tests.items()
-    }
-    return {name: next(one for one in tests if shows[one] & shows[name]) for name in tests}
 
 
 _VERSION = 1
@@ -630,19 +604,16 @@ def ledger_held(path: str | Path) -> Iterator[None]:
     Raises:
         OutputError: another process held it for ten seconds, or its folder is missing.
     """
-    lock = FileLock(f"{path}.lock", timeout=_PATIENCE)
     try:
-        lock.acquire()
+        lock = FileLock(f"{path}.lock").acquire(timeout=_PATIENCE)
     except Timeout:
         raise OutputError(
             f"another process has been writing {path} for {_PATIENCE:g} s; try again"
         ) from None
     except OSError as error:
         raise OutputError(f"{path} can't be written: {error.strerror}") from error
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 
 def write_ledger(ledger: Ledger, path: str | Path) -> None:

@@ -21,7 +21,7 @@ from winosmith.humans._subjects import Groups, Remark, Subject, Without
 from winosmith.humans._tally import Level, Pace
 from winosmith.metrics import Proportion, Reliability
 from winosmith.options import Seed, checked
-from winosmith.problem import MAX_OPTIONS, Problem
+from winosmith.problem import MAX_OPTIONS
 from winosmith.report import percent
 from winosmith.response import Response
 from winosmith.results import HIDDEN, Result, computed, shown
@@ -114,17 +114,19 @@ def results(
     if not said:
         raise DataError("there are no test responses; `winosmith humans enter` makes them")
     people = {subject.code: subject for subject in subjects}
-    given = _answered(dataset, said)
+    _tally.tally(dataset, said)  # refuses what is not one answer to a problem's options
+    given: Answered = {}
+    for response in said:
+        given.setdefault(response.participant, {})[response.problem_id] = response
     _check_halves(dataset, given)
-    if people:
-        stranger = next((r.participant for r in said if r.participant not in people), None)
-        if stranger is not None:
-            raise DataError(
-                f"{stranger!r} has answers, but is not among the {len(people)} subjects"
-            )
+    if people and (strangers := given.keys() - people.keys()):
+        raise DataError(
+            f"{min(strangers)!r} has answers, but is not among the {len(people)} subjects"
+        )
     asked = _asked(given, people)
     for problem in {p for sheets in asked.values() for each in sheets.values() for p in each}:
-        _judged(dataset, problem)
+        if dataset[dataset.row(problem)].answer is None:
+            raise DataError(f"{problem!r} has no answer, so no response to it can be judged")
     tests = tuple(
         result_of_test(dataset, name, sheets, given, people, weakest, seed)
         for name, sheets in sorted(asked.items())
@@ -137,32 +139,6 @@ def results(
         tuple((who, remark) for who, subject in people.items() for remark in subject.words),
         len({who for sheets in asked.values() for who in sheets}),
     )
-
-
-def _answered(dataset: Dataset, said: Iterable[Response]) -> Answered:
-    given: Answered = {}
-    for response in said:
-        problem = _judged(dataset, response.problem_id)
-        if response.choice is not None and response.choice >= len(problem.options):
-            raise DataError(
-                f"{response.participant!r} chose option {response.choice + 1} of {problem.id!r}, "
-                f"which has {len(problem.options)}"
-            )
-        mine = given.setdefault(response.participant, {})
-        if problem.id in mine:
-            raise DataError(
-                f"{response.participant!r} answered {problem.id!r} twice; it was entered twice, or "
-                "two subjects have one code"
-            )
-        mine[problem.id] = response
-    return given
-
-
-def _judged(dataset: Dataset, problem_id: str) -> Problem:
-    problem = dataset[dataset.row(problem_id)]
-    if problem.answer is None:
-        raise DataError(f"{problem_id!r} has no answer, so no response to it can be judged")
-    return problem
 
 
 def _check_halves(dataset: Dataset, given: Answered) -> None:
@@ -197,12 +173,11 @@ def _halves(dataset: Dataset, tests: Sequence[TestResult]) -> dict[tuple[Level, 
     for item in (item for test in tests for item in test.items):
         right, of = counts.get(item.row, (0, 0))
         counts[item.row] = right + item.right, of + item.asked
-    levels: Counter[tuple[Level, Level]] = Counter()
-    for first, second in dataset.twins:
-        if first in counts and second in counts:
-            pair = sorted((counts[first], counts[second]), key=_tally.best_first)
-            levels[pair[0], pair[1]] += 1
-    return dict(sorted(levels.items(), key=lambda found: [*map(_tally.best_first, found[0])]))
+    return _tally.histogram_of_pairs(
+        (counts[first], counts[second])
+        for first, second in dataset.twins
+        if first in counts and second in counts
+    )
 
 
 def _times(

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
@@ -30,7 +29,14 @@ from pydantic import Field
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.humans._sheet import text_key
-from winosmith.humans._tally import Level, Tally, best_first, crossed_share, tally
+from winosmith.humans._tally import (
+    Level,
+    Tally,
+    crossed_share,
+    histogram_of,
+    histogram_of_pairs,
+    tally,
+)
 from winosmith.metrics import Proportion, clusters
 from winosmith.options import Count, Fraction, OrFalse, TwoOrMore, checked, declaration
 from winosmith.problem import Extra, Problem
@@ -199,15 +205,18 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
     reasons |= _not_chosen(sound, chosen, bounds, rules)
     rows = tuple(sorted(row for row, taken in zip(sound, chosen, strict=True) if taken))
     level = list(zip(counts.intended.tolist(), counts.subjects.tolist(), strict=True))
-    levels, schemas = Counter(level[row] for row in rows), Counter(_schemas(dataset, level, rows))
     return Selection(
         dataset.drop(reasons, STAGE),
         rows,
         len(sound),
         int(counts.intended[list(rows)].sum()),
         int(counts.subjects[list(rows)].sum()),
-        dict(sorted(levels.items(), key=lambda found: best_first(found[0]))),
-        dict(sorted(schemas.items(), key=lambda found: [*map(best_first, found[0])])),
+        histogram_of(level[row] for row in rows),
+        histogram_of_pairs(
+            (level[first], level[second])
+            for first, second in dataset.twins
+            if not {first, second}.isdisjoint(rows)
+        ),
     )
 
 
@@ -238,20 +247,6 @@ def _by_lot(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
     return sorted(rows, key=digest)
 
 
-def _schemas(
-    dataset: Dataset, level: Sequence[Level], rows: Sequence[int]
-) -> list[tuple[Level, Level]]:
-    """Return the levels of both halves of each schema that has a chosen half, the better first."""
-    taken = set(rows)
-    return [
-        (level[first], level[second])
-        for first, second in (
-            sorted(pair, key=lambda row: best_first(level[row])) for pair in dataset.twins
-        )
-        if not taken.isdisjoint((first, second))
-    ]
-
-
 def _not_chosen(
     sound: Sequence[int], chosen: npt.NDArray[np.bool_], bounds: Sequence[Limit], rules: Rules
 ) -> dict[int, str]:
@@ -265,10 +260,8 @@ def _not_chosen(
         broken = dict.fromkeys(
             limit.words for limit in bounds if limit.weights[at] > 0 and not limit.holds(with_it)
         )
-        words = list(broken) or [
-            f"the set of {rules.size} is full, with agreement as high or higher"
-        ]
-        reasons[row] = "; ".join(words)
+        full = f"the set of {rules.size} is full, with agreement as high or higher"
+        reasons[row] = "; ".join(broken) or full
     return reasons
 
 
@@ -498,7 +491,11 @@ def cross_fit(
         rest = [response for response in said if response.participant not in fold]
         fraction = 1 - len(fold) / len(people)
         fewer = replace(rules, subjects=max(1, int(rules.subjects * fraction)))
-        rows = _chosen(dataset, rest, fewer, seed)
+        counts = tally(dataset, rest)
+        try:
+            rows = select(dataset, counts, fewer, seed).rows
+        except InputError:
+            rows = select(dataset, counts, replace(fewer, size=None), seed).rows
         ids = {dataset[row].id for row in rows}
         held_out += [r for r in said if r.participant in fold and r.problem_id in ids]
         sizes.append(len(rows))
@@ -532,14 +529,6 @@ def _deal(
         key=lambda at: (min(asked[people[at]]), len(asked[people[at]]), luck[at]),
     )
     return [frozenset(people[at] for at in order[start::folds]) for start in range(folds)]
-
-
-def _chosen(dataset: Dataset, said: Sequence[Response], rules: Rules, seed: int) -> tuple[int, ...]:
-    counts = tally(dataset, said)
-    try:
-        return select(dataset, counts, rules, seed).rows
-    except InputError:
-        return select(dataset, counts, replace(rules, size=None), seed).rows
 
 
 CANARY = "winosmith.canary"
@@ -608,8 +597,12 @@ def canary(dataset: Dataset) -> str:
 
 
 def _marked(dataset: Dataset, rows: Iterable[int], mark: str, *, embargo: bool) -> Dataset:
-    def changed(problem: Problem) -> Problem:
-        extra = Extra({**problem.extra, CANARY: mark})
-        return replace(problem, embargo=embargo, extra=extra)
-
-    return Dataset((changed(dataset[row]) for row in rows), dataset.name)
+    return Dataset(
+        (
+            replace(
+                dataset[row], embargo=embargo, extra=Extra({**dataset[row].extra, CANARY: mark})
+            )
+            for row in rows
+        ),
+        dataset.name,
+    )

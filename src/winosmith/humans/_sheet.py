@@ -317,21 +317,24 @@ def sheet_record(sheet: Sheet) -> dict[str, Any]:
         "order": sheet.order,
         "seed": sheet.seed,
         "data": sheet.data,
-        "items": [_item_record(item) for item in sheet.items],
-    }
-
-
-def _item_record(item: Item) -> dict[str, Any]:
-    lettered = zip(item.letters, item.options, item.shown, strict=True)
-    return {
-        "number": item.number,
-        "problem": item.problem_id,
-        "schema": item.schema,
-        "text": list(item.text),
-        "snippet": list(item.snippet),
-        "options": [{"letter": a, "text": text, "option": i} for a, text, i in lettered],
-        "ambiguous": AMBIGUOUS,
-        "label": item.label,
+        "items": [
+            {
+                "number": item.number,
+                "problem": item.problem_id,
+                "schema": item.schema,
+                "text": list(item.text),
+                "snippet": list(item.snippet),
+                "options": [
+                    {"letter": letter, "text": text, "option": option}
+                    for letter, text, option in zip(
+                        item.letters, item.options, item.shown, strict=True
+                    )
+                ],
+                "ambiguous": AMBIGUOUS,
+                "label": item.label,
+            }
+            for item in sheet.items
+        ],
     }
 
 
@@ -434,14 +437,9 @@ def answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
     for sheet in sheets:
         for item in sheet.items:
             problem = dataset[dataset.row(item.problem_id)]
-            known = problem.answer is not None
-            table.writerow(
-                (
-                    sheet.code,
-                    item.number,
-                    item.letter(problem.answer) if known else "",  # type: ignore[arg-type]
-                    guarded(problem.options[problem.answer]) if known else "",  # type: ignore[index]
-                    guarded(problem.id),
-                )
-            )
+            letter = option = ""
+            if problem.answer is not None:
+                letter, option = item.letter(problem.answer), problem.options[problem.answer]
+            row = (sheet.code, item.number, letter, guarded(option), guarded(problem.id))
+            table.writerow(row)
     return file.getvalue()

@@ -83,10 +83,9 @@ def subjects_of(
     own: dict[str, list[Sitting]] = {}
     for sitting in sittings:
         own.setdefault(sitting.subject, []).append(sitting)
-    strangers = [code for code in known if code not in own]
-    if strangers:
+    if missing := [code for code in known if code not in own]:
         raise DataError(
-            f"the subject {strangers[0]!r} has no answers; those with answers are "
+            f"the subject {missing[0]!r} has no answers; those with answers are "
             f"{', '.join(sorted(own))}"
         )
     return tuple(_subject(code, mine, known.get(code)) for code, mine in own.items())
@@ -116,11 +115,10 @@ def _taken_seconds(sitting: Sitting) -> float | None:
     if sitting.seconds is not None:
         return sitting.seconds
     whole = between(sitting.started, sitting.ended)
-    if whole is not None:
+    if whole is not None or not sitting.answers:
         return whole
     each = [answer.seconds for answer in sitting.answers.values()]
-    known = [seconds for seconds in each if seconds is not None]
-    return sum(known) if known and len(known) == len(each) else None
+    return None if None in each else sum(filter(None, each))
 
 
 def _remark(noted: Noted, sitting: Sitting) -> Remark:
@@ -179,7 +177,6 @@ def between(started: str | None, ended: str | None) -> float | None:
 
 
 _YES_NO = {"": None, "yes": True, "no": False, "1": True, "0": False}
-_RENAMED = {"subject": "code"}
 _KNOWN = {"subject", "native", "started", "ended", "recognised", "words"}
 
 
@@ -222,7 +219,8 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
 def _of_record(record: Mapping[str, Any]) -> Subject:
     if not isinstance(code := record.get("subject"), str):
         raise DataError(f"subject is {code!r}; it must be text")
-    return from_table(Subject, {_RENAMED.get(key, key): value for key, value in record.items()})
+    rest = {key: value for key, value in record.items() if key != "subject"}
+    return from_table(Subject, {"code": code, **rest})
 
 
 def _of_row(cells: Mapping[str, str]) -> Subject:
