@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 from winosmith.build._build import Built, build, finished_build
-from winosmith.build._debias import Debiased, Embedded, debias_to_folder, embedded, finished_filter
+from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
 from winosmith.build._filter import NAMES, FilterRun, Measures, measure, run_filter
 from winosmith.build._pool import copies_sentences, read_pool, read_pool_votes
-from winosmith.build._publish import LastBuild, digest_of, read_last
+from winosmith.build._publish import LastBuild, digest_of, read_last, write_json
 from winosmith.build._recipe import (
     FilesRecipe,
     Recipe,
@@ -40,7 +40,6 @@ __all__ = [
     "Built",
     "Debiased",
     "EmbedRecipe",
-    "Embedded",
     "FilesRecipe",
     "FilterRecipe",
     "FilterRun",
@@ -55,7 +54,6 @@ __all__ = [
     "copies_sentences",
     "debias_to_folder",
     "digest_of",
-    "embedded",
     "filter_sections",
     "finished_build",
     "finished_filter",
@@ -75,4 +73,5 @@ __all__ = [
     "sides_sentences",
     "silent",
     "small_sentences",
+    "write_json",
 ]

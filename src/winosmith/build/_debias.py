@@ -24,7 +24,13 @@ from winosmith.build._filter import (
     verified,
 )
 from winosmith.build._pool import DISCARDED, tuned_on
-from winosmith.build._publish import is_finished, problems_digest, signature_of
+from winosmith.build._publish import (
+    dropped_record,
+    is_finished,
+    problems_digest,
+    signature_of,
+    write_json,
+)
 from winosmith.build._recipe import Copies, many_options, reading
 from winosmith.build._report_filter import filter_record, filter_sections, key_figures, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
@@ -32,24 +38,10 @@ from winosmith.errors import DataError, RecipeError
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.parallel import Step, silent
-from winosmith.records import canonical, parsed, problem_record
+from winosmith.records import canonical, parsed
 
 
-@dataclass(frozen=True, eq=False)
-class Embedded:
-    """Vectors, and what making them has to say.
-
-    Attributes:
-        X: (n, d), in the order of the problems; (n, K, d), a vector an option, where a problem has
-            more than two.
-        notes: the embedder's parameters, and how fine-tuning went.
-    """
-
-    X: NDArray[Any]
-    notes: dict[str, Any] = field(default_factory=dict)
-
-
-def embedded(
+def _embed(
     chosen: EmbedRecipe,
     pool: Dataset,
     *,
@@ -58,8 +50,11 @@ def embedded(
     work: Path,
     seed: int,
     on_progress: Callable[[int, str], None],
-) -> Embedded:
-    """Return the vectors of the pool.
+) -> tuple[NDArray[Any], dict[str, Any]]:
+    """Return the vectors of the pool, and the embedder's parameters and notes.
+
+    The vectors are (n, d), or (n, K, d) with a vector for each option if a problem has more than
+    two options.
 
     Args:
         chosen: the recipe's table.
@@ -73,11 +68,11 @@ def embedded(
     """
     if chosen.array is not None:
         array = embed.load_array(chosen.array, ids=collected_ids)
-        return Embedded(array.embed(pool), {"embedder": "array"})
+        return array.embed(pool), {"embedder": "array"}
     alone = reading(chosen, pool) == "options"
     if chosen.encoder == "light" and not alone:
         light = embed.LightEmbedder(chosen.dimensions, combine=chosen.combine)
-        return Embedded(light.embed(pool), light.parameters)
+        return light.embed(pool), light.parameters
     if tuning is None:
         embedder = (
             embed.OptionsEmbedder(chosen.dimensions, combine=chosen.combine)
@@ -91,7 +86,7 @@ def embedded(
             )
         )
         X = embedder.embed_options(pool) if many_options(pool) else embedder.embed(pool)
-        return Embedded(X, embedder.parameters)
+        return X, embedder.parameters
     tuner, tuned = embed.finetuned_embedder(
         *tuning,
         model=chosen.encoder,
@@ -106,7 +101,7 @@ def embedded(
         on_step=lambda done, of, note: on_progress(0, f"fine-tuning: step {done} of {of} {note}"),
     )
     tuning_notes = {"finetuned": tuned.message, "at_chance": tuned.at_chance}
-    return Embedded(tuner.embed(pool), {**tuner.parameters, **tuning_notes})
+    return tuner.embed(pool), {**tuner.parameters, **tuning_notes}
 
 
 def turning(chosen: EmbedRecipe) -> bool:
@@ -123,28 +118,28 @@ def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
     many = [problem for problem in dataset if len(problem.options) > 2]
     if not many:
         return
-    told = (
+    what = (
         f"{len(many)} of {len(dataset)} problems have more than two options (first: "
         f"{many[0].id!r}); "
     )
     drawn = chosen.method == "random" and chosen.keep is not None
     if chosen.method not in ("mirror", "none") and not drawn:
         raise DataError(
-            told + f"{chosen.method} takes those with two, mirror all (and random, if it is told "
-            "how many to keep)"
+            what + f"{chosen.method} filters only problems with two; mirror filters all, and so "
+            "does random with `keep`"
         )
     if embedding.array is not None:
         raise DataError(
-            told + "a file of vectors has one for each problem; name an encoder, or give the "
+            what + "a file of vectors has one for each problem; name an encoder, or pass the "
             "options' vectors to `winosmith.debias.mirror`"
         )
     if embedding.encoder == "light" and embedding.reads == "sentence":
         raise DataError(
-            told + "the light embedder reads sentences of two; name an encoder, or let the options "
-            "be read alone"
+            what + "the light embedder reads sentences with two; name an encoder, or use "
+            'reads = "options"'
         )
     if embedding.finetune_train:
-        raise DataError(told + "an encoder is fine-tuned on problems with two")
+        raise DataError(what + "an encoder is fine-tuned on problems with two")
 
 
 def refuse_unturned(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
@@ -155,16 +150,16 @@ def refuse_unturned(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
     """
     if chosen.method == "mirror" and not turning(embedding):
         raise RecipeError(
-            "the mirror filter needs vectors that turn round when options are swapped: "
-            '"difference" as combine, or a file that `winosmith embed` wrote so; of other vectors '
-            "nobody knows, and `winosmith.debias.mirror` takes arrays"
+            "the mirror filter needs vectors that change their sign when options are swapped: use "
+            'combine = "difference", or a file that `winosmith embed` wrote with it; for arrays '
+            "from elsewhere, use `winosmith.debias.mirror`"
         )
 
 
 def combining(chosen: EmbedRecipe) -> str:
-    """Return how options are combined, "difference" or "concat"; "" where nobody knows.
+    """Return how options are combined, "difference" or "concat"; "" if unknown.
 
-    Of a file of vectors it is known where `winosmith embed` wrote it.
+    For a file of vectors, it is known if `winosmith embed` wrote the file.
     """
     if chosen.array is None:
         return chosen.combine
@@ -173,10 +168,9 @@ def combining(chosen: EmbedRecipe) -> str:
     with np.load(chosen.array, allow_pickle=False) as held:
         written = str(held["signature"]) if "signature" in held.files else "{}"
     try:
-        told = parsed(written)["parameters"]["combine"]
+        return str(parsed(written)["parameters"]["combine"])
     except (ValueError, KeyError, TypeError):
         return ""
-    return str(told)
 
 
 PAGE = "report.html"
@@ -234,34 +228,32 @@ class Filtering:
             DataError: problems with more options than the filter or the embedder takes.
         """
         refuse_many_options(collected, self.embed, self.filter)
-        vectors = self._embedded(collected, collected_ids, tuning)
+        X, notes = self._embedded(collected, collected_ids, tuning)
         combined = combining(self.embed)
-        turned = combined == "concat" and vectors.X.ndim == 2
-        X = antisymmetric(vectors.X) if turned else vectors.X
         run = filtered(
             pool,
-            vectors.X,
+            X,
             self.filter,
             seed=self.seed,
             folder=self.folder,
             name=self.phases,
             step=self.step,
             how=self.how,
-            sight=debias.sight(pool, X, turns=bool(combined)),
+            sight=debias.sight(pool, antisymmetric(X, combined), turns=bool(combined)),
         )
-        return run, vectors.notes
+        return run, notes
 
     def _embedded(
         self,
         collected: Dataset,
         collected_ids: Sequence[str],
         tuning: tuple[Dataset, Dataset] | None,
-    ) -> Embedded:
-        """Return the vectors: those that are there, or new ones."""
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Return the vectors and notes: those that are there, or new ones."""
         folder, name, notes_in = self.folder, self.vectors, self.notes
         if not (folder.finished(name) and (notes_in is None or folder.finished(notes_in))):
             with self.step("embedding", len(collected)) as advance:
-                made = embedded(
+                X, notes = _embed(
                     self.embed,
                     collected,
                     collected_ids=collected_ids,
@@ -272,13 +264,13 @@ class Filtering:
                 )
             if notes_in is not None:
                 with folder.write(notes_in) as file:
-                    json.dump(made.notes, file, indent=1)
+                    json.dump(notes, file, indent=1)
             with folder.write(name, "wb") as file:
-                np.save(file, made.X, allow_pickle=False)
+                np.save(file, X, allow_pickle=False)
         notes = {} if notes_in is None else parsed((folder.path / notes_in).read_text("utf-8"))
         path = folder.path / name
         mapped = self.large is not None and path.stat().st_size > self.large
-        return Embedded(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False), notes)
+        return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False), notes
 
     def measured(
         self,
@@ -393,7 +385,14 @@ def debias_to_folder(
     how = {"executor": executor, "scratch": scratch}
     work = Filtering(embed, chosen, splits, seed, folder, step or silent, large=LARGE, how=how)
     with folder.or_nothing():
-        done = _carried_out(work, dataset)
+        tuned = set() if embed.array is None else tuned_on(embed.array)
+        rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
+        pool = dataset.select(rows)
+        run, _ = work.run(pool, pool, dataset.ids)
+        measures = work.measured(
+            run, digest=problems_digest(dataset), n=len(dataset), shown=range(len(pool))
+        )
+    done = Debiased(folder.path, _filtered(dataset, rows, run), run, measures)
     _write(folder, done, parameters)
     return done
 
@@ -430,17 +429,6 @@ def _parameters(embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int
     }
 
 
-def _carried_out(work: Filtering, dataset: Dataset) -> Debiased:
-    tuned = set() if work.embed.array is None else tuned_on(work.embed.array)
-    rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
-    pool = dataset.select(rows)
-    run, _ = work.run(pool, pool, dataset.ids)
-    measures = work.measured(
-        run, digest=problems_digest(dataset), n=len(dataset), shown=range(len(pool))
-    )
-    return Debiased(work.folder.path, _filtered(dataset, rows, run), run, measures)
-
-
 def _filtered(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
     """Return what the filter kept and dropped, and what fine-tuned the encoder."""
     gone = dict.fromkeys({*range(len(dataset))} - {*rows}, DISCARDED)
@@ -456,10 +444,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         file.writelines(formats.lines(done.filtered.kept))
     with folder.write("dropped.jsonl") as file:
         for entry in done.filtered.dropped:
-            record = {
-                **problem_record(entry.problem), "stage": entry.stage, "reason": entry.reason
-            }  # fmt: skip
-            file.write(canonical(record) + "\n")
+            file.write(canonical(dropped_record(entry.problem, entry)) + "\n")
     record = {
         "kept": len(done.filtered.kept),
         "dropped": len(done.filtered.dropped),
@@ -467,9 +452,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         **filter_record(done.run, done.measures),
         "parameters": parameters,
     }
-    with folder.write("report.json") as file:
-        json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
+    write_json(folder, "report.json", record)
     name = done.filtered.kept.name or "the data set"
     page = report.page(
         f"{name}, filtered by {NAMES[done.run.method]}",

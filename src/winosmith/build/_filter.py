@@ -172,13 +172,31 @@ def run_filter(
     y = debias.problem_labels(pool) if X.ndim == 2 else debias.choice_keys(pool)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
-    everything = np.arange(len(pool))
+    subsets = {"all": np.arange(len(pool))}
+    result, mirror, size = None, None, chosen.keep or 0
     if chosen.method == "none":
-        return FilterRun(pool, X, y, chosen.method, {"all": everything}, None)
+        return FilterRun(pool, X, y, chosen.method, subsets, None)
     if chosen.method == "mirror":
-        return _mirrored(pool, X, y, chosen, seed, executor, on_run, baselines)
-    result = None
-    if chosen.method == "aflite" or chosen.keep is None:
+        units = debias.twin_units(pool, X) if X.ndim == 2 else debias.option_units(pool, X)
+        found = debias.mirror(
+            units.V,
+            items=None if units.items is None else units.items.tolist(),
+            key=units.key,
+            blocks=units.blocks,
+            kinds=units.kinds,
+            ids=units.ids,
+            aim=chosen.aim,
+            error=chosen.error,
+            folds=chosen.folds,
+            repeats=chosen.repeats,
+            C=chosen.C,
+            seed=seed,
+            executor=executor,
+            on_run=on_run,
+        )
+        mirror, subsets["mirror"] = (found, units), units.rows_of(found.kept)
+        size = len(subsets["mirror"])
+    elif chosen.method == "aflite" or chosen.keep is None:
         result = debias.aflite(
             X,
             y,
@@ -190,71 +208,20 @@ def run_filter(
             checkpoint=checkpoint,
             scratch=scratch,
         )
-    size = chosen.keep or 0
-    if result is not None and chosen.keep is None:
-        size = len(result.kept)
+        size = chosen.keep or len(result.kept)
     if size > len(pool):
         raise DataError(f"filter.keep is {size}, but only {len(pool)} problems went in")
-    subsets = {"all": everything}
     if baselines or chosen.method == "random":
         subsets["random"] = debias.subsample(len(pool), size, seed=seed)
     if (baselines and X.ndim == 2) or chosen.method == "pmi":
-        subsets["PMI"] = _by_pmi(pool, size, chosen, seed)
+        subsets["PMI"] = debias.pmi(
+            pool, size=size, variant=chosen.pmi, label=chosen.pmi_label, seed=seed
+        ).kept
     if result is not None:
         subsets["AFLite"] = result.kept
-    return FilterRun(pool, X, y, chosen.method, subsets, result, pmi_label=chosen.pmi_label)
-
-
-def _mirrored(
-    pool: Dataset,
-    X: NDArray[Any],
-    y: NDArray[Any],
-    chosen: FilterRecipe,
-    seed: int,
-    executor: Executor | None,
-    on_run: Callable[[int, int], object] | None,
-    baselines: bool,
-) -> FilterRun:
-    """Run the mirror filter, which counts whole twins."""
-    units = debias.twin_units(pool, X) if X.ndim == 2 else debias.option_units(pool, X)
-    found = debias.mirror(
-        units.V,
-        items=None if units.items is None else units.items.tolist(),
-        key=units.key,
-        blocks=units.blocks,
-        kinds=units.kinds,
-        ids=units.ids,
-        aim=chosen.aim,
-        error=chosen.error,
-        folds=chosen.folds,
-        repeats=chosen.repeats,
-        C=chosen.C,
-        seed=seed,
-        executor=executor,
-        on_run=on_run,
-    )
-    kept = units.rows_of(found.kept)
-    subsets = {"all": np.arange(len(pool)), NAMES["mirror"]: kept}
-    if baselines:
-        subsets["random"] = debias.subsample(len(pool), len(kept), seed=seed)
-    if baselines and X.ndim == 2:
-        subsets["PMI"] = _by_pmi(pool, len(kept), chosen, seed)
     return FilterRun(
-        pool,
-        X,
-        y,
-        chosen.method,
-        subsets,
-        None,
-        mirror=(found, units),
-        pmi_label=chosen.pmi_label,
+        pool, X, y, chosen.method, subsets, result, mirror=mirror, pmi_label=chosen.pmi_label
     )
-
-
-def _by_pmi(pool: Dataset, size: int, chosen: FilterRecipe, seed: int) -> Rows:
-    """Return the rows that PMI filtering keeps."""
-    found = debias.pmi(pool, size=size, variant=chosen.pmi, label=chosen.pmi_label, seed=seed)
-    return found.kept
 
 
 OTHERS = ("another seed", "shaken vectors")
@@ -314,11 +281,13 @@ def filtered(
     interrupt none is done twice. `X` are the (n, d) vectors of the pool; `how` is the executor and
     the scratch folder of `debias.aflite`; `sight` is what the vectors tell apart.
     """
-    if sight is not None and sight.is_blind and _by_vectors(chosen):
-        y = debias.problem_labels(pool) if X.ndim == 2 else debias.choice_keys(pool)
-        everything = np.arange(len(pool))
-        subsets = {"all": everything, NAMES[chosen.method]: everything}
-        return FilterRun(pool, X, y, chosen.method, subsets, None, sight=sight)
+    by_vectors = chosen.method in ("aflite", "mirror") or (
+        chosen.method != "none" and chosen.keep is None
+    )  # they decide what is removed, or how much
+    if sight is not None and sight.is_blind and by_vectors:
+        run = run_filter(pool, X, replace(chosen, method="none"), seed=seed)
+        subsets = {**run.subsets, NAMES[chosen.method]: run.kept}
+        return replace(run, method=chosen.method, subsets=subsets, sight=sight)
     shared: dict[str, Any] = {"seed": seed, **(how or {})}
     with folder.scratch(name) as first:
         with step("filtering", len(pool)) as advance:
@@ -337,12 +306,6 @@ def filtered(
                     more = {**shared, **_watched(advance, len(pool), chosen.repeats)}
                     run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
     return run
-
-
-def _by_vectors(chosen: FilterRecipe) -> bool:
-    """Return whether vectors decide what goes, or how many."""
-    drawn = chosen.method in ("random", "pmi")
-    return chosen.method in ("aflite", "mirror") or (drawn and chosen.keep is None)
 
 
 def _watched(advance: Advance, problems: int, repeats: int) -> dict[str, Callable[..., Any]]:
@@ -518,7 +481,6 @@ def verified(
         return run.blind
     if not splits:
         return NOT_ASKED
-    turned = combined == "concat" and run.X.ndim == 2
     letters = embed.OptionsEmbedder(features="letters")
     if run.options is not None:
         stranger = letters.embed_options(run.pool)
@@ -527,7 +489,7 @@ def verified(
     with step("filtering halves apart", 4 * splits) as advance:
         try:
             return debias.verify(
-                antisymmetric(run.X) if turned else run.X,
+                antisymmetric(run.X, combined),
                 run.y,
                 kept_apart(run, chosen, seed=seed, **(how or {})),
                 blocks=run.blocks,
@@ -543,8 +505,13 @@ def verified(
             return f"not measured: {error}"
 
 
-def antisymmetric(X: NDArray[Any]) -> NDArray[Any]:
-    """Return what of two vectors in a row turns around when these change places."""
+def antisymmetric(X: NDArray[Any], combined: str) -> NDArray[Any]:
+    """Return vectors that change their sign when options are swapped, if they are combined so.
+
+    Of concatenated vectors it is the difference; see `_debias.combining`.
+    """
+    if combined != "concat" or X.ndim != 2:
+        return X
     width = X.shape[1] // 2
     return np.asarray(X[:, :width] - X[:, width:])
 

@@ -23,7 +23,7 @@ import numpy as np
 from winosmith import formats, validate
 from winosmith.blocks import contradictions, copies, draw
 from winosmith.build._recipe import Copies, Recipe, paths_of
-from winosmith.dataset import Dataset, Filtered
+from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.problem import Problem
 from winosmith.records import parsed
@@ -104,7 +104,7 @@ def _read_files(
                 path,
                 recipe.format,
                 pair_by=recipe.pair_by,
-                columns=_columns(recipe),
+                columns=None if recipe.columns == type(recipe.columns)() else recipe.columns,
             )
             if skip_bad and contents.bad:
                 bad += contents.bad
@@ -114,8 +114,11 @@ def _read_files(
         except FormatError as error:
             raise error.because(_in_recipe(error.reason)) from None
         for problem in problems:
-            _check_same(problem, held, path)
-            held.setdefault(problem.id, (problem, path))
+            first, where = held.setdefault(problem.id, (problem, path))
+            if _question(problem) != _question(first):
+                raise FormatError(
+                    f"the id {problem.id!r} is another problem in {where}; give it a new one", path
+                )
         names.append(problems.name)
         contents.tell()
         if omitted := _omitted(contents):
@@ -137,11 +140,6 @@ def _omitted(contents: formats.Contents) -> str:
     return f"{bad:,} of {bad + len(contents.items):,} records can't be read and are omitted"
 
 
-def _columns(recipe: Recipe) -> formats.Columns | None:
-    """Return the columns of questions that the recipe names, None for none."""
-    return None if recipe.columns == type(recipe.columns)() else recipe.columns
-
-
 _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)=([^`]*)`")
 
 
@@ -156,15 +154,8 @@ def _in_recipe(reason: str) -> str:
     return _SETTING.sub(key, reason)
 
 
-def _check_same(problem: Problem, held: Mapping[str, tuple[Problem, str]], path: str) -> None:
-    if problem.id not in held:
-        return
-    earlier, where = held[problem.id]
-    mine, its = ((p.sentence, p.options, p.answer) for p in (problem, earlier))
-    if mine != its:
-        raise FormatError(
-            f"the id {problem.id!r} is another problem in {where}; give it a new one", path
-        )
+def _question(problem: Problem) -> tuple[object, ...]:
+    return problem.sentence, problem.options, problem.answer
 
 
 def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
@@ -178,21 +169,6 @@ def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
 
 DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
 """The stage and the reason of problems that fine-tuned an encoder."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Why a problem is not among the kept.
-
-    Attributes:
-        stage: what dropped it.
-        reason: why.
-        copy_of: the row of the kept problem that it is a copy of; None if it is none.
-    """
-
-    stage: str
-    reason: str
-    copy_of: int | None = None
 
 
 @dataclass
@@ -222,10 +198,6 @@ class Stages:
         """Return the rows, in the collected problems, of what is left."""
         return [self.collected.row(problem_id) for problem_id in self.left.ids]
 
-    def add(self, stage: str, result: Filtered) -> None:
-        """Go on with what this stage kept."""
-        self.done[stage] = result
-
     def refuse_empty(self) -> None:
         """Raise a DataError that says what dropped the problems if none is left."""
         if len(self.left):
@@ -241,13 +213,12 @@ class Stages:
             f"{told or 'none'}; winosmith check shows each"
         )
 
-    def verdicts(self) -> dict[int, Verdict]:
-        """Return why each dropped problem was dropped, by its row."""
+    def dropped(self) -> dict[int, Dropped]:
+        """Return what the stages dropped, by its row in the collected problems."""
         return {
-            row: Verdict(entry.stage, entry.reason, self.copies.of.get(row))
+            self.collected.row(entry.problem.id): entry
             for result in self.done.values()
             for entry in result.dropped
-            for row in [self.collected.row(entry.problem.id)]
         }
 
 
@@ -257,10 +228,10 @@ def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
         row: "embargo: not to be published" for row, p in enumerate(stages.left) if p.embargo
     }
     if embargoed:
-        stages.add("embargo", stages.left.drop(embargoed, "embargo"))
+        stages.done["embargo"] = stages.left.drop(embargoed, "embargo")
     checked = validate.check(stages.left, votes or None, recipe.structure, recipe.votes)
     for examined in checked.stages:
-        stages.add(examined.stage, examined.filtered())
+        stages.done[examined.stage] = examined.filtered()
     stages.valid, stages.applied = checked.valid, checked.applied
 
 
@@ -280,7 +251,7 @@ def without_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> No
         [[rows[row] for row in group] for group in found.contradictory],
     )
     if recipe.copies == "once" and found.reasons:
-        stages.add(COPIES, stages.left.drop(dict(found.reasons), COPIES))
+        stages.done[COPIES] = stages.left.drop(dict(found.reasons), COPIES)
 
 
 def set_aside(
@@ -306,7 +277,7 @@ def _discard(stages: Stages, taken: Collection[str]) -> None:
     stage, reason = DISCARDED
     rows = {row: reason for row, problem in enumerate(stages.left) if problem.id in taken}
     if rows:
-        stages.add(stage, stages.left.drop(rows, stage))
+        stages.done[stage] = stages.left.drop(rows, stage)
 
 
 def tuned_on(array: str) -> set[str]:
@@ -431,25 +402,19 @@ def copies_record(
     named = [[ids[row] for row in rows] for rows in found.groups]
     if not named:
         return {}
+    against = {*map(tuple, found.contradictory)}
+    none_left = sum(
+        tuple(rows) not in against and found.reasons.keys() >= {*rows} for rows in found.groups
+    )
     return {
         "rule": rule,
         "groups": len(named),
         "problems": sum(map(len, named)),
         "contradictory": len(found.contradictory),
         "left_out": len(found.reasons) if rule == "once" else 0,
-        "none_left": len(_none_left(found)) if rule == "once" else 0,
+        "none_left": none_left if rule == "once" else 0,
         "examples": [of for of in named if all(id_ in shown for id_ in of)][:SHOWN],
     }
-
-
-def _none_left(found: Once) -> list[Sequence[int]]:
-    """Return the groups of which no row stays, though their answers agree."""
-    against = {*map(tuple, found.contradictory)}
-    return [
-        rows
-        for rows in found.groups
-        if tuple(rows) not in against and all(row in found.reasons for row in rows)
-    ]
 
 
 def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
