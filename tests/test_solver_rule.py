@@ -8,7 +8,7 @@ import pytest
 
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, RecipeError
-from winosmith.study import KINDS, LEARNERS, SolverRule, made_solver
+from winosmith.study import KINDS, LEARNERS, SolverRule, make_solver
 from winosmith.testing import made_twins
 
 
@@ -16,7 +16,7 @@ def test_what_is_taught_changes_the_digest_and_the_same_gives_the_same(tmp_path)
     """A digest stands for the weights: other problems to learn from are another solver."""
     rule = SolverRule("words", "association", {"features": "pairs"}, learn=True)
     digests = [
-        made_solver(rule, tmp_path, train).digest
+        make_solver(rule, tmp_path, train).digest
         for train in (None, made_twins(5), made_twins(5), made_twins(9))
     ]
     assert digests[1] == digests[2]
@@ -44,7 +44,7 @@ def test_a_solver_sees_what_its_table_says(tmp_path):
     table = {"name": "words", "solver": "association", "learn": True}
     taught = [replace(problem, pronoun="they") for problem in made_twins(5)]
     blank, same, other = (
-        made_solver(SolverRule.of({**table, **sees}, learns=True), tmp_path, Dataset(taught))
+        make_solver(SolverRule.of({**table, **sees}, learns=True), tmp_path, Dataset(taught))
         for sees in ({}, {"sees": "blank"}, {"sees": "pronoun"})
     )
     assert blank.digest == same.digest != other.digest

@@ -18,8 +18,8 @@ from typing import Any
 from winosmith import validate
 from winosmith.blocks import shuffled
 from winosmith.build import _pool, _publish
-from winosmith.build._debias import Filtering, refuse_unturned
-from winosmith.build._filter import FilterRun, Measures
+from winosmith.build._filter import FilterRun
+from winosmith.build._filtering import Filtering, Measures, refuse_unturned
 from winosmith.build._pool import Inputs, Stages
 from winosmith.build._publish import LastBuild
 from winosmith.build._recipe import Recipe
@@ -231,7 +231,7 @@ def _run(job: _Job, step: Step) -> Built:
     with step("checking", None):
         stages = Stages(job.collected)
         _pool.check(stages, recipe, job.inputs.votes)
-        _pool.without_copies(stages, recipe, {one.problem.id for one in former if one.side})
+        _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.side})
         tuning = _pool.set_aside(stages, recipe, job.order)
         stages.refuse_empty()
         pool = stages.rows()

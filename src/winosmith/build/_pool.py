@@ -61,22 +61,15 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
         RecipeError: the file of planted artifacts does not map ids to kinds.
     """
     collected, notes = _read_files(recipe, skip_bad)
-    return Inputs(
-        collected,
-        votes=read_pool_votes(recipe),
-        planted=_read_planted(recipe.planted) if recipe.planted else None,
-        notes=notes,
-    )
-
-
-def _read_planted(path: str) -> Mapping[str, str]:
-    try:
-        planted = parsed(Path(path).read_text("utf-8"))
-    except ValueError as error:
-        raise RecipeError(f"{path}: not JSON: {error}") from None
-    if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
-        raise RecipeError(f"{path}: must map the ids of problems to the kind of their artifact")
-    return planted
+    votes, planted = read_pool_votes(recipe), None
+    if (path := recipe.planted) is not None:
+        try:
+            planted = parsed(Path(path).read_text("utf-8"))
+        except ValueError as error:
+            raise RecipeError(f"{path}: not JSON: {error}") from None
+        if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
+            raise RecipeError(f"{path}: must map the ids of problems to the kind of their artifact")
+    return Inputs(collected, votes, planted, notes)
 
 
 def read_pool(recipe: Recipe) -> Dataset:
@@ -96,7 +89,8 @@ def _read_files(
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Return the problems of a recipe, and what the reader did beyond what the files say."""
     held: dict[str, tuple[Problem, str]] = {}
-    names, told = [], []
+    names: list[str] = []
+    notes: list[str] = []
     bad: list[formats.Entry] = []
     for path in paths_of(recipe.data):
         try:
@@ -123,9 +117,9 @@ def _read_files(
         contents.tell()
         if omitted := _omitted(contents):
             warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
-        notes = (*filter(None, [omitted]), *contents.notes)
-        told += [f"{Path(path).name}: {note}" for note in notes]
-    return Dataset((problem for problem, _ in held.values()), names[0]), tuple(told)
+        found = (*filter(None, [omitted]), *contents.notes)
+        notes += [f"{Path(path).name}: {note}" for note in found]
+    return Dataset((problem for problem, _ in held.values()), names[0]), tuple(notes)
 
 
 def _omitted(contents: formats.Contents) -> str:
@@ -207,10 +201,10 @@ class Stages:
             for stage, result in self.done.items()
             for entry in result.dropped
         )
-        told = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
+        reasons = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
         raise DataError(
             f"no problem is left to filter: of {len(self.collected):,} collected, dropped are "
-            f"{told or 'none'}; winosmith check shows each"
+            f"{reasons or 'none'}; winosmith check shows each"
         )
 
     def dropped(self) -> dict[int, Dropped]:
@@ -223,7 +217,7 @@ class Stages:
 
 
 def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
-    """Apply the rules of structure and, where there are votes, those of validation."""
+    """Apply the rules of structure and, if there are votes, those of validation."""
     embargoed = {
         row: "embargo: not to be published" for row, p in enumerate(stages.left) if p.embargo
     }
@@ -235,7 +229,7 @@ def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
     stages.valid, stages.applied = checked.valid, checked.applied
 
 
-def without_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
+def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     """Find what passed the checks more than once; take it out, unless the recipe keeps it.
 
     After the checks, for a copy that breaks a rule, or that judges refuse, is none to choose; of
@@ -243,7 +237,7 @@ def without_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> No
     the `known` stays: ids of problems that were published before.
     """
     rows = stages.rows()
-    found = once(stages.left, recipe.seed, known)
+    found = find_copies(stages.left, recipe.seed, known)
     stages.copies = Once(
         {rows[row]: reason for row, reason in found.reasons.items()},
         {rows[row]: rows[of] for row, of in found.of.items()} if recipe.copies == "once" else {},
@@ -262,7 +256,7 @@ def set_aside(
     They are drawn in whole blocks and then omitted from the benchmark (WinoGrande, section 3). An
     array that `winosmith embed --finetune` wrote says which were; there is nothing to train then.
     """
-    known = set() if recipe.embed.array is None else tuned_on(recipe.embed.array)
+    known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
     if not any(sizes):
         _discard(stages, known)
@@ -280,7 +274,7 @@ def _discard(stages: Stages, taken: Collection[str]) -> None:
         stages.done[stage] = stages.left.drop(rows, stage)
 
 
-def tuned_on(array: str) -> set[str]:
+def read_tuning_ids(array: str) -> set[str]:
     """Return the ids of the problems that an array's encoder was fine-tuned on."""
     if not zipfile.is_zipfile(array):
         return set()
@@ -319,15 +313,14 @@ class Once:
     contradictory: Sequence[Sequence[int]]
 
 
-def once(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Once:
-    """Find what is to be omitted: all but one of each, and all that contradicts itself.
+def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Once:
+    """Find the copies and contradictions that are omitted, so that each problem occurs once.
 
-    A twin stays or goes whole, so no single is made; the price is that a half may go that is no
-    copy. Twins come before singles: where a single is a copy of a half, the single goes. Of twins
-    that share a half, the one stays that is in the way of the fewest. Among equals it is the one
-    that was published before, then one that is no perturbed problem, and then a digest of seed,
-    sentences and ids decides: neither the order of the rows nor that of the options, nor the
-    answers.
+    A twin is kept or removed as a whole, so that no single results; a removed half need not be a
+    copy. Twins come before singles: if a single is a copy of a half, the single is removed. Of
+    twins that share a half, the one is kept that excludes the fewest others. Among equals it is the
+    one that was published before, then one that is not perturbed, and then a digest of seed,
+    sentences and ids decides, not the order of rows or options, nor the answers.
 
     Args:
         dataset: the problems.
@@ -336,7 +329,7 @@ def once(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Once:
 
     >>> from winosmith import Problem
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
-    >>> found = once(Dataset(fell), 0)
+    >>> found = find_copies(Dataset(fell), 0)
     >>> len(found.reasons), set(found.reasons.values())
     (1, {'copy: of a problem that is kept'})
     """
@@ -397,7 +390,7 @@ def copies_record(
         found: among the problems that passed the checks.
         rule: of the recipe.
         ids: those that the problems are published with.
-        shown: those of them that may be named: a copy of a test problem tells what is in test.
+        shown: those of them that may be named: a copy of a test problem reveals a test problem.
     """
     named = [[ids[row] for row in rows] for rows in found.groups]
     if not named:

@@ -16,17 +16,15 @@ from winosmith import answers, formats, records
 from winosmith._version import __version__
 from winosmith.blocks import SIDES, Former, Side
 from winosmith.build._filter import FilterRun
-from winosmith.build._recipe import Copies, Recipe, again_toml, paths_of, reading, recipe_table
+from winosmith.build._recipe import Recipe, again_toml, paths_of, recipe_table
 from winosmith.build._report import report_page
 from winosmith.build._report_filter import filter_record
 from winosmith.build._split import Split, nested_sizes
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles
-from winosmith.options import EmbedRecipe
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Extra, Lineage, Problem
-from winosmith.report import Signature
 
 if TYPE_CHECKING:
     from winosmith.build._build import Built
@@ -67,7 +65,7 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
     return Dataset((problem.renamed(renamed, twin_of) for problem in collected), name)
 
 
-def bare(problem: Problem) -> Problem:
+def without_extra(problem: Problem) -> Problem:
     """Return a dev or test problem as it is published: without what only its file's format knew."""
     return replace(problem, extra=Extra())
 
@@ -90,7 +88,7 @@ def publish(
     old one.
 
     Args:
-        folder: where to.
+        folder: the build's.
         dataset: everything that was collected, with its new ids.
         old_ids: the ids that it had, by row.
         parts: which rows are published where.
@@ -104,7 +102,7 @@ def publish(
     held_out = {*parts.dev, *parts.test}
 
     def problems(rows: Sequence[int]) -> list[Problem]:
-        return [bare(dataset[row]) if row in held_out else dataset[row] for row in rows]
+        return [without_extra(dataset[row]) if row in held_out else dataset[row] for row in rows]
 
     def write_problems(name: str, chosen: Sequence[Problem]) -> None:
         with folder.write(name) as file:
@@ -193,7 +191,7 @@ def write_sides(
 ) -> None:
     """Write the sides of everything that was ever split, for the next build; private.
 
-    Nothing is written by the first build: its files tell.
+    The first build writes nothing: its files show the sides.
     """
     if last is None:
         return
@@ -266,43 +264,6 @@ def problems_digest(dataset: Dataset) -> str:
     """Return a digest of sentences and options: no answers, no ids, in no order but their own."""
     seen = sorted(json.dumps([p.sentence, *p.options]) for p in dataset)
     return hashlib.sha256("\n".join(seen).encode()).hexdigest()
-
-
-def signature_of(
-    embed: EmbedRecipe,
-    run: FilterRun,
-    *,
-    digest: str,
-    n: int,
-    seed: int,
-    copies: Copies = "once",
-) -> Signature:
-    """Return what the numbers of a filter carry."""
-    if embed.array is not None:
-        parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
-    elif embed.encoder == "light":
-        parameters = {"encoder": "light", "d": embed.dimensions, "combine": embed.combine}
-    else:
-        parameters = {"encoder": Path(embed.encoder).name, "combine": embed.combine}
-        parameters |= {"pooling": embed.pooling} if embed.pooling else {}
-    if (read := reading(embed, run.pool)) != "sentence" or run.options is not None:
-        parameters |= {"reads": read}
-    if run.options is not None:
-        del parameters["combine"]
-    parameters["method"] = run.method
-    if run.aflite is not None:
-        names = {"ensemble_size": "ensemble", "train_size": "m", "cutoff": "k", "threshold": "tau"}
-        parameters |= {short: run.aflite.parameters[name] for name, short in names.items()}
-        parameters |= {"C": run.aflite.parameters["C"]}
-        parameters |= {"groups": "twins"} if run.aflite.parameters["groups"] else {}
-        if (target := run.aflite.parameters["target_size"]) is not None:
-            parameters["target"] = target  # this and what follows goes beyond Algorithm 1
-        parameters |= {"remove": "twins"} if run.aflite.parameters["remove"] != "rows" else {}
-    if run.mirror is not None:
-        parameters |= run.mirror[0].parameters
-        del parameters["seed"]
-    parameters |= {"copies": copies} if copies != "once" else {}
-    return Signature(digest, n, parameters, seed)
 
 
 def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any]) -> None:
@@ -416,7 +377,7 @@ def _stored(path: Path) -> Iterator[Former]:
 
 
 def _published(files: BuildFiles) -> Iterator[Former]:
-    """Yield what the files of a build tell, with the ids that its problems had in the pool."""
+    """Yield the problems in the files of a build, with the ids that they had in the pool."""
     old = files.old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:

@@ -87,7 +87,7 @@ def many_options(dataset: Dataset) -> bool:
     return any(len(problem.options) > 2 for problem in dataset)
 
 
-def reading(chosen: EmbedRecipe, dataset: Dataset) -> str:
+def default_reads(chosen: EmbedRecipe, dataset: Dataset) -> str:
     """Return what an embedder reads, "sentence" or "options"; see `EmbedRecipe.reads`."""
     if chosen.reads is not None or chosen.array is not None:
         return chosen.reads or "sentence"

@@ -155,9 +155,9 @@ def _least(n: int) -> float | None:
     return metrics.detectable(n, DIFFER) if n else None
 
 
-def _finds(n: int, none: str = "none", more: str = "") -> str:
+def _finds(n: int) -> str:
     least = _least(n)
-    return none if least is None else f"{report.fixed(100 * least)} points{more}"
+    return "none" if least is None else f"{report.fixed(100 * least)} points"
 
 
 def small_sentences(record: Mapping[str, Any]) -> list[str]:
@@ -177,7 +177,7 @@ def small_sentences(record: Mapping[str, Any]) -> list[str]:
     lines = [
         f"{name} has {number_of(counts[name], 'problem')}; where two models differ on "
         f"{report.percent(DIFFER, 0)} of them, it finds "
-        f"{_finds(counts[name], 'no difference', ' or more')}"
+        + (f"{_finds(counts[name])} or more" if _least(counts[name]) else "no difference")
         for name in ("dev", "test")
         if wanted[name] and (_least(counts[name]) or 1) > WIDE
     ]

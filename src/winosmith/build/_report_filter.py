@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from winosmith import debias, report
-from winosmith.build._filter import STRANGER, FilterRun, Measures, by_letters
+from winosmith.build._filter import FilterRun
+from winosmith.build._filtering import STRANGER, Measures, by_letters
 from winosmith.text import number_of
 
 EXAMPLES = 4
@@ -123,12 +124,12 @@ def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
 
 
 UNLIKE = 0.1
-"""From this difference on, of the shares kept of a half and of the whole, what was measured is told
-to be another filter's: where AFLite ends may hang on its seed."""
+"""If the fractions kept of a half and of the whole differ by this much, the report states it: the
+end of AFLite may depend on its seed."""
 
 
 def _unlike(run: FilterRun, found: debias.Verification) -> str:
-    """Return that the halves' filters ended elsewhere than this one; nothing if they did not."""
+    """Return a note if the filters of halves kept another fraction than this one; "" if not."""
     kept = len(run.kept) / len(run.pool)
     if abs(kept - found.kept) < UNLIKE:
         return ""
@@ -204,7 +205,7 @@ GUESSERS = {
 
 
 def _seed_draws(run: FilterRun) -> str:
-    """Return what the seed has to do with a method that knows no vectors; of AFLite nothing."""
+    """Return what the seed draws in a method without vectors; "" for AFLite and mirror."""
     if run.method == "random":
         return "the seed draws them all"
     if run.method == "pmi":

@@ -26,7 +26,7 @@ class Answer:
 
     Attributes:
         letter: "A", "B", …; "X" for ambiguous.
-        seconds: how long the question was looked at; None when it was not timed.
+        seconds: the time of the question; None if it was not timed.
         where: the file and line that it was read from, for errors.
     """
 
@@ -54,14 +54,14 @@ class Sitting:
 
     Attributes:
         subject: the code; never a name.
-        sheet: what they were handed.
-        answers: number of the question → answer; questions left empty are not there.
+        sheet: the sheet.
+        answers: number of the question → answer; empty questions are omitted.
         started, ended: ISO 8601, or None.
-        seconds: for the whole sheet, where that was measured.
+        seconds: for the whole sheet; None if it was not measured.
         recognised: texts that the subject knew.
         words: words that the subject asked about.
         native: whether English is their first language; None when not declared.
-        attributes: what else they declared.
+        attributes: their other answers about themselves, by name.
         where: the file it was read from.
     """
 

@@ -112,7 +112,7 @@ def make_sheets(
             digest,
             _items(
                 dataset,
-                ordered(dataset, rows, seed=seed, test=test, order=order, orders=orders),
+                order_rows(dataset, rows, seed=seed, test=test, order=order, orders=orders),
                 dealt,
                 alike,
             ),
@@ -185,7 +185,7 @@ _FEWEST = 10
 """Questions without a half that make a test of their own; fewer are asked on every version."""
 
 
-def place(*keys: object) -> bytes:
+def random_place(*keys: object) -> bytes:
     """Return a random place that depends only on the keys: a seed, and the things placed."""
     return hashlib.sha256("\0".join(map(str, keys)).encode()).digest()
 
@@ -233,13 +233,13 @@ class Dealt:
 def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
     """Assign the texts of each group of `schemas` to tests at random, one to a test.
 
-    Where there are more texts than tests, the halves of one schema are dealt rather than those of
-    several, for both halves must be tested (Davis et al. 2016, section 4.4); which schema, is
-    drawn.
+    If there are more texts than tests, both halves of one schema are dealt, not single halves of
+    several: both halves must be tested (Davis et al. 2016, section 4.4). The schema is drawn at
+    random.
 
-    What has one text only goes to the common test, or, where that would be fewer than ten
-    questions, on every version: nobody takes two of those. Which half goes where depends on the
-    seed and the texts alone: not on the order of the data, nor on answers or ids.
+    A group with one text goes to the common test or, if that test would have fewer than ten
+    questions, to every version, because nobody takes two versions. The test of a half depends only
+    on the seed and the texts, not on the order of the data, answers or ids.
 
     Args:
         dataset: the problems.
@@ -257,9 +257,9 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
             texts.setdefault(_sheet.text_key(dataset[row]), []).append(row)
         names = [_sheet.COMMON] if len(texts) == 1 else list(versions)
         asked = _asked(dataset, texts, len(names), seed)
-        order = sorted(asked, key=lambda text: place(seed, "half", text))
+        order = sorted(asked, key=lambda text: random_place(seed, "half", text))
         tests = names if len(order) >= len(names) else sorted(
-            names, key=lambda name: place(seed, "test", name, key)
+            names, key=lambda name: random_place(seed, "test", name, key)
         )  # fmt: skip
         for name, text in zip(tests, order, strict=False):
             where.update(dict.fromkeys(texts[text], name))
@@ -270,7 +270,11 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
                 f"({', '.join(names)})"
             )
             reasons.update(dict.fromkeys(texts[text], reason))
-    reasons |= _copies(dataset, where)
+    first: dict[str, int] = {}
+    for row in sorted(where):
+        asked_before = first.setdefault(_sheet.question_key(dataset[row]), row)
+        if asked_before != row:
+            reasons[row] = f"a copy of {dataset[asked_before].id!r}"
     rows_of = {
         name: tuple(row for row in sorted(where) if where[row] == name and row not in reasons)
         for name in (*versions, _sheet.COMMON)
@@ -286,10 +290,10 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
 
 
 def _asked(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int) -> set[str]:
-    """Return the texts of a group that are asked, as many as there are tests at most.
+    """Return the texts of a group that are asked, at most one for each test.
 
-    Whole schemas come first, then what is alone, each drawn by the seed; a half whose other half
-    finds no test is omitted, unless nothing else is there.
+    Whole schemas come first, then single texts, each in an order drawn by the seed. A half is
+    omitted if there is no test for its other half, unless nothing else is left.
     """
     if len(texts) <= tests:
         return set(texts)
@@ -300,36 +304,24 @@ def _asked(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int)
     asked: set[str] = set()
     units = sorted(
         twins.values(),
-        key=lambda unit: (len(unit) < 2, place(seed, "schema", *sorted(unit))),
+        key=lambda unit: (len(unit) < 2, random_place(seed, "schema", *sorted(unit))),
     )
     for unit in units:
         if len(asked) + len(unit) <= tests:
             asked |= unit
-    return asked or set(sorted(units[0], key=lambda text: place(seed, "half", text))[:tests])
+    return asked or set(sorted(units[0], key=lambda text: random_place(seed, "half", text))[:tests])
 
 
-def _copies(dataset: Dataset, where: dict[int, str]) -> dict[int, str]:
-    """Return the rows whose question was asked before on the same test."""
-    first: dict[str, int] = {}
-    copies: dict[int, str] = {}
-    for row in sorted(where):
-        problem = dataset[row]
-        asked = first.setdefault(_sheet.question_key(problem), row)
-        if asked != row:
-            copies[row] = f"a copy of {dataset[asked].id!r}"
-    return copies
-
-
-def ordered(
+def order_rows(
     dataset: Dataset, rows: Sequence[int], *, seed: int, test: str, order: int, orders: int
 ) -> list[int]:
     """Return the rows of a test in one of its orders.
 
     The questions on one text follow each other, in the order of their pronouns. The texts are
-    shuffled and cut into as many parts as there are orders, with about as many questions each;
-    from order to order the parts move on by one place (a Latin square), so that over all orders
-    each question stands once in each part of the sheet, and practice and fatigue fall on all
-    alike. Within its part a text has another neighbour in each order.
+    shuffled and cut into as many parts as there are orders, with about as many questions each.
+    From order to order the parts move by one place (a Latin square): over all orders each question
+    is once in each part of the sheet, so practice and fatigue affect all questions equally. In each
+    order a text has other neighbours within its part.
 
     Args:
         dataset: the problems.
@@ -344,14 +336,14 @@ def ordered(
         texts.setdefault(_sheet.text_key(dataset[row]), []).append(row)
     parts: list[list[str]] = [[] for _ in range(orders)]
     before = 0
-    for text in sorted(texts, key=lambda text: place(seed, "part", test, text)):
+    for text in sorted(texts, key=lambda text: random_place(seed, "part", test, text)):
         parts[before * orders // len(rows)].append(text)
         before += len(texts[text])
     turned = parts[order - 1 :] + parts[: order - 1]
     return [
         row
         for part in turned
-        for text in sorted(part, key=lambda text: place(seed, "order", test, order, text))
+        for text in sorted(part, key=lambda text: random_place(seed, "order", test, order, text))
         for row in sorted(texts[text], key=lambda row: len(_sheet.pieces(dataset[row])[0]))
     ]
 
@@ -371,14 +363,14 @@ def assign(
 ) -> tuple[Ledger, Sheet]:
     """Give a subject a sheet.
 
-    Of the tests that show nothing of what the subject has seen on any sheet of the ledger (no
-    other half, no look-alike, no text twice), it is one of those that have come at this place of
-    a subject's session least often, so that half of the subjects begin with the common test;
-    among versions of the same schemas it is the one with the fewest takers, and of its orders the
-    one with the fewest. Ties are settled by the seed and the subject's code. Sheets that were
-    given up count as seen, and not as taken.
+    Tests are excluded if they show what the subject has seen on any sheet of the ledger: another
+    half, a near-duplicate or the same text. Of the others, those come first that were least often
+    given at this place of a subject's session, so half of the subjects start with the common test.
+    Among versions of the same schemas, and then among their orders, the one with the fewest takers
+    comes first. The seed and the subject's code settle ties. Sheets that were given up count as
+    seen, but not as taken.
 
-    Who has one of these sheets out is given the same again.
+    A subject who has one of these sheets gets the same sheet again.
 
     Args:
         ledger: who was given what.
@@ -417,7 +409,7 @@ def assign(
     chosen = _least_taken(ledger, tests, open_ones, group, subject, seed)
     sheet = min(
         tests[chosen],
-        key=lambda s: (ledger.takers(s.code), place(seed, subject, s.name)),
+        key=lambda s: (ledger.takers(s.code), random_place(seed, subject, s.name)),
     )
     return ledger.give(subject, sheet), sheet
 
@@ -493,9 +485,9 @@ def _least_taken(
         open_ones,
         key=lambda name: (
             came[rivals[name]],
-            place(seed, subject, rivals[name]),
+            random_place(seed, subject, rivals[name]),
             takers[name],
-            place(seed, subject, name),
+            random_place(seed, subject, name),
         ),
     )
 

@@ -134,7 +134,7 @@ def results(
     return Results(
         tests,
         _halves(dataset, tests),
-        _tally.paces(_times(given, people, asked)),
+        _tally.measure_paces(_times(given, people, asked)),
         tuple((who, remark) for who, subject in people.items() for remark in subject.recognised),
         tuple((who, remark) for who, subject in people.items() for remark in subject.words),
         len({who for sheets in asked.values() for who in sheets}),
@@ -287,32 +287,27 @@ def result_of_test(
                 seconds[where] = said.seconds
     natives = [people[who].native if who in people else None for who in names]
     items = tuple(_item(dataset, row, sheets, given) for row in rows)
-    table = np.array(
-        [
-            [*item.choices, *[0] * (MAX_OPTIONS - len(item.choices)), item.ambiguous]
-            for item in items
-        ]
-    )
+    table = np.zeros((len(items), MAX_OPTIONS + 1), np.int64)
+    for at, item in enumerate(items):
+        table[at, : len(item.choices)], table[at, -1] = item.choices, item.ambiguous
     scores = np.nanmean(right, axis=1)
     return TestResult(
         name,
-        tuple(_person(who, sheets[who], given[who], dataset, native)
-              for who, native in zip(names, natives, strict=True)),
+        tuple(
+            _person(who, sheets[who], given[who], dataset, native)
+            for who, native in zip(names, natives, strict=True)
+        ),
         items,
         _tally.crossed_share(right, together),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
         _tally.histogram_of((item.right, item.asked) for item in items),
         _tally.chance([len(item.options) for item in items], [item.asked for item in items]),
-        _subjects.compare_groups(
-            [float(s) for s, native in zip(scores, natives, strict=True) if native is True],
-            [float(s) for s, native in zip(scores, natives, strict=True) if native is False],
-            seed,
-        ),
+        _subjects.compare_scores(scores, natives, seed),
         _subjects.without_weakest(right, names, natives, weakest, seed),
         metrics.fleiss_kappa(table, seed=seed),
         metrics.krippendorff_alpha(table, seed=seed),
-        _tally.course(right, places, seconds, max(map(len, sheets.values())), together),
-    )  # fmt: skip
+        _tally.measure_course(right, places, seconds, max(map(len, sheets.values())), together),
+    )
 
 
 def _natural(name: str) -> tuple[str, int, str]:

@@ -26,13 +26,12 @@ AMBIGUOUS = "X"
 """What a subject writes when the question is genuinely ambiguous (section 3 there)."""
 
 Label = Literal["SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"]
-"""What stands over a question on the text before it, or on one that is easily taken for it."""
+"""The label above a question on the previous text, or on a text that is easily taken for it."""
 
 Pieces = tuple[str, str, str]
-"""What stands before the pronoun, the pronoun itself, and what stands after it.
+"""The text before the pronoun, the pronoun, and the text after it.
 
-White space between them is kept if there is some; the pronoun is the blank "_" when nothing
-is known of what the blank replaced.
+White space between them is kept; the pronoun is the blank "_" if it is unknown.
 """
 
 
@@ -49,7 +48,7 @@ class Item:
         snippet: the phrase with the pronoun, in three pieces.
         options: what the letters A, B, … stand for, in order of first occurrence in the text.
         shown: the index in the problem of each lettered option; as in `Response.shown`.
-        label: what stands over the question, or None.
+        label: the label above the question, or None.
 
     Raises:
         ProblemError: there is no number from 1, no middle piece, or no order of the options.
@@ -211,9 +210,9 @@ def pieces(problem: Problem) -> Pieces:
 def snippet(problem: Problem) -> Pieces:
     """Return the phrase that the pronoun is in.
 
-    It is the one that the file gives (`wsc.quote1`, `wsc.quote2`), else the rest of the clause,
-    six words of it at most, and of what stands before it in the clause, three; where that is
-    less than three words, more of the sentence before it is added.
+    It is the phrase in the file (`wsc.quote1`, `wsc.quote2`). Otherwise it is the rest of the
+    clause, at most six words, with at most three words of the clause before the pronoun. If these
+    are fewer than three words, more of the sentence before the pronoun is added.
 
     >>> snippet(Problem("1", "The cup hit the jug and _ broke at once.", ("cup", "jug")))
     ('', '_', ' broke at once.')
@@ -291,15 +290,15 @@ def _place(option: str, text: str) -> int | None:
 
 
 def text_key(problem: Problem) -> str:
-    """Return what two questions on one text share: its words, whatever case and punctuation.
+    """Return the words of the text in lower case, without punctuation: the key of one text.
 
-    In the file of the PDP challenge a full stop is all that parts two questions on one text.
+    In the file of the PDP challenge, two questions on one text differ only by a full stop.
     """
     return " ".join(_WORD.findall(text_of(problem).lower()))
 
 
 def question_key(problem: Problem) -> str:
-    """Return what two copies of one question share: the words of the sentence with its blank."""
+    """Return the words of the sentence with its blank: the key of one question."""
     return " ".join(_WORD.findall(problem.sentence.lower()))
 
 

@@ -317,10 +317,16 @@ def compare_groups(
     )
 
 
+def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) -> Groups | None:
+    """Return `compare_groups` of the scores of subjects, (n,), whose first language is known."""
+    known = np.array([[native is True, native is False] for native in natives])
+    return compare_groups(scores[known[:, 0]].tolist(), scores[known[:, 1]].tolist(), seed)
+
+
 def _permutation(a: Floats, b: Floats, seed: int) -> float:
     """Return how often exchanged labels give a difference as large, either way.
 
-    Over all ways to choose the natives where there are few, else over random ones and the real one
+    All choices of the natives are counted if they are few, otherwise random ones and the real one
     (scipy's test takes no group of one person; WS.a of 2016 had one native speaker).
     """
     pool, total = np.concatenate([a, b]), float(a.sum() + b.sum())
@@ -338,7 +344,7 @@ def _permutation(a: Floats, b: Floats, seed: int) -> float:
 def _welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | None]:
     """Return p and the interval of the difference; None for fewer than two, or without spread.
 
-    Written out because scipy's warns where one group has equal scores, which few people do have.
+    Written out because scipy's test warns if the scores of a group are equal, as of few people.
     """
     from scipy.stats import t
 
@@ -406,10 +412,6 @@ def without_weakest(
         tuple(names[at] for at in out),
         len(left),
         float(scores[left].mean()),
-        compare_groups(
-            [float(scores[at]) for at in left if natives[at] is True],
-            [float(scores[at]) for at in left if natives[at] is False],
-            seed,
-        ),
+        compare_scores(scores[left], [natives[at] for at in left], seed),
         histogram_of(levels),
     )

@@ -1,8 +1,8 @@
-"""What people answered to each problem, counted; and how they went on over a sheet.
+"""Counts of people's answers to each problem, and changes over a sheet.
 
 Counts need no subjects. With subjects: do people get better or worse, faster or slower, over a
-sheet? Who was unusually fast? `grim` asks which counts the printed scores of a
-test can stand for, and whether they add up.
+sheet? Who was unusually fast? `grim` returns the counts that the printed scores of a test are
+possible for, and whether they add up.
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ class Course(Result):
     items_set_aside: bool
 
 
-def course(
+def measure_course(
     right: Floats, places: Ints, seconds: Floats, length: int, problems: Ints | None = None
 ) -> Course | None:
     """Return how a test went from start to end; None for fewer than two questions.
@@ -434,14 +434,15 @@ class Pace(Result):
     odd: str = field(metadata=shown("pace", lambda odd: odd or None))
 
 
-def paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
+def measure_paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
     """Return the pace of each subject, the fastest first.
 
     Args:
         taken: subject → seconds in all, and questions.
 
     >>> hour, half = (3600.0, 197), (25 * 60.0, 197)  # Davis et al. 2016, section 3
-    >>> [(p.subject, round(p.seconds, 1), p.odd) for p in paces({"a": hour, "b": hour, "c": half})]
+    >>> found = measure_paces({"a": hour, "b": hour, "c": half})
+    >>> [(pace.subject, round(pace.seconds, 1), pace.odd) for pace in found]
     [('c', 7.6, 'fast'), ('a', 18.3, ''), ('b', 18.3, '')]
     """
     each = {who: seconds / questions for who, (seconds, questions) in taken.items() if questions}

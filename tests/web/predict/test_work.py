@@ -32,7 +32,7 @@ RULE = SolverRule("one", "random")
 def model(database: Any) -> Any:
     """Return a model that is registered, without a process."""
     asking.announce([RULE])
-    return asking.register(RULE, study.made_solver(RULE, database.folder))
+    return asking.register(RULE, study.make_solver(RULE, database.folder))
 
 
 def _rows(model: Any) -> list[Any]:
@@ -241,14 +241,14 @@ def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
     _predict(model, Told((1.0, 0.0)))
     asked(2)
     other = SolverRule("one", "random", {"seed": 7})
-    newer = asking.register(other, study.made_solver(other, database.folder))
+    newer = asking.register(other, study.make_solver(other, database.folder))
     assert (newer.pk != model.pk, newer.digest != model.digest) == (True, True)
     assert of(problem) == []
     assert asking.fill(newer) == 2
     assert [(one.model_id, one.stand) for one in of(problem)] == [(newer.pk, "waiting")]
     assert list(Model.objects.filter(current=True)) == [newer]
     assert [one.stand for one in _rows(model)] == ["done"]  # what waited for it is gone
-    again = asking.register(RULE, study.made_solver(RULE, database.folder))
+    again = asking.register(RULE, study.make_solver(RULE, database.folder))
     assert again.pk == model.pk
     assert [one.stand for one in of(problem)] == ["done"]
 
@@ -285,7 +285,7 @@ def test_what_determines_a_score_is_in_the_digest(database: Any) -> None:
     """Each built-in kind gives the same digest twice, and another one for other options."""
 
     def digest(rule: SolverRule) -> str:
-        return study.made_solver(rule, database.folder).digest
+        return study.make_solver(rule, database.folder).digest
 
     rules = [
         SolverRule("a", "random"),

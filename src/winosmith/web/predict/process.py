@@ -415,7 +415,7 @@ def _loaded(site: Site, rule: SolverRule) -> LoadedModel | None:
 
     told = fault_file(site.folder, rule.name)
     try:
-        made = study.made_solver(
+        made = study.make_solver(
             rule,
             site.folder,
             cache=site.folder / PLACE / "texts",

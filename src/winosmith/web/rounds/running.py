@@ -28,7 +28,7 @@ from winosmith.finished import BuildFiles
 from winosmith.outputs import OutputFolder
 from winosmith.records import read_toml
 from winosmith.rounds import Change, Round as Found, RoundRecipe, changes, round_of, run_round
-from winosmith.study import made_solver, trained_on
+from winosmith.study import make_solver, trained_on
 from winosmith.validate import write_votes
 from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import chunked, writing
@@ -582,7 +582,7 @@ def _worked(round_: Round) -> None:
     for rule in recipe.solvers:
         if not rule.learn:
             trained_on(rule, recipe.folder)
-            made_solver(rule, recipe.folder)  # what is not there is reported now, not in an hour
+            make_solver(rule, recipe.folder)  # what is not there is reported now, not in an hour
     found = run_round(recipe, round_.folder / "results", last=_last(round_), step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]
     with show(STORING, count) as advance:
