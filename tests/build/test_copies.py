@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from winosmith import Dataset, Lineage, Problem, formats
 from winosmith.blocks import contradictions, copies
 from winosmith.build import build, read_recipe
-from winosmith.build._pool import copies_record, copies_sentences, once
+from winosmith.build._pool import copies_record, copies_sentences, find_copies
 from winosmith.testing import made_twins
 
 NONE = {"method": "none"}
@@ -36,7 +36,7 @@ def again(problems, suffix="again", *, turned=False, **changes):
 
 def kept(dataset, seed=0):
     """Return what stays of a data set."""
-    return dataset.drop(dict(once(dataset, seed).reasons), "copies").kept
+    return dataset.drop(dict(find_copies(dataset, seed).reasons), "copies").kept
 
 
 def test_of_a_twin_copied_whole_one_twin_stays():
@@ -52,7 +52,7 @@ def test_a_single_that_is_a_copy_of_a_half_goes():
     """The twin stays whole, and the single is told to be a copy."""
     data = made_twins(2)
     alone = replace(data[0], id="alone", twin_id=None)
-    found = once(Dataset([alone, *data]), 0)
+    found = find_copies(Dataset([alone, *data]), 0)
     assert found.reasons == {0: "copy: of a problem that is kept"}
     assert found.of == {0: 1}
 
@@ -63,7 +63,7 @@ def test_of_two_twins_that_share_a_half_one_goes_whole():
     near = replace(data[1], id="near", sentence=data[1].sentence.replace("was", "seemed"))
     twin = [*again(data[:1], "u"), replace(near, twin_id=f"{data[0].twin_id}-u")]
     whole = Dataset([*data, *twin])
-    found = once(whole, 0)
+    found = find_copies(whole, 0)
     left = kept(whole)
     assert (len(left.twins), len(left.singles)) == (2, 0)
     gone = [whole[row].id for row in found.reasons]
@@ -98,7 +98,7 @@ def test_a_group_without_a_problem_left_is_told():
             for side, of in enumerate(halves)
         )
     )
-    found = once(data, 0)
+    found = find_copies(data, 0)
     assert (len(found.groups), len(found.reasons)) == (3, 4)
     gone = [rows for rows in found.groups if found.reasons.keys() >= {*rows}]
     record = copies_record(found, "once", data.ids, data.ids)
@@ -134,7 +134,7 @@ def test_what_contradicts_itself_goes_with_its_twin():
     liar = replace(data[0], id="liar", twin_id=None, answer=1 - data[0].answer)
     whole = Dataset([*data, liar])
     assert kept(whole).ids == data.ids[2:]
-    assert once(whole, 0).reasons == {
+    assert find_copies(whole, 0).reasons == {
         0: "contradictory: a copy of it has another answer",
         1: "contradictory: a copy of its other half has another answer",
         6: "contradictory: a copy of it has another answer",
@@ -147,7 +147,7 @@ def test_the_one_that_was_published_stays():
     for seed in range(8):
         whole = Dataset([*data, *again(data, "b"), *again(data, "c")])
         assert set(whole.ids) - {
-            whole[row].id for row in once(whole, seed, {"0-0-b", "0-1-b"}).reasons
+            whole[row].id for row in find_copies(whole, seed, {"0-0-b", "0-1-b"}).reasons
         } == {"0-0-b", "0-1-b"}
 
 
@@ -191,7 +191,7 @@ def test_nothing_is_there_twice_and_no_twin_is_parted(data, seed, rng):
     Which of the copies stay depends neither on the order of the rows, nor on the order of the
     options, nor on which option is right.
     """
-    found = once(data, seed)
+    found = find_copies(data, seed)
     result = data.drop(dict(found.reasons), "copies")
     assert result.input() == data
     left = result.kept
@@ -375,7 +375,7 @@ def test_the_next_build_keeps_the_copy_that_was_published(make_build, tmp_path):
 def test_winogrande_is_built_without_its_copies(data_dir):
     """Of train_xl, a twin that is there twice stays once, and two that contradict themselves go."""
     data = formats.read(data_dir / "winogrande/train_xl.jsonl")
-    found = once(data, 0)
+    found = find_copies(data, 0)
     assert len(found.reasons) == 6
     assert len(found.contradictory) == 2
     assert sorted(found.reasons.values()) == [

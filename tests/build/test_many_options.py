@@ -133,9 +133,9 @@ def test_the_verdict_knows_what_chance_is(
     ("embed", "chosen", "told"),
     [
         ({}, {"method": "aflite"}, r"of 240 problems have more than two options \(first: 'q000'\); "
-         "aflite takes those with two, mirror all"),
-        ({}, {"method": "random"}, "if it is told how many to keep"),
-        ({"reads": "sentence"}, {"method": "mirror"}, "the light embedder reads sentences of two"),
+         "aflite filters only problems with two; mirror filters all"),
+        ({}, {"method": "random"}, "and so does random with `keep`"),
+        ({"reads": "sentence"}, {"method": "mirror"}, "the light embedder reads sentences"),
         ({"array": "X.npz"}, {"method": "mirror"}, "a file of vectors has one for each problem"),
         ({"encoder": "some", "finetune_train": 100, "finetune_dev": 20}, {"method": "mirror"},
          "an encoder is fine-tuned on problems with two"),

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from winosmith import Dataset, Lineage, debias
-from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, measure, run_filter
-from winosmith.build._debias import turning
+from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, run_filter
 from winosmith.build._filter import _of_fewer
+from winosmith.build._filtering import Filtering, changes_sign
 from winosmith.build._report_filter import key_figures
 from winosmith.embed import LightEmbedder, save_array
-from winosmith.report import sign
+from winosmith.outputs import OutputFolder
+from winosmith.parallel import silent
 from winosmith.testing import made_twins
 
 DATA = made_twins(40, singles=20)
@@ -133,15 +134,17 @@ def test_twins_go_whole_and_families_do_not():
     assert all(len(kept & set(twin)) in (0, 2) for twin in data.twins)
 
 
-def test_a_figure_reports_vectors_that_tell_few_problems_apart():
+def test_a_figure_reports_vectors_that_tell_few_problems_apart(tmp_path):
     """If most twins have halves of one vector, a key figure has the fraction that differ."""
     data = made_twins(40)
     X = np.zeros((80, 1))
     X[: 2 * 15 : 2] = 1
     sight = debias.sight(data, X)
-    run = replace(run_filter(data, X, FilterRecipe(ensemble_size=8), seed=0), sight=sight)
-    told = measure(run, signature=sign(data), seed=0, null_draws=20, shown=range(80), turns=True)
-    figures = {figure.label: figure.value for figure in key_figures(run, told)}
+    chosen, folder = FilterRecipe(ensemble_size=8, null_draws=20), OutputFolder(tmp_path, {})
+    run = replace(run_filter(data, X, chosen, seed=0), sight=sight)
+    filtering = Filtering(EmbedRecipe(), chosen, 0, 0, folder, silent)
+    measures = filtering.measured(run, digest=data.digest, n=80, shown=range(80))
+    figures = {figure.label: figure.value for figure in key_figures(run, measures)}
     assert figures["of the twins and singles have vectors that differ by their answers"] == 15 / 40
 
 
@@ -177,12 +180,12 @@ def test_which_vectors_turn_is_known_from_the_recipe_or_from_the_file_s_own_word
     """Those of `difference` do, from a file of `winosmith embed` too; of another file none do."""
     X = LightEmbedder(16).embed(DATA)
     for combine in ("difference", "concat"):
-        assert turning(EmbedRecipe(combine=combine)) == (combine == "difference")
+        assert changes_sign(EmbedRecipe(combine=combine)) == (combine == "difference")
         told = {"parameters": {"combine": combine}}
         save_array(tmp_path / f"{combine}.npz", X, DATA.ids, signature=json.dumps(told))
         of_file = EmbedRecipe(array=str(tmp_path / f"{combine}.npz"))
-        assert turning(of_file) == (combine == "difference")
+        assert changes_sign(of_file) == (combine == "difference")
     save_array(tmp_path / "own.npz", X, DATA.ids)
     save_array(tmp_path / "odd.npz", X, DATA.ids, signature="[not JSON")
     for name in ("own.npz", "odd.npz"):
-        assert not turning(EmbedRecipe(array=str(tmp_path / name)))
+        assert not changes_sign(EmbedRecipe(array=str(tmp_path / name)))

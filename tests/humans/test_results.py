@@ -22,7 +22,7 @@ from winosmith.humans import (
     compare_groups,
     counts,
     crossed_share,
-    paces,
+    measure_paces,
     results,
 )
 from winosmith.testing import made_twins
@@ -323,7 +323,7 @@ def test_with_one_order_items_are_not_set_aside() -> None:
 
 def test_the_speedy_subject_of_the_paper_stands_out() -> None:
     """7.6 s a question is 0.42 of 18.3 s, and fast (section 3); equals stand by their codes."""
-    found = paces({**{f"S{at}": (3600.0, 197) for at in (4, 2, 3)}, "S9": (1500.0, 197)})
+    found = measure_paces({**{f"S{at}": (3600.0, 197) for at in (4, 2, 3)}, "S9": (1500.0, 197)})
     assert [(p.subject, f"{p.seconds:.1f}", p.odd) for p in found] == [
         ("S9", "7.6", "fast"),
         *((f"S{at}", "18.3", "") for at in (2, 3, 4)),

@@ -42,7 +42,7 @@ def test_three_distinct_judges_see_each_problem(made: PracticeCorpus, purpose: s
 
 def test_every_vote_counts(made: PracticeCorpus):
     """The rules for votes set none aside: no judge wrote a twin, or saw its other half before."""
-    _, aside = validate.eligible(made.dataset, made.votes)
+    _, aside = validate.select_eligible(made.dataset, made.votes)
     assert aside == ()
 
 

@@ -18,7 +18,7 @@ from winosmith.finished import BuildFiles
 from winosmith.published import read_contents, write_contents
 from winosmith.rounds import round_of, run_round
 from winosmith.rounds._round import people_on
-from winosmith.rounds._solving import measured
+from winosmith.rounds._solving import measure_solver
 from winosmith.solver_rule import SolverRule
 from winosmith.study import TrainedOn, make_solver, trained_on
 from winosmith.testing import made_twins
@@ -175,7 +175,7 @@ def test_stored_vectors_and_predictions_give_the_same_bytes(two, pools, tmp_path
         again = rounds.run_round(recipe, tmp_path / "again", last=pools / "1", stored=second.folder)
     finally:
         (tmp_path / "texts").rename(pools / "texts")
-    assert rounds.differing(second.folder, again.folder) == []
+    assert rounds.differing_files(second.folder, again.folder) == []
     assert again.record == second.record
 
 
@@ -342,7 +342,7 @@ def test_perturbed_problems_without_a_known_depth_have_no_stability() -> None:
         replace(p, lineage=Lineage("gone", "gone")) if row < 4 else p for row, p in enumerate(twins)
     )
     said = [Prediction(p.id, p.answer or 0) for p in orphans]
-    found = measured(orphans, said)
+    found = measure_solver(orphans, said)
     assert (found.accuracy.value, found.stability) == (1.0, None)
 
 
@@ -350,12 +350,14 @@ def test_nothing_is_told_of_a_solver_that_was_taught_the_problems() -> None:
     """One problem of its training set among those asked withholds all figures of the round."""
     twins = made_twins(20)
     said = [Prediction(p.id, p.answer or 0) for p in twins]
-    told = measured(twins, said, before=TrainedOn((twins[:2],)), last=(twins[:6], tuple(said[:6])))
+    told = measure_solver(
+        twins, said, before=TrainedOn((twins[:2],)), last=(twins[:6], tuple(said[:6]))
+    )
     assert (told.accuracy, told.twins, told.stability) == (None, None, None)
     assert told.seen.record()["problems"] == 2
     assert told.last is not None
     assert (told.last.n, told.taught) == (4, 2)
-    apart = measured(twins[2:], said[2:], before=TrainedOn((twins[:2],)))
+    apart = measure_solver(twins[2:], said[2:], before=TrainedOn((twins[:2],)))
     assert apart.accuracy is not None
     assert apart.accuracy.value == 1.0
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from winosmith import Claim, Dataset, Problem, formats
 from winosmith.errors import DataError
 from winosmith.recast import to_claims
-from winosmith.study import apart, joined, nested, overlap, paper_split
+from winosmith.study import hold_out, joined, nested_parts, overlap, paper_split
 from winosmith.testing import made_twins
 
 
@@ -22,7 +22,7 @@ def test_a_drawn_part_and_the_rest_are_the_whole(
     """Nothing is lost or doubled, no twin is parted, and the part has its size or one more."""
     data = made_twins(twins, singles=singles)
     size = draw.draw(st.integers(1, len(data) - 3))
-    rest, part = apart(data, size, seed)
+    rest, part = hold_out(data, size, seed)
     assert {*rest.ids, *part.ids} == set(data.ids)
     assert len(rest) + len(part) == len(data)
     assert size <= len(part) <= size + 1
@@ -32,11 +32,11 @@ def test_a_drawn_part_and_the_rest_are_the_whole(
 def test_claims_on_one_text_stay_together() -> None:
     """Drawn claims bring all others on their text, and the draw looks at no label."""
     claims = to_claims(made_twins(12))
-    rest, part = apart(claims, 6)
+    rest, part = hold_out(claims, 6)
     assert len(rest) + len(part) == len(claims)
     assert not {claim.sentence for claim in rest} & {claim.sentence for claim in part}
     with pytest.raises(DataError, match="nothing would be left"):
-        apart(claims, len(claims))
+        hold_out(claims, len(claims))
 
 
 def test_joined_ids_are_distinct() -> None:
@@ -60,7 +60,7 @@ def test_joined_claims_keep_their_blanks_apart() -> None:
 
 def test_parts_are_nested() -> None:
     """Each part holds the one before it, in whole twins, up to all."""
-    parts = nested(made_twins(2000))
+    parts = nested_parts(made_twins(2000))
     assert [len(part) for part in parts] == [160, 640, 2560, 4000]
     for smaller, larger in pairwise(parts):
         assert set(smaller.ids) < set(larger.ids)

@@ -137,7 +137,7 @@ def test_the_author_is_no_judge() -> None:
     twin = made_twins(1)
     data = Dataset([replace(twin[0], origin=Origin(author="ann")), twin[1]])
     votes = [Response(half.id, "ann", "validate", half.answer) for half in data]
-    counted, aside = validate.eligible(data, votes, both_halves=True)
+    counted, aside = validate.select_eligible(data, votes, both_halves=True)
     assert counted == ()
     assert {entry.reason for entry in aside} == {"the judge wrote the problem"}
 
@@ -146,7 +146,7 @@ def test_a_judge_votes_once_on_a_problem() -> None:
     """Of two votes by one judge for one purpose the first counts; another purpose is another."""
     first, again = said([0])[0], replace(said([1])[0], seconds=9.0)
     local = replace(first, purpose="local")
-    counted, aside = validate.eligible(Dataset([PROBLEM]), [local, first, again])
+    counted, aside = validate.select_eligible(Dataset([PROBLEM]), [local, first, again])
     assert counted == (local, first)
     assert [(entry.response, entry.reason) for entry in aside] == [
         (again, "the judge had voted on it already")
@@ -157,7 +157,7 @@ def test_who_has_read_the_whole_problem_knows_more_than_its_local_context() -> N
     """A vote from the local context counts only before the judge has read the whole problem."""
     whole = said([0])[0]
     local = replace(whole, purpose="local")
-    counted, aside = validate.eligible(Dataset([PROBLEM]), [whole, local])
+    counted, aside = validate.select_eligible(Dataset([PROBLEM]), [whole, local])
     assert counted == (whole,)
     assert aside[0].reason == "the judge had read more than the local context"
 
@@ -168,9 +168,9 @@ def test_who_has_seen_one_half_does_not_judge_the_other(purpose: str) -> None:
     data = made_twins(1)
     seen = Response(data[0].id, "ann", purpose, 0)
     vote = Response(data[1].id, "ann", "validate", 0)
-    assert vote not in validate.eligible(data, [seen, vote])[0]
-    assert vote in validate.eligible(data, [seen, vote], both_halves=True)[0]
-    assert vote in validate.eligible(data, [vote, seen])[0]
+    assert vote not in validate.select_eligible(data, [seen, vote])[0]
+    assert vote in validate.select_eligible(data, [seen, vote], both_halves=True)[0]
+    assert vote in validate.select_eligible(data, [vote, seen])[0]
 
 
 def test_a_human_test_is_no_validation() -> None:
@@ -180,7 +180,7 @@ def test_a_human_test_is_no_validation() -> None:
 
 def test_votes_on_other_problems_are_set_aside() -> None:
     """A response to a problem that the data do not hold is set aside, with the reason."""
-    counted, aside = validate.eligible(Dataset([]), said([0]))
+    counted, aside = validate.select_eligible(Dataset([]), said([0]))
     assert (counted, aside[0].reason) == ((), "there is no such problem in the data")
 
 
@@ -237,11 +237,11 @@ def test_each_response_counts_or_is_set_aside(
 ) -> None:
     """Votes and what is set aside are together the responses; sorting out twice changes nothing."""
     data, responses = case
-    counted, aside = validate.eligible(data, responses, both_halves=both_halves)
+    counted, aside = validate.select_eligible(data, responses, both_halves=both_halves)
     assert sorted(map(repr, [*counted, *(a.response for a in aside)])) == sorted(
         map(repr, responses)
     )
-    assert validate.eligible(data, counted, both_halves=both_halves) == (counted, ())
+    assert validate.select_eligible(data, counted, both_halves=both_halves) == (counted, ())
 
 
 @given(cases(), st.sampled_from([1, 2, 3]), st.sampled_from(["keep", "drop"]), st.booleans())
@@ -258,7 +258,7 @@ def test_kept_and_dropped_are_the_input(
 def test_what_was_found_valid_stays_so(case: tuple[Dataset, list[Response]], needed: int) -> None:
     """Validating what was kept by the votes that counted drops nothing more."""
     data, responses = case
-    counted, _ = validate.eligible(data, responses)
+    counted, _ = validate.select_eligible(data, responses)
     rules = VoteRules(judges=needed)
     kept = validate.votes(data, counted, rules).kept
     assert validate.votes(kept, counted, rules).kept == kept

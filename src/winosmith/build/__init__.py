@@ -9,28 +9,19 @@
 from __future__ import annotations
 
 from winosmith.build._build import Built, build, finished_build
-from winosmith.build._debias import Debiased, Embedded, debias_to_folder, embedded, finished_filter
-from winosmith.build._filter import NAMES, FilterRun, Measures, measure, run_filter
+from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
+from winosmith.build._filter import NAMES, FilterRun, run_filter
+from winosmith.build._filtering import Measures
 from winosmith.build._pool import copies_sentences, read_pool, read_pool_votes
-from winosmith.build._publish import LastBuild, digest_of, read_last
-from winosmith.build._recipe import (
-    FilesRecipe,
-    Recipe,
-    SplitRecipe,
-    names_of,
-    read_recipe,
-    recipe_of,
-    recipe_table,
-    recipe_toml,
-)
+from winosmith.build._publish import digest_of, read_last, write_json
+from winosmith.build._recipe import Recipe, read_recipe, recipe_of, recipe_table, recipe_toml
 from winosmith.build._report import (
     columns_sentences,
     sides_blocks,
     sides_sentences,
     small_sentences,
 )
-from winosmith.build._report_filter import filter_sections, key_figures
-from winosmith.build._split import nested_sizes
+from winosmith.build._report_filter import key_figures
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.parallel import Advance, Step, silent
 
@@ -40,29 +31,20 @@ __all__ = [
     "Built",
     "Debiased",
     "EmbedRecipe",
-    "Embedded",
-    "FilesRecipe",
     "FilterRecipe",
     "FilterRun",
-    "LastBuild",
     "MeasureRecipe",
     "Measures",
     "Recipe",
-    "SplitRecipe",
     "Step",
     "build",
     "columns_sentences",
     "copies_sentences",
     "debias_to_folder",
     "digest_of",
-    "embedded",
-    "filter_sections",
     "finished_build",
     "finished_filter",
     "key_figures",
-    "measure",
-    "names_of",
-    "nested_sizes",
     "read_last",
     "read_pool",
     "read_pool_votes",
@@ -75,4 +57,5 @@ __all__ = [
     "sides_sentences",
     "silent",
     "small_sentences",
+    "write_json",
 ]

@@ -18,8 +18,8 @@ from typing import Any
 from winosmith import validate
 from winosmith.blocks import shuffle
 from winosmith.build import _pool, _publish
-from winosmith.build._debias import Filtering, refuse_unturned
-from winosmith.build._filter import FilterRun, Measures
+from winosmith.build._filter import FilterRun
+from winosmith.build._filtering import Filtering, Measures, refuse_unturned
 from winosmith.build._pool import Inputs, Stages
 from winosmith.build._publish import LastBuild
 from winosmith.build._recipe import Recipe
@@ -92,7 +92,6 @@ class _Job:
         renamed: the same problems with their new ids.
         shown: the recipe as it is published.
         folder: where the results go.
-        step: shows progress.
         last: the build before, whose sides are kept; None without one.
     """
 
@@ -103,24 +102,7 @@ class _Job:
     renamed: Dataset
     shown: Mapping[str, Any]
     folder: OutputFolder
-    step: Step
-    last: LastBuild | None = None
-
-    @property
-    def filtering(self) -> Filtering:
-        """How the pool is embedded, filtered and measured."""
-        recipe = self.recipe
-        return Filtering(
-            recipe.embed,
-            recipe.filter,
-            recipe.measure.splits,
-            recipe.seed,
-            self.folder,
-            self.step,
-            vectors=VECTORS,
-            phases=PHASES,
-            notes=NOTES,
-        )
+    last: LastBuild | None
 
 
 def build(
@@ -160,13 +142,13 @@ def build(
     started = time.monotonic()
     show = step or silent
     with show("reading", None):
-        job = _taken(recipe, out, force, show, last, skip_bad)
+        job = _open(recipe, out, force, last, skip_bad)
         if force and _publish.is_finished(job.folder, LAST):
             job.folder.clear()
     if vectors_from is not None:
         _take_vectors(job, Path(vectors_from))
     with job.folder.discard_on_error():
-        built = _carried_out(job)
+        built = _run(job, show)
     _publish.write_run(job.folder, time.monotonic() - started)
     return built
 
@@ -206,18 +188,17 @@ def finished_build(
     """
     if not (Path(out) / LAST).is_file():
         return False
-    return _publish.is_finished(_taken(recipe, out, False, silent, last, skip_bad).folder, LAST)
+    return _publish.is_finished(_open(recipe, out, False, last, skip_bad).folder, LAST)
 
 
-def _taken(
+def _open(
     recipe: Recipe,
     out: str | Path,
     force: bool,
-    step: Step,
     last: str | Path | None,
     skip_bad: str | Path | None,
 ) -> _Job:
-    """Read what the recipe names, and take the folder."""
+    """Read the files of the recipe, and open the folder."""
     if last is not None and Path(last).resolve() == Path(out).resolve():
         raise InputError(f"{out} is to be written, and is the last build, too; choose a new folder")
     refuse_unturned(recipe.embed, recipe.filter)
@@ -230,20 +211,32 @@ def _taken(
     )
     secret = _publish.secret_inputs(recipe, collected)
     folder = OutputFolder.open(out, shown, secret=secret, force=force)
-    return _Job(recipe, inputs, collected, order, renamed, shown, folder, step, before)
+    return _Job(recipe, inputs, collected, order, renamed, shown, folder, before)
 
 
-def _carried_out(job: _Job) -> Built:
-    recipe = job.recipe
-    with job.step("checking", None):
+def _run(job: _Job, step: Step) -> Built:
+    recipe, old_ids, new_ids = job.recipe, job.collected.ids, job.renamed.ids
+    former = job.last.former if job.last else ()
+    filtering = Filtering(
+        recipe.embed,
+        recipe.filter,
+        recipe.measure.splits,
+        recipe.seed,
+        job.folder,
+        step,
+        vectors=VECTORS,
+        phases=PHASES,
+        notes=NOTES,
+    )
+    with step("checking", None):
         stages = Stages(job.collected)
         _pool.check(stages, recipe, job.inputs.votes)
-        _pool.without_copies(stages, recipe, _published_before(job.last))
+        _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.side})
         tuning = _pool.set_aside(stages, recipe, job.order)
         stages.refuse_empty()
         pool = stages.rows()
-    run, notes = job.filtering.run(stages.left, job.renamed.select(pool), job.collected.ids, tuning)
-    stages.add(recipe.filter.method, stages.left.drop(run.reasons, recipe.filter.method))
+    run, notes = filtering.run(stages.left, job.renamed.select(pool), old_ids, tuning)
+    stages.done[recipe.filter.method] = stages.left.drop(run.reasons, recipe.filter.method)
     parts = split(
         job.collected,
         job.order,
@@ -252,25 +245,24 @@ def _carried_out(job: _Job) -> Built:
         dev=recipe.split.dev,
         test=recipe.split.test,
         disjoint=recipe.split.disjoint,
-        former=job.last.former if job.last else None,
+        former=former,
     )
     tied = {*parts.dev, *parts.test, *parts.withheld}
     loose = [at for at, row in enumerate(pool) if row not in tied]
-    measures = job.filtering.measured(
+    new_of, planted = dict(zip(old_ids, new_ids, strict=True)), job.inputs.planted
+    measures = filtering.measured(
         run,
         digest=job.shown["problems"],
         n=len(job.renamed),
         shown=loose,
         copies=recipe.copies,
-        planted=_planted(job),
+        planted=planted and {new_of[old]: kind for old, kind in planted.items() if old in new_of},
     )
-    with job.step("writing", None):
-        judged = _as_judged(job, stages)
+    with step("writing", None):
+        judged = validate.without_marks(job.renamed, {new_of[old] for old in stages.valid})
         counts, unvalidated = _published(job, judged, parts, stages)
         _publish.write_sides(job.folder, job.collected, parts, job.last)
-        _publish.write_scores(
-            job.folder, run, dict(zip(job.renamed.ids, job.collected.ids, strict=True))
-        )
+        _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
         funnel = validate.funnel(stages.done)
         built = Built(
             recipe,
@@ -282,39 +274,19 @@ def _carried_out(job: _Job) -> Built:
             unvalidated,
             notes,
             loose,
-            _publish.sides_record(parts, job.renamed.ids, job.last) if job.last else None,
+            _publish.sides_record(parts, new_ids, job.last) if job.last else None,
             stages.applied,
             _pool.copies_record(
                 stages.copies,
                 recipe.copies,
-                job.renamed.ids,
-                {job.renamed.ids[row] for row, side in parts.sides.items() if side == "train"},
+                new_ids,
+                {new_ids[row] for row, side in parts.sides.items() if side == "train"},
             ),
             _publish.columns_record(judged, parts, recipe.files.format),
             job.inputs.notes,
         )
         _publish.write_reports(job.folder, built, job.shown)
     return built
-
-
-def _planted(job: _Job) -> dict[str, str] | None:
-    """Return the artifact of each problem that is known to hold one, by its new id."""
-    known = job.inputs.planted
-    if known is None:
-        return None
-    new = dict(zip(job.collected.ids, job.renamed.ids, strict=True))
-    return {new[old]: kind for old, kind in known.items() if old in new}
-
-
-def _published_before(last: LastBuild | None) -> set[str]:
-    """Return the ids that problems of a side had in the pool of the last build."""
-    return {former.problem.id for former in last.former if former.side} if last else set()
-
-
-def _as_judged(job: _Job, stages: Stages) -> Dataset:
-    """Return the problems with their new ids; those that judges found valid are not marked."""
-    rows = map(job.collected.row, stages.valid)
-    return validate.without_marks(job.renamed, {job.renamed.ids[row] for row in rows})
 
 
 def _published(
@@ -326,7 +298,8 @@ def _published(
         judged,
         job.collected.ids,
         parts,
-        stages.verdicts(),
+        stages.dropped(),
+        stages.copies.of,
         job.recipe.files.format,
     )
     sets = {

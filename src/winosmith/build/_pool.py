@@ -23,7 +23,7 @@ import numpy as np
 from winosmith import formats, validate
 from winosmith.blocks import contradictions, copies, draw
 from winosmith.build._recipe import Copies, Recipe, paths_of
-from winosmith.dataset import Dataset, Filtered
+from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.problem import Problem
 from winosmith.records import parse_json
@@ -61,22 +61,15 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
         RecipeError: the file of planted artifacts does not map ids to kinds.
     """
     collected, notes = _read_files(recipe, skip_bad)
-    return Inputs(
-        collected,
-        votes=read_pool_votes(recipe),
-        planted=_read_planted(recipe.planted) if recipe.planted else None,
-        notes=notes,
-    )
-
-
-def _read_planted(path: str) -> Mapping[str, str]:
-    try:
-        planted = parse_json(Path(path).read_text("utf-8"))
-    except ValueError as error:
-        raise RecipeError(f"{path}: not JSON: {error}") from None
-    if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
-        raise RecipeError(f"{path}: must map the ids of problems to the kind of their artifact")
-    return planted
+    votes, planted = read_pool_votes(recipe), None
+    if (path := recipe.planted) is not None:
+        try:
+            planted = parse_json(Path(path).read_text("utf-8"))
+        except ValueError as error:
+            raise RecipeError(f"{path}: not JSON: {error}") from None
+        if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
+            raise RecipeError(f"{path}: must map the ids of problems to the kind of their artifact")
+    return Inputs(collected, votes, planted, notes)
 
 
 def read_pool(recipe: Recipe) -> Dataset:
@@ -96,7 +89,8 @@ def _read_files(
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Return the problems of a recipe, and what the reader did beyond what the files say."""
     held: dict[str, tuple[Problem, str]] = {}
-    names, told = [], []
+    names: list[str] = []
+    notes: list[str] = []
     bad: list[formats.Entry] = []
     for path in paths_of(recipe.data):
         try:
@@ -104,7 +98,7 @@ def _read_files(
                 path,
                 recipe.format,
                 pair_by=recipe.pair_by,
-                columns=_columns(recipe),
+                columns=None if recipe.columns == type(recipe.columns)() else recipe.columns,
             )
             if skip_bad and contents.bad:
                 bad += contents.bad
@@ -114,15 +108,18 @@ def _read_files(
         except FormatError as error:
             raise error.because(_in_recipe(error.reason)) from None
         for problem in problems:
-            _check_same(problem, held, path)
-            held.setdefault(problem.id, (problem, path))
+            first, where = held.setdefault(problem.id, (problem, path))
+            if _question(problem) != _question(first):
+                raise FormatError(
+                    f"the id {problem.id!r} is another problem in {where}; give it a new one", path
+                )
         names.append(problems.name)
         contents.tell()
         if omitted := _omitted(contents):
             warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
-        notes = (*filter(None, [omitted]), *contents.notes)
-        told += [f"{Path(path).name}: {note}" for note in notes]
-    return Dataset((problem for problem, _ in held.values()), names[0]), tuple(told)
+        found = (*filter(None, [omitted]), *contents.notes)
+        notes += [f"{Path(path).name}: {note}" for note in found]
+    return Dataset((problem for problem, _ in held.values()), names[0]), tuple(notes)
 
 
 def _omitted(contents: formats.Contents) -> str:
@@ -135,11 +132,6 @@ def _omitted(contents: formats.Contents) -> str:
     if not bad:
         return ""
     return f"{bad:,} of {bad + len(contents.items):,} records can't be read and are omitted"
-
-
-def _columns(recipe: Recipe) -> formats.Columns | None:
-    """Return the columns of questions that the recipe names, None for none."""
-    return None if recipe.columns == type(recipe.columns)() else recipe.columns
 
 
 _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)=([^`]*)`")
@@ -156,15 +148,8 @@ def _in_recipe(reason: str) -> str:
     return _SETTING.sub(key, reason)
 
 
-def _check_same(problem: Problem, held: Mapping[str, tuple[Problem, str]], path: str) -> None:
-    if problem.id not in held:
-        return
-    earlier, where = held[problem.id]
-    mine, its = ((p.sentence, p.options, p.answer) for p in (problem, earlier))
-    if mine != its:
-        raise FormatError(
-            f"the id {problem.id!r} is another problem in {where}; give it a new one", path
-        )
+def _question(problem: Problem) -> tuple[object, ...]:
+    return problem.sentence, problem.options, problem.answer
 
 
 def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
@@ -178,21 +163,6 @@ def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
 
 DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
 """The stage and the reason of problems that fine-tuned an encoder."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Why a problem is not among the kept.
-
-    Attributes:
-        stage: what dropped it.
-        reason: why.
-        copy_of: the row of the kept problem that it is a copy of; None if it is none.
-    """
-
-    stage: str
-    reason: str
-    copy_of: int | None = None
 
 
 @dataclass
@@ -222,10 +192,6 @@ class Stages:
         """Return the rows, in the collected problems, of what is left."""
         return [self.collected.row(problem_id) for problem_id in self.left.ids]
 
-    def add(self, stage: str, result: Filtered) -> None:
-        """Go on with what this stage kept."""
-        self.done[stage] = result
-
     def refuse_empty(self) -> None:
         """Raise a DataError that says what dropped the problems if none is left."""
         if len(self.left):
@@ -235,36 +201,35 @@ class Stages:
             for stage, result in self.done.items()
             for entry in result.dropped
         )
-        told = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
+        reasons = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
         raise DataError(
             f"no problem is left to filter: of {len(self.collected):,} collected, dropped are "
-            f"{told or 'none'}; winosmith check shows each"
+            f"{reasons or 'none'}; winosmith check shows each"
         )
 
-    def verdicts(self) -> dict[int, Verdict]:
-        """Return why each dropped problem was dropped, by its row."""
+    def dropped(self) -> dict[int, Dropped]:
+        """Return what the stages dropped, by its row in the collected problems."""
         return {
-            row: Verdict(entry.stage, entry.reason, self.copies.of.get(row))
+            self.collected.row(entry.problem.id): entry
             for result in self.done.values()
             for entry in result.dropped
-            for row in [self.collected.row(entry.problem.id)]
         }
 
 
 def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
-    """Apply the rules of structure and, where there are votes, those of validation."""
+    """Apply the rules of structure and, if there are votes, those of validation."""
     embargoed = {
         row: "embargo: not to be published" for row, p in enumerate(stages.left) if p.embargo
     }
     if embargoed:
-        stages.add("embargo", stages.left.drop(embargoed, "embargo"))
+        stages.done["embargo"] = stages.left.drop(embargoed, "embargo")
     checked = validate.check(stages.left, votes or None, recipe.structure, recipe.votes)
     for examined in checked.stages:
-        stages.add(examined.stage, examined.filtered())
+        stages.done[examined.stage] = examined.filtered()
     stages.valid, stages.applied = checked.valid, checked.applied
 
 
-def without_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
+def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     """Find what passed the checks more than once; take it out, unless the recipe keeps it.
 
     After the checks, for a copy that breaks a rule, or that judges refuse, is none to choose; of
@@ -272,7 +237,7 @@ def without_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> No
     the `known` stays: ids of problems that were published before.
     """
     rows = stages.rows()
-    found = once(stages.left, recipe.seed, known)
+    found = find_copies(stages.left, recipe.seed, known)
     stages.copies = Once(
         {rows[row]: reason for row, reason in found.reasons.items()},
         {rows[row]: rows[of] for row, of in found.of.items()} if recipe.copies == "once" else {},
@@ -280,7 +245,7 @@ def without_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> No
         [[rows[row] for row in group] for group in found.contradictory],
     )
     if recipe.copies == "once" and found.reasons:
-        stages.add(COPIES, stages.left.drop(dict(found.reasons), COPIES))
+        stages.done[COPIES] = stages.left.drop(dict(found.reasons), COPIES)
 
 
 def set_aside(
@@ -291,7 +256,7 @@ def set_aside(
     They are drawn in whole blocks and then omitted from the benchmark (WinoGrande, section 3). An
     array that `winosmith embed --finetune` wrote says which were; there is nothing to train then.
     """
-    known = set() if recipe.embed.array is None else tuned_on(recipe.embed.array)
+    known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
     if not any(sizes):
         _discard(stages, known)
@@ -306,10 +271,10 @@ def _discard(stages: Stages, taken: Collection[str]) -> None:
     stage, reason = DISCARDED
     rows = {row: reason for row, problem in enumerate(stages.left) if problem.id in taken}
     if rows:
-        stages.add(stage, stages.left.drop(rows, stage))
+        stages.done[stage] = stages.left.drop(rows, stage)
 
 
-def tuned_on(array: str) -> set[str]:
+def read_tuning_ids(array: str) -> set[str]:
     """Return the ids of the problems that an array's encoder was fine-tuned on."""
     if not zipfile.is_zipfile(array):
         return set()
@@ -348,15 +313,14 @@ class Once:
     contradictory: Sequence[Sequence[int]]
 
 
-def once(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Once:
-    """Find what is to be omitted: all but one of each, and all that contradicts itself.
+def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Once:
+    """Find the copies and contradictions that are omitted, so that each problem occurs once.
 
-    A twin stays or goes whole, so no single is made; the price is that a half may go that is no
-    copy. Twins come before singles: where a single is a copy of a half, the single goes. Of twins
-    that share a half, the one stays that is in the way of the fewest. Among equals it is the one
-    that was published before, then one that is no perturbed problem, and then a digest of seed,
-    sentences and ids decides: neither the order of the rows nor that of the options, nor the
-    answers.
+    A twin is kept or removed as a whole, so that no single results; a removed half need not be a
+    copy. Twins come before singles: if a single is a copy of a half, the single is removed. Of
+    twins that share a half, the one is kept that excludes the fewest others. Among equals it is the
+    one that was published before, then one that is not perturbed, and then a digest of seed,
+    sentences and ids decides, not the order of rows or options, nor the answers.
 
     Args:
         dataset: the problems.
@@ -365,7 +329,7 @@ def once(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Once:
 
     >>> from winosmith import Problem
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
-    >>> found = once(Dataset(fell), 0)
+    >>> found = find_copies(Dataset(fell), 0)
     >>> len(found.reasons), set(found.reasons.values())
     (1, {'copy: of a problem that is kept'})
     """
@@ -426,30 +390,24 @@ def copies_record(
         found: among the problems that passed the checks.
         rule: of the recipe.
         ids: those that the problems are published with.
-        shown: those of them that may be named: a copy of a test problem tells what is in test.
+        shown: those of them that may be named: a copy of a test problem reveals a test problem.
     """
     named = [[ids[row] for row in rows] for rows in found.groups]
     if not named:
         return {}
+    against = {*map(tuple, found.contradictory)}
+    none_left = sum(
+        tuple(rows) not in against and found.reasons.keys() >= {*rows} for rows in found.groups
+    )
     return {
         "rule": rule,
         "groups": len(named),
         "problems": sum(map(len, named)),
         "contradictory": len(found.contradictory),
         "left_out": len(found.reasons) if rule == "once" else 0,
-        "none_left": len(_none_left(found)) if rule == "once" else 0,
+        "none_left": none_left if rule == "once" else 0,
         "examples": [of for of in named if all(id_ in shown for id_ in of)][:SHOWN],
     }
-
-
-def _none_left(found: Once) -> list[Sequence[int]]:
-    """Return the groups of which no row stays, though their answers agree."""
-    against = {*map(tuple, found.contradictory)}
-    return [
-        rows
-        for rows in found.groups
-        if tuple(rows) not in against and all(row in found.reasons for row in rows)
-    ]
 
 
 def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:

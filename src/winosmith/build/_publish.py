@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import platform
@@ -15,18 +16,15 @@ from winosmith import answers, formats, records
 from winosmith._version import __version__
 from winosmith.blocks import SIDES, Former, Side
 from winosmith.build._filter import FilterRun
-from winosmith.build._pool import Verdict
-from winosmith.build._recipe import Copies, Recipe, again_toml, paths_of, reading, recipe_table
+from winosmith.build._recipe import Recipe, again_toml, paths_of, recipe_table
 from winosmith.build._report import report_page
 from winosmith.build._report_filter import filter_record
 from winosmith.build._split import Split, nested_sizes
-from winosmith.dataset import Dataset
+from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles
-from winosmith.options import EmbedRecipe
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Extra, Lineage, Problem
-from winosmith.report import Signature
 
 if TYPE_CHECKING:
     from winosmith.build._build import Built
@@ -67,7 +65,7 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
     return Dataset((problem.renamed(renamed, twin_of) for problem in collected), name)
 
 
-def bare(problem: Problem) -> Problem:
+def without_extra(problem: Problem) -> Problem:
     """Return a dev or test problem as it is published: without what only its file's format knew."""
     return replace(problem, extra=Extra())
 
@@ -77,7 +75,8 @@ def publish(
     dataset: Dataset,
     old_ids: Sequence[str],
     parts: Split,
-    verdicts: Mapping[int, Verdict],
+    dropped: Mapping[int, Dropped],
+    copy_of: Mapping[int, int],
     format_name: str,
 ) -> dict[str, int]:
     """Write every file of problems and labels; return how many problems each set holds.
@@ -89,11 +88,12 @@ def publish(
     old one.
 
     Args:
-        folder: where to.
+        folder: the build's.
         dataset: everything that was collected, with its new ids.
         old_ids: the ids that it had, by row.
         parts: which rows are published where.
-        verdicts: for each row that was dropped.
+        dropped: what the stages dropped, by row.
+        copy_of: for rows that are copies of a row that stays, that row.
         format_name: of the public files of problems.
     """
     writer = formats.writer_named(format_name)
@@ -102,7 +102,7 @@ def publish(
     held_out = {*parts.dev, *parts.test}
 
     def problems(rows: Sequence[int]) -> list[Problem]:
-        return [bare(dataset[row]) if row in held_out else dataset[row] for row in rows]
+        return [without_extra(dataset[row]) if row in held_out else dataset[row] for row in rows]
 
     def write_problems(name: str, chosen: Sequence[Problem]) -> None:
         with folder.write(name) as file:
@@ -120,12 +120,16 @@ def publish(
         write_problems(f"{PRIVATE}/dev{writer.suffix}", [dataset[row] for row in parts.dev])
     embargoed = {row for row, problem in enumerate(dataset) if problem.embargo}
     hidden = {*parts.withheld, *held_out, *embargoed}
-    with folder.write(DROPPED) as file:
-        _write_dropped(
-            dataset, [row for row in sorted(verdicts) if row not in hidden], verdicts, file
-        )
-    with folder.write(WITHHELD) as file:
-        _write_dropped(dataset, sorted({*parts.withheld, *embargoed}), verdicts, file)
+    for name, held in (
+        (DROPPED, dropped.keys() - hidden),
+        (WITHHELD, {*parts.withheld, *embargoed}),
+    ):
+        with folder.write(name) as file:
+            for row in sorted(held, key=dataset.ids.__getitem__):  # not in the order of the input
+                record = dropped_record(dataset[row], dropped[row])
+                if row in copy_of:
+                    record["copy_of"] = dataset.ids[copy_of[row]]
+                file.write(records.canonical(record) + "\n")
     with folder.write(IDS) as file:
         for new, old in sorted(zip(dataset.ids, old_ids, strict=True)):
             file.write(records.canonical({"id": new, "old_id": old}) + "\n")
@@ -177,17 +181,9 @@ def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
     answers.write_labels([p.answer for p in problems if p.answer is not None], file)
 
 
-def _write_dropped(
-    dataset: Dataset, rows: Sequence[int], verdicts: Mapping[int, Verdict], file: IO[str]
-) -> None:
-    """Write the records in the order of their new ids, not in that of the input."""
-    for row in sorted(rows, key=dataset.ids.__getitem__):
-        verdict = verdicts[row]
-        record: dict[str, Any] = records.problem_record(dataset[row])
-        record |= {"stage": verdict.stage, "reason": verdict.reason}
-        if verdict.copy_of is not None:
-            record["copy_of"] = dataset.ids[verdict.copy_of]
-        file.write(records.canonical(record) + "\n")
+def dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
+    """Return the record of a problem, with the stage that dropped it and the reason."""
+    return records.problem_record(problem) | {"stage": entry.stage, "reason": entry.reason}
 
 
 def write_sides(
@@ -195,11 +191,16 @@ def write_sides(
 ) -> None:
     """Write the sides of everything that was ever split, for the next build; private.
 
-    Nothing is written by the first build: its files tell.
+    The first build writes nothing: its files show the sides.
     """
     if last is None:
         return
-    now = [Former(problem, _side_of(problem, row, parts)) for row, problem in enumerate(collected)]
+    now = []
+    for row, problem in enumerate(collected):
+        side: Side | None = parts.sides[row]
+        if problem.embargo and side == "train" and row not in parts.old:
+            side = None  # it was not published, and is on no side for that
+        now.append(Former(problem, side))
     told = {_text(former.problem) for former in now}
     gone = [former for former in last.former if _text(former.problem) not in told]
     with folder.write(SIDES_FILE) as file:
@@ -208,13 +209,6 @@ def write_sides(
             file.write(
                 records.canonical({**records.problem_record(bare), "side": former.side}) + "\n"
             )
-
-
-def _side_of(problem: Problem, row: int, parts: Split) -> Side | None:
-    """Return a row's side; what is under embargo was not published, and is on none for that."""
-    side = parts.sides[row]
-    hidden = problem.embargo and side == "train" and row not in parts.old
-    return None if hidden else side
 
 
 def _text(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
@@ -272,51 +266,6 @@ def problems_digest(dataset: Dataset) -> str:
     return hashlib.sha256("\n".join(seen).encode()).hexdigest()
 
 
-def signature_of(
-    embed: EmbedRecipe,
-    run: FilterRun,
-    *,
-    digest: str,
-    n: int,
-    seed: int,
-    copies: Copies = "once",
-) -> Signature:
-    """Return what the numbers of a filter carry."""
-    if embed.array is not None:
-        parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
-    elif embed.encoder == "light":
-        parameters = {"encoder": "light", "d": embed.dimensions, "combine": embed.combine}
-    else:
-        parameters = {"encoder": Path(embed.encoder).name, "combine": embed.combine}
-        parameters |= {"pooling": embed.pooling} if embed.pooling else {}
-    if (read := reading(embed, run.pool)) != "sentence" or run.options is not None:
-        parameters |= {"reads": read}
-    if run.options is not None:
-        del parameters["combine"]
-    parameters["method"] = run.method
-    if run.aflite is not None:
-        names = {"ensemble_size": "ensemble", "train_size": "m", "cutoff": "k", "threshold": "tau"}
-        parameters |= {short: run.aflite.parameters[name] for name, short in names.items()}
-        parameters |= {"C": run.aflite.parameters["C"]}
-        parameters |= {"groups": "twins"} if run.aflite.parameters["groups"] else {}
-        parameters |= _unusual(run.aflite.parameters)
-    if run.mirror is not None:
-        parameters |= run.mirror[0].parameters
-        del parameters["seed"]
-    parameters |= {"copies": copies} if copies != "once" else {}
-    return Signature(digest, n, parameters, seed)
-
-
-def _unusual(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what goes beyond the paper's Algorithm 1, under the names of a signature."""
-    told: dict[str, Any] = {}
-    if parameters["target_size"] is not None:
-        told["target"] = parameters["target_size"]
-    if parameters["remove"] != "rows":
-        told["remove"] = "twins"
-    return told
-
-
 def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any]) -> None:
     """Write the report as JSON and as a page, and the checksums of the public files."""
     record = {
@@ -335,14 +284,19 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
     }
     with folder.write(RECIPE) as file:
         file.write(again_toml(built.recipe, recipe))
-    with folder.write("report.json") as file:
-        json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
+    write_json(folder, "report.json", record)
     with folder.write("report.html") as file:
         file.write(report_page(built, recipe))
     names = sorted(name for name in folder.files if not name.startswith(f"{PRIVATE}/"))
     with folder.write(LAST) as file:
         file.writelines(f"{folder.files[n]}  {n}\n" for n in names if n != LAST)
+
+
+def write_json(folder: OutputFolder, name: str, record: Mapping[str, Any]) -> None:
+    """Write an object as JSON for people and programs."""
+    with folder.write(name) as file:
+        json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
 
 
 def is_finished(folder: OutputFolder, last: str) -> bool:
@@ -354,10 +308,8 @@ def write_run(folder: OutputFolder, seconds: float) -> None:
     """Write what depends on the machine and the day; it is in no checksum and no manifest."""
     versions = {}
     for name in LIBRARIES:
-        try:
+        with contextlib.suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     run = {
         "seconds": round(seconds, 1),
         "python": platform.python_version(),
@@ -425,7 +377,7 @@ def _stored(path: Path) -> Iterator[Former]:
 
 
 def _published(files: BuildFiles) -> Iterator[Former]:
-    """Yield what the files of a build tell, with the ids that its problems had in the pool."""
+    """Yield the problems in the files of a build, with the ids that they had in the pool."""
     old = files.old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:

@@ -32,6 +32,9 @@ from winosmith.options import (
 from winosmith.records import is_file, read_toml
 from winosmith.validate import StructureRules, VoteRules
 
+FILE_KEYS = ("data", "votes_file", "planted")
+"""The keys of a recipe that name files, except the array of vectors."""
+
 Copies = Literal["once", "keep"]
 """What a recipe says of copies."""
 
@@ -84,7 +87,7 @@ def many_options(dataset: Dataset) -> bool:
     return any(len(problem.options) > 2 for problem in dataset)
 
 
-def reading(chosen: EmbedRecipe, dataset: Dataset) -> str:
+def default_reads(chosen: EmbedRecipe, dataset: Dataset) -> str:
     """Return what an embedder reads, "sentence" or "options"; see `EmbedRecipe.reads`."""
     if chosen.reads is not None or chosen.array is not None:
         return chosen.reads or "sentence"
@@ -196,7 +199,7 @@ def recipe_of(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe
 def _found_files(
     table: Mapping[str, Any],
     folder: Path,
-    keys: tuple[str, ...] = ("data", "votes_file", "planted"),
+    keys: tuple[str, ...] = FILE_KEYS,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key in keys:
@@ -218,7 +221,7 @@ def _found(key: str, named: str, folder: Path) -> str:
 def recipe_table(recipe: Recipe) -> dict[str, Any]:
     """Return the recipe as a table, every default written out, files by their names alone."""
     table = asdict(recipe)
-    for key in ("data", "votes_file", "planted"):
+    for key in FILE_KEYS:
         table[key] = names_of(table[key])
     table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
     return table
@@ -243,8 +246,7 @@ def recipe_toml(recipe: Recipe) -> str:
 
 def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     """Return the recipe as a file, with what it takes to build the same again."""
-    keys = ("data", "votes_file", "planted")
-    names = [Path(path).name for key in keys for path in paths_of(getattr(recipe, key))]
+    names = [Path(path).name for key in FILE_KEYS for path in paths_of(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
     last, again = "", "winosmith build recipe.toml --out again"
     if "last" in shown:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith import metrics, report, validate
 from winosmith.build._pool import copies_sentences
@@ -80,33 +80,31 @@ def _funnel_lead(built: Built) -> str:
 
 
 def _funnel(built: Built) -> list[report.Block]:
-    told = [f"{line}." for line in copies_sentences(built.copies)]
-    reading = [f"{report.shown(note)}." for note in built.reading]
     return [
-        *([report.Text(reading, "warning")] if reading else []),
+        *_text([report.shown(note) for note in built.reading], "warning"),
         *_funnel_blocks(built.funnel),
-        *([report.Text(told)] if told else []),
+        *_text(copies_sentences(built.copies)),
     ]
 
 
 def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
-    bars = [("collected", funnel.collected.problems)]
-    bars += [(step.stage, step.kept.problems) for step in funnel.steps]
+    counts = [
+        ("collected", funnel.collected),
+        *((step.stage, step.kept) for step in funnel.steps),
+    ]
     rows: list[list[report.Value]] = [
         [step.stage, reason, count]
         for step in funnel.steps
         for reason, count in step.dropped.items()
     ]
-    counts: list[list[report.Value]] = [["collected", *_count(funnel.collected)]]
-    counts += [[step.stage, *_count(step.kept)] for step in funnel.steps]
     blocks: list[report.Block] = [
         report.Drawing(
             "Problems left after each stage.",
-            [report.funnel(bars)],
+            [report.funnel([(stage, kept.problems) for stage, kept in counts])],
             table=report.Table(
                 "Problems, whole twins and singles after each stage",
                 ["stage", "problems", "twins", "singles"],
-                counts,
+                [[stage, kept.problems, kept.twins, kept.singles] for stage, kept in counts],
             ),
         )
     ]
@@ -116,29 +114,25 @@ def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
     return blocks
 
 
-def _count(count: validate.Count) -> tuple[int, int, int]:
-    return count.problems, count.twins, count.singles
-
-
 def _published(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
-    blocks: list[report.Block] = [_sets(built.counts)]
-    if small := small_sentences({"counts": built.counts, "recipe": recipe}):
-        blocks.append(report.Text([f"{line}." for line in small], "warning"))
-    blocks += sides_blocks(built.sides)
-    if columns := columns_sentences(built.columns):
-        blocks.append(report.Text([f"{line}." for line in columns]))
-    if built.unvalidated:
-        told = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
-        blocks.append(
-            report.Text(
-                [
-                    f"Generated, and not found valid by judges: {told}. Their answers are claims; "
-                    "let people judge them before a figure is built on them."
-                ],
-                "warning",
-            )
-        )
-    return blocks
+    generated = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
+    claims = (
+        f"Generated, and not found valid by judges: {generated}. Their answers are claims; let "
+        "people judge them before a figure is built on them."
+    )
+    small = small_sentences({"counts": built.counts, "recipe": recipe})
+    return [
+        _sets(built.counts),
+        *_text(small, "warning"),
+        *sides_blocks(built.sides),
+        *_text(columns_sentences(built.columns)),
+        *([report.Text([claims], "warning")] if generated else []),
+    ]
+
+
+def _text(lines: Sequence[str], kind: Literal["plain", "warning"] = "plain") -> list[report.Block]:
+    """Return sentences without their points as a block, none if there are none."""
+    return [report.Text([f"{line}." for line in lines], kind)] if lines else []
 
 
 def _sets(counts: Mapping[str, int]) -> report.Table:
@@ -161,9 +155,9 @@ def _least(n: int) -> float | None:
     return metrics.detectable(n, DIFFER) if n else None
 
 
-def _finds(n: int, none: str = "none", more: str = "") -> str:
+def _finds(n: int) -> str:
     least = _least(n)
-    return none if least is None else f"{report.fixed(100 * least)} points{more}"
+    return "none" if least is None else f"{report.fixed(100 * least)} points"
 
 
 def small_sentences(record: Mapping[str, Any]) -> list[str]:
@@ -183,7 +177,7 @@ def small_sentences(record: Mapping[str, Any]) -> list[str]:
     lines = [
         f"{name} has {number_of(counts[name], 'problem')}; where two models differ on "
         f"{report.percent(DIFFER, 0)} of them, it finds "
-        f"{_finds(counts[name], 'no difference', ' or more')}"
+        + (f"{_finds(counts[name])} or more" if _least(counts[name]) else "no difference")
         for name in ("dev", "test")
         if wanted[name] and (_least(counts[name]) or 1) > WIDE
     ]
@@ -193,12 +187,14 @@ def small_sentences(record: Mapping[str, Any]) -> list[str]:
 
 def _making(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
     written = again_toml(built.recipe, recipe)
-    blocks: list[report.Block] = [report.Code(written, "The recipe, with every default")]
-    if "finetuned" in built.notes:
-        kind = "warning" if built.notes["at_chance"] else "plain"
-        told = f"Fine-tuning the encoder: {built.notes['finetuned']}."
-        blocks.insert(0, report.Text([told], kind))  # type: ignore[arg-type]
-    return blocks
+    tuned = built.notes.get("finetuned")
+    return [
+        *_text(
+            [f"Fine-tuning the encoder: {tuned}"] if tuned is not None else [],
+            "warning" if built.notes.get("at_chance") else "plain",
+        ),
+        report.Code(written, "The recipe, with every default"),
+    ]
 
 
 def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
@@ -217,10 +213,10 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
     if record is None:
         return []
     stayed, new = (record[key] for key in ("stayed", "new"))
+    old, more = sum(stayed.values()), sum(new.values())
     lines = [
-        f"{_counted(stayed)} on the side of the last build{_each(stayed)}, "
-        f"{sum(new.values()):,} {'is' if sum(new.values()) == 1 else 'are'} in new blocks"
-        f"{_each(new)}"
+        f"{old:,} problem{' stays' if old == 1 else 's stay'} on the side of the last build"
+        f"{_each(stayed)}, {more:,} {'is' if more == 1 else 'are'} in new blocks{_each(new)}"
     ]
     blocks, problems = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for joint in record["joined"]:
@@ -239,14 +235,11 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
 def sides_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
     """Return the same for a report."""
     first, *joints = sides_sentences(record) or [""]
-    blocks: list[report.Block] = [report.Text([f"{first}."])] if first else []
-    if joints:
-        why = (
-            "Where a block was on several sides, training comes before dev, and dev before test: "
-            "what was trained on or published with its answer measures nothing any more."
-        )
-        blocks.append(report.Text([*(f"{line}." for line in joints), why]))
-    return blocks
+    why = (
+        "Where a block was on several sides, training comes before dev, and dev before test: "
+        "what was trained on or published with its answer measures nothing any more"
+    )
+    return [*_text([first] if first else []), *_text([*joints, why] if joints else [])]
 
 
 def columns_sentences(record: Mapping[str, Any] | None) -> list[str]:
@@ -266,14 +259,9 @@ def columns_sentences(record: Mapping[str, Any] | None) -> list[str]:
     it, they = ("it", "it") if one else ("them", "they")
     if not record["but_in"]:
         return [f"{start}: the format of the files has no room for {it}"]
-    held = " and ".join(record["but_in"])
+    files = " and ".join(record["but_in"])
     have = "has" if len(record["but_in"]) == 1 else "have"
-    return [f"{start}, where {they} may tell answers; {held} {have} {it}"]
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    total = sum(counts.values())
-    return f"{total:,} problem{' stays' if total == 1 else 's stay'}"
+    return [f"{start}, where {they} may tell answers; {files} {have} {it}"]
 
 
 def _each(counts: Mapping[str, int]) -> str:

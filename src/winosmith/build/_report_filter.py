@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from winosmith import debias, report
-from winosmith.build._filter import STRANGER, FilterRun, Measures, by_letters
+from winosmith.build._filter import FilterRun
+from winosmith.build._filtering import STRANGER, Measures, by_letters
 from winosmith.text import number_of
 
 EXAMPLES = 4
@@ -123,12 +124,12 @@ def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
 
 
 UNLIKE = 0.1
-"""From this difference on, of the shares kept of a half and of the whole, what was measured is told
-to be another filter's: where AFLite ends may hang on its seed."""
+"""If the fractions kept of a half and of the whole differ by this much, the report states it: the
+end of AFLite may depend on its seed."""
 
 
 def _unlike(run: FilterRun, found: debias.Verification) -> str:
-    """Return that the halves' filters ended elsewhere than this one; nothing if they did not."""
+    """Return a note if the filters of halves kept another fraction than this one; "" if not."""
     kept = len(run.kept) / len(run.pool)
     if abs(kept - found.kept) < UNLIKE:
         return ""
@@ -151,10 +152,16 @@ def verdict(run: FilterRun, measures: Measures) -> str:
         return f"{found[0].upper()}{found[1:]}{removed if run.blind else ''}."
     left = "these problems" if run.method == "none" else "what the filter left"
     many = run.options is not None
-    name = max(found.after, key=lambda one: _surely(found.after[one], many))
-    finds = _surely(found.after[name], many) > 0
-    if not finds:
-        name = max(found.after, key=lambda one: _beyond(found.after[one], many))
+    surely = {
+        name: _above_chance(of.low, of.high, of.chance, many) for name, of in found.after.items()
+    }
+    finds = max(surely.values()) > 0
+    beyond = {
+        name: _above_chance(of.accuracy, of.accuracy, of.chance, many)
+        for name, of in found.after.items()
+    }
+    ranked = surely if finds else beyond
+    name = max(ranked, key=ranked.__getitem__)
     after, before = found.after[name], found.before[name]
     unlike = _unlike(run, found)
     who = GUESSERS.get(name, f"a guesser of {name}")
@@ -175,19 +182,12 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     return f"A machine still guesses {left}: {who} is right on {right}{how}{was}{unlike}."
 
 
-def _surely(guess: debias.Guess, many: bool) -> float:
-    """Return how far the interval of a guesser, or of its opposite, lies above chance."""
-    return max(guess.low, _opposite(guess.high, guess, many)) - guess.chance
+def _above_chance(low: float, high: float, chance: float, many: bool) -> float:
+    """Return how far a guesser, or its opposite, is above chance: by an interval, or by a value.
 
-
-def _beyond(guess: debias.Guess, many: bool) -> float:
-    """Return how far a guesser, or its opposite, is above chance."""
-    return max(guess.accuracy, _opposite(guess.accuracy, guess, many)) - guess.chance
-
-
-def _opposite(accuracy: float, guess: debias.Guess, many: bool) -> float:
-    """Return what the opposite of a guesser of this accuracy earns: of K options 1 / (K − 1)."""
-    return (1 - accuracy) * (guess.chance / (1 - guess.chance) if many else 1)
+    If the guesser is wrong, its opposite scores 1 / (K − 1) with K options.
+    """
+    return max(low, (1 - high) * (chance / (1 - chance) if many else 1)) - chance
 
 
 NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "a stranger"}
@@ -205,7 +205,7 @@ GUESSERS = {
 
 
 def _seed_draws(run: FilterRun) -> str:
-    """Return what the seed has to do with a method that knows no vectors; of AFLite nothing."""
+    """Return what the seed draws in a method without vectors; "" for AFLite and mirror."""
     if run.method == "random":
         return "the seed draws them all"
     if run.method == "pmi":
@@ -314,13 +314,23 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
         )
     if phases and phases[0].chance is not None:
         blocks += _chance(result)
-    elif measures.excess is not None:
-        blocks.append(_first_phase(measures.excess))
+    elif (null := measures.excess) is not None:
+        told = (
+            f"In the first phase {_whole(null.value)} problems were at the threshold. With the "
+            "answers of whole blocks (twins, copies, look-alikes) flipped at random, so that "
+            "nothing is left to find, it was "
+            f"{_whole(null.mean)} on average ({_whole(null.low)} to {_whole(null.high)}, "
+            f"{null.interval}; {len(null.draws)} draws): so many go for nothing."
+        )
+        blocks.append(report.Text([told], "note"))
+    missed = ""
+    if parameters["target_size"] is not None and result.stopped != "target size":
+        missed = f" The target of {parameters['target_size']:,} problems was not reached."
     lead = (
         f"{removed:,} of {len(result.scores):,} problems were removed in "
         f"{number_of(len(phases), 'phase')}, by {parameters['ensemble_size']} classifiers "
         f"trained on {parameters['train_size']:,} problems each. It ended because "
-        f"{ENDED[result.stopped]}.{_missed(result)}"
+        f"{ENDED[result.stopped]}.{missed}"
     )
     return report.Section("AFLite, phase by phase", blocks, lead=lead)
 
@@ -328,37 +338,17 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
 def _scores(result: debias.AfliteResult) -> list[report.Svg]:
     """Return the scores in the first phase and in the last, on one axis."""
     edges, threshold = debias.HISTOGRAM_EDGES, float(result.parameters["threshold"])
-    first, last = result.phases[0], result.phases[-1]
-    named = {f"Scores in phase {phase.number + 1}": phase for phase in (first, last)}
-    top = 1.05 * max(1, *first.histogram, *last.histogram)
+    shown = {phase.number: phase for phase in (result.phases[0], result.phases[-1])}
+    top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram))
     drawings = []
-    for title, phase in named.items():
-        gone = result.scores[result.removed_in == phase.number]
+    for number, phase in shown.items():
+        gone = result.scores[result.removed_in == number]
         taken, _ = np.histogram(gone[np.isfinite(gone)], edges)
+        title = f"Scores in phase {number + 1}"
         drawings.append(
             report.scores(edges, phase.histogram, threshold, taken=taken, top=top, title=title)
         )
     return drawings
-
-
-def _missed(result: debias.AfliteResult) -> str:
-    target = result.parameters["target_size"]
-    if target is None or result.stopped == "target size":
-        return ""
-    return f" The target of {target:,} problems was not reached."
-
-
-def _first_phase(null: debias.Null) -> report.Text:
-    return report.Text(
-        [
-            f"In the first phase {_whole(null.value)} problems were at the threshold. With the "
-            "answers of whole blocks (twins, copies, look-alikes) flipped at random, so that "
-            "nothing is left to find, it was "
-            f"{_whole(null.mean)} on average ({_whole(null.low)} to {_whole(null.high)}, "
-            f"{null.interval}; {len(null.draws)} draws): so many go for nothing."
-        ],
-        "note",
-    )
 
 
 TWO_UNITS = (
@@ -575,7 +565,10 @@ def _examples(
     allowed = [int(row) for row in shown]
     gone = [row for row in allowed if row not in kept]
     stayed = [row for row in allowed if row in kept]
-    status = {row: (_status(run, row), row in kept) for row in allowed}
+    status = {
+        row: (run.reasons.get(row, "kept").replace("guessed: ", "removed: guessed "), row in kept)
+        for row in allowed
+    }
     groups = (
         ("Removed: twins that their words give away the most", found.strongest(gone, EXAMPLES)),
         ("Kept: twins drawn at random", found.drawn(stayed, EXAMPLES)),
@@ -591,10 +584,6 @@ def _examples(
         "allows; what the filter saw may be something else."
     )
     return report.Section("Examples", blocks, lead=lead)
-
-
-def _status(run: FilterRun, row: int) -> str:
-    return run.reasons.get(row, "kept").replace("guessed: ", "removed: guessed ")
 
 
 def _whole(count: float) -> str:

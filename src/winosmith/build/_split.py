@@ -1,8 +1,8 @@
 """Which problems go to train, dev and test.
 
-A block never straddles a split. What a filter removed follows its block: next to a dev or test
-problem it may not be trained on, because the removed half of a twin tells the answer of the half
-that is left.
+All problems of a block are in one split. Problems that a filter removed follow their block: next to
+a dev or test problem they may not be trained on, because the removed half of a twin reveals the
+answer of the other half.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ def split(
     disjoint: Disjoint = "twin",
     former: Sequence[Former] | None = None,
 ) -> Split:
-    """Share the kept rows between train, dev and test, and say what may be trained on.
+    """Split the kept rows into train, dev and test, and select the rows for training.
 
-    With `former`, a block stays on the side that it was on, even where nothing of it is kept any
-    more; one that was on several goes to the first of train, dev and test among them. New blocks
-    go where most is missing.
+    With `former`, a block stays on its side, even if none of its problems is kept any more; a block
+    that was on several sides goes to the first of train, dev and test among them. New blocks go to
+    the side that lacks most problems.
 
     Args:
         dataset: everything that was collected; with `former`, with the ids of the pool.

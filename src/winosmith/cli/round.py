@@ -176,7 +176,7 @@ def _tell(found: Round) -> None:
 def _same(stored: str, folder: Path) -> None:
     from winosmith import rounds
 
-    names = rounds.differing(stored, folder)
+    names = rounds.differing_files(stored, folder)
     if names:
         raise OutputError(
             f"{len(names)} files differ from {stored}: {', '.join(names[:5])}"

@@ -180,7 +180,7 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
         whole, measured = with_dev(only, dev, options)
         if not isinstance(whole, Dataset):
             raise InputError("--curve takes nested parts of problems; name a file for each size")
-        sizes: list[Trainable] = list(study.nested(whole))
+        sizes: list[Trainable] = list(study.nested_parts(whole))
     else:
         if dev.isdigit():
             raise InputError("--curve of several files measures all on one dev file; name it")
@@ -233,7 +233,7 @@ def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trai
 def with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
     """Return the training data, and the dev set: a file, or drawn from the training data."""
     if dev.isdigit() and not Path(dev).exists():
-        return study.apart(train, int(dev))
+        return study.hold_out(train, int(dev))
     if not Path(dev).is_file():
         raise InputError(f"the dev set {dev!r} is neither a file nor a number of problems")
     held = read_trainable(dev, options, as_claims=isinstance(train, tuple))

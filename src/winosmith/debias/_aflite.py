@@ -401,6 +401,7 @@ class Progress:
         phases: the records so far.
         stopped: why it ended; None while it continues.
         start: where the solver starts next; None before the first phase.
+        saved: the phases as JSON, as far as `save` has written them.
     """
 
     scores: NDArray[np.float64]
@@ -409,6 +410,7 @@ class Progress:
     phases: list[Phase] = field(default_factory=list)
     stopped: Stopped | None = None
     start: Start | None = None
+    saved: list[str] = field(default_factory=list)
 
 
 def begun(rows: Rows) -> Progress:
@@ -537,16 +539,14 @@ def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:
     Raises:
         OutputError: it can't be written.
     """
-    about = {
-        "version": __version__,
-        "of": dict(of),
-        "phases": [asdict(phase) for phase in progress.phases],
-        "stopped": progress.stopped,
-    }
+    new = progress.phases[len(progress.saved) :]
+    progress.saved += [json.dumps(asdict(phase)) for phase in new]
+    about = {"version": __version__, "of": dict(of), "stopped": progress.stopped}
     with write_aside(path, "wb") as file:
         np.savez(
             file,
             about=np.array(json.dumps(about)),
+            phases=np.frombuffer("\n".join(progress.saved).encode(), np.uint8),
             scores=progress.scores,
             votes=progress.votes,
             removed_in=progress.removed_in,
@@ -568,14 +568,15 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
             arrays = {name: file[name] for name in ("scores", "votes", "removed_in")}
             held = {one.name: file[one.name] for one in fields(Start) if "weights" in file}
             start = Start(**{**held, "tolerance": float(held["tolerance"])}) if held else None
-        phases = [_read_phase(record) for record in about["phases"]]
+            saved = file["phases"].tobytes().decode().splitlines()
+        phases = [_read_phase(parse_json(line)) for line in saved]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
         raise OutputError(
             f"{path}: this is not a checkpoint of AFLite ({error}); choose another name for the "
             "checkpoint, or remove the file"
         ) from error
     _refuse_another(path, {"version": about["version"], **about["of"]}, of)
-    return Progress(phases=phases, stopped=about["stopped"], start=start, **arrays)
+    return Progress(phases=phases, stopped=about["stopped"], start=start, saved=saved, **arrays)
 
 
 def _read_phase(record: Mapping[str, Any]) -> Phase:

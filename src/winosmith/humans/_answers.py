@@ -26,7 +26,7 @@ class Answer:
 
     Attributes:
         letter: "A", "B", …; "X" for ambiguous.
-        seconds: how long the question was looked at; None when it was not timed.
+        seconds: the time of the question; None if it was not timed.
         where: the file and line that it was read from, for errors.
     """
 
@@ -54,14 +54,14 @@ class Sitting:
 
     Attributes:
         subject: the code; never a name.
-        sheet: what they were handed.
-        answers: number of the question → answer; questions left empty are not there.
+        sheet: the sheet.
+        answers: number of the question → answer; empty questions are omitted.
         started, ended: ISO 8601, or None.
-        seconds: for the whole sheet, where that was measured.
+        seconds: for the whole sheet; None if it was not measured.
         recognised: texts that the subject knew.
         words: words that the subject asked about.
         native: whether English is their first language; None when not declared.
-        attributes: what else they declared.
+        attributes: their other answers about themselves, by name.
         where: the file it was read from.
     """
 
@@ -76,6 +76,12 @@ class Sitting:
     native: bool | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
     where: str = ""
+
+    @property
+    def declared(self) -> dict[str, str]:
+        """What the subject declared, as in a file of answers: "native" is "yes" or "no"."""
+        native = {} if self.native is None else {"native": "yes" if self.native else "no"}
+        return {**self.attributes, **native}
 
     def place(self, number: int) -> str:
         """Return where an answer was read, for messages."""
@@ -96,20 +102,17 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
         sheet = sitting.sheet
         before = taken.setdefault((sitting.subject, sheet.data, sheet.test), sitting)
         if before is not sitting:
-            raise DataError(_twice(before, sitting))
+            raise DataError(
+                f"{sitting.where or sheet.code}: {sitting.subject!r} already took test "
+                f"{sheet.test} ({before.where or before.sheet.code}, sheet {before.sheet.code}); "
+                "either it was entered twice, or two subjects have one code: keep one of them, or "
+                "give the other its own code"
+            )
         for item in sheet.items:
             met = schemas.setdefault((sitting.subject, item.schema), (sitting, item.number))
             if met[0] is not sitting:
                 raise DataError(_both_halves(met, sitting, item.number))
     _check_declared(sittings)
-
-
-def _twice(before: Sitting, now: Sitting) -> str:
-    return (
-        f"{now.where or now.sheet.code}: {now.subject!r} already took test {now.sheet.test} "
-        f"({before.where or before.sheet.code}, sheet {before.sheet.code}); either it was entered "
-        "twice, or two subjects have one code: keep one of them, or give the other its own code"
-    )
 
 
 def _both_halves(met: tuple[Sitting, int], now: Sitting, number: int) -> str:
@@ -130,8 +133,7 @@ def _both_halves(met: tuple[Sitting, int], now: Sitting, number: int) -> str:
 def _check_declared(sittings: Sequence[Sitting]) -> None:
     said: dict[tuple[str, str], tuple[str, str]] = {}
     for sitting in sittings:
-        native = {} if sitting.native is None else {"native": "yes" if sitting.native else "no"}
-        for name, value in {**sitting.attributes, **native}.items():
+        for name, value in sitting.declared.items():
             key = (sitting.subject, name)
             before, where = said.setdefault(key, (value, sitting.where))
             if before != value:
@@ -273,7 +275,6 @@ def _noted(records: Any, name: str) -> tuple[Noted, ...]:
 
 def answers_record(sitting: Sitting) -> dict[str, Any]:
     """Return a sitting as the object that the form saves."""
-    native = {} if sitting.native is None else {"native": "yes" if sitting.native else "no"}
     return {
         "winosmith": "answers",
         "version": ANSWERS_VERSION,
@@ -288,7 +289,7 @@ def answers_record(sitting: Sitting) -> dict[str, Any]:
         },
         "recognised": [{"number": n.number, "source": n.text} for n in sitting.recognised],
         "words": [{"number": n.number, "word": n.text} for n in sitting.words],
-        "attributes": {**sitting.attributes, **native},
+        "attributes": sitting.declared,
     }
 
 
@@ -459,15 +460,12 @@ class Entry:
 
     def press(self, key: str) -> Entry | None:
         """Return the state after a key; None for a key that means nothing here."""
-        if key in UNDO:
+        if key in UNDO and self.at > 1:
             kept = {n: given for n, given in self.sitting.answers.items() if n < self.at - 1}
-            before = Entry(replace(self.sitting, answers=kept), self.at - 1)
-            return before if self.at > 1 else None
-        if self.item is None:
-            return None
-        letter = key.upper()
-        if key == SKIP:
+            return Entry(replace(self.sitting, answers=kept), self.at - 1)
+        if key == SKIP and self.item is not None:
             return replace(self, at=self.at + 1)
+        letter = key.upper()
         if len(letter) != 1 or letter not in self.keys():
             return None
         answers = {**self.sitting.answers, self.at: Answer(letter)}
@@ -540,9 +538,12 @@ def compare_entries(first: Sitting, second: Sitting) -> Sequence[Difference]:
             f"{second.sheet.code}"
         )
 
-    def letter(sitting: Sitting, number: int) -> str | None:
-        given = sitting.answers.get(number)
-        return None if given is None else given.letter
-
-    pairs = [(n, letter(first, n), letter(second, n)) for n in range(1, len(first.sheet) + 1)]
-    return [Difference(n, a, b) for n, a, b in pairs if a != b]
+    one, other = (
+        {number: given.letter for number, given in sitting.answers.items()}
+        for sitting in (first, second)
+    )
+    return [
+        Difference(n, one.get(n), other.get(n))
+        for n in range(1, len(first.sheet) + 1)
+        if one.get(n) != other.get(n)
+    ]

@@ -112,7 +112,7 @@ def make_sheets(
             digest,
             _items(
                 dataset,
-                ordered(dataset, rows, seed=seed, test=test, order=order, orders=orders),
+                order_rows(dataset, rows, seed=seed, test=test, order=order, orders=orders),
                 dealt,
                 alike,
             ),
@@ -127,14 +127,12 @@ def _check(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
     if not len(dataset):
         raise DataError("there are no problems to make sheets of")
     check_blanks(dataset, "a test sheet")
-    many = next(
-        (problem for problem in dataset if len(problem.options) > len(_sheet.LETTERS)), None
-    )
-    if many is not None:
-        raise DataError(
-            f"{many.id!r} has {len(many.options)} options; a test sheet has places for "
-            f"{len(_sheet.LETTERS)}"
-        )
+    for problem in dataset:
+        if len(problem.options) > len(_sheet.LETTERS):
+            raise DataError(
+                f"{problem.id!r} has {len(problem.options)} options; a test sheet has places for "
+                f"{len(_sheet.LETTERS)}"
+            )
     if len(versions) < 2 or len(set(versions)) < len(versions) or _sheet.COMMON in versions:
         raise DataError(
             f"the versions {', '.join(versions)!r} can't be used; at least two different names "
@@ -176,13 +174,9 @@ def _label(previous: Problem | None, problem: Problem, alike: float) -> Label | 
         return None
     if _sheet.text_key(previous) == _sheet.text_key(problem):
         return "SAME TEXT AS PREVIOUS QUESTION"
-    if overlap(_words(previous), _words(problem)) >= alike:
+    if overlap(*(_sheet.text_key(one).split() for one in (previous, problem))) >= alike:
         return "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
     return None
-
-
-def _words(problem: Problem) -> list[str]:
-    return _sheet.text_key(problem).split()
 
 
 _STAGE = "sheets"
@@ -191,7 +185,7 @@ _FEWEST = 10
 """Questions without a half that make a test of their own; fewer are asked on every version."""
 
 
-def place(*keys: object) -> bytes:
+def random_place(*keys: object) -> bytes:
     """Return a random place that depends only on the keys: a seed, and the things placed."""
     return hashlib.sha256("\0".join(map(str, keys)).encode()).digest()
 
@@ -239,13 +233,13 @@ class Dealt:
 def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
     """Assign the texts of each group of `schemas` to tests at random, one to a test.
 
-    Where there are more texts than tests, the halves of one schema are dealt rather than those of
-    several, for both halves must be tested (Davis et al. 2016, section 4.4); which schema, is
-    drawn.
+    If there are more texts than tests, both halves of one schema are dealt, not single halves of
+    several: both halves must be tested (Davis et al. 2016, section 4.4). The schema is drawn at
+    random.
 
-    What has one text only goes to the common test, or, where that would be fewer than ten
-    questions, on every version: nobody takes two of those. Which half goes where depends on the
-    seed and the texts alone: not on the order of the data, nor on answers or ids.
+    A group with one text goes to the common test or, if that test would have fewer than ten
+    questions, to every version, because nobody takes two versions. The test of a half depends only
+    on the seed and the texts, not on the order of the data, answers or ids.
 
     Args:
         dataset: the problems.
@@ -263,15 +257,24 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
             texts.setdefault(_sheet.text_key(dataset[row]), []).append(row)
         names = [_sheet.COMMON] if len(texts) == 1 else list(versions)
         asked = _asked(dataset, texts, len(names), seed)
-        order = sorted(asked, key=lambda text: place(seed, "half", text))
+        order = sorted(asked, key=lambda text: random_place(seed, "half", text))
         tests = names if len(order) >= len(names) else sorted(
-            names, key=lambda name: place(seed, "test", name, key)
+            names, key=lambda name: random_place(seed, "test", name, key)
         )  # fmt: skip
         for name, text in zip(tests, order, strict=False):
             where.update(dict.fromkeys(texts[text], name))
         for text in texts.keys() - asked:
-            reasons.update(dict.fromkeys(texts[text], _no_test(len(texts), names)))
-    reasons |= _copies(dataset, where)
+            reason = (
+                f"of {len(texts)} texts that are halves or look alike, a person sees one: "
+                f"`versions=` with {len(texts)} names asks all, and there are {len(names)} "
+                f"({', '.join(names)})"
+            )
+            reasons.update(dict.fromkeys(texts[text], reason))
+    first: dict[str, int] = {}
+    for row in sorted(where):
+        asked_before = first.setdefault(_sheet.question_key(dataset[row]), row)
+        if asked_before != row:
+            reasons[row] = f"a copy of {dataset[asked_before].id!r}"
     rows_of = {
         name: tuple(row for row in sorted(where) if where[row] == name and row not in reasons)
         for name in (*versions, _sheet.COMMON)
@@ -287,10 +290,10 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
 
 
 def _asked(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int) -> set[str]:
-    """Return the texts of a group that are asked, as many as there are tests at most.
+    """Return the texts of a group that are asked, at most one for each test.
 
-    Whole schemas come first, then what is alone, each drawn by the seed; a half whose other half
-    finds no test is omitted, unless nothing else is there.
+    Whole schemas come first, then single texts, each in an order drawn by the seed. A half is
+    omitted if there is no test for its other half, unless nothing else is left.
     """
     if len(texts) <= tests:
         return set(texts)
@@ -301,43 +304,24 @@ def _asked(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int)
     asked: set[str] = set()
     units = sorted(
         twins.values(),
-        key=lambda unit: (len(unit) < 2, place(seed, "schema", *sorted(unit))),
+        key=lambda unit: (len(unit) < 2, random_place(seed, "schema", *sorted(unit))),
     )
     for unit in units:
         if len(asked) + len(unit) <= tests:
             asked |= unit
-    return asked or set(sorted(units[0], key=lambda text: place(seed, "half", text))[:tests])
+    return asked or set(sorted(units[0], key=lambda text: random_place(seed, "half", text))[:tests])
 
 
-def _no_test(texts: int, names: Sequence[str]) -> str:
-    return (
-        f"of {texts} texts that are halves or look alike, a person sees one: `versions=` with "
-        f"{texts} names asks all, and there are {len(names)} ({', '.join(names)})"
-    )
-
-
-def _copies(dataset: Dataset, where: dict[int, str]) -> dict[int, str]:
-    """Return the rows whose question was asked before on the same test."""
-    first: dict[str, int] = {}
-    copies: dict[int, str] = {}
-    for row in sorted(where):
-        problem = dataset[row]
-        asked = first.setdefault(_sheet.question_key(problem), row)
-        if asked != row:
-            copies[row] = f"a copy of {dataset[asked].id!r}"
-    return copies
-
-
-def ordered(
+def order_rows(
     dataset: Dataset, rows: Sequence[int], *, seed: int, test: str, order: int, orders: int
 ) -> list[int]:
     """Return the rows of a test in one of its orders.
 
     The questions on one text follow each other, in the order of their pronouns. The texts are
-    shuffled and cut into as many parts as there are orders, with about as many questions each;
-    from order to order the parts move on by one place (a Latin square), so that over all orders
-    each question stands once in each part of the sheet, and practice and fatigue fall on all
-    alike. Within its part a text has another neighbour in each order.
+    shuffled and cut into as many parts as there are orders, with about as many questions each.
+    From order to order the parts move by one place (a Latin square): over all orders each question
+    is once in each part of the sheet, so practice and fatigue affect all questions equally. In each
+    order a text has other neighbours within its part.
 
     Args:
         dataset: the problems.
@@ -352,14 +336,14 @@ def ordered(
         texts.setdefault(_sheet.text_key(dataset[row]), []).append(row)
     parts: list[list[str]] = [[] for _ in range(orders)]
     before = 0
-    for text in sorted(texts, key=lambda text: place(seed, "part", test, text)):
+    for text in sorted(texts, key=lambda text: random_place(seed, "part", test, text)):
         parts[before * orders // len(rows)].append(text)
         before += len(texts[text])
     turned = parts[order - 1 :] + parts[: order - 1]
     return [
         row
         for part in turned
-        for text in sorted(part, key=lambda text: place(seed, "order", test, order, text))
+        for text in sorted(part, key=lambda text: random_place(seed, "order", test, order, text))
         for row in sorted(texts[text], key=lambda row: len(_sheet.pieces(dataset[row])[0]))
     ]
 
@@ -379,14 +363,14 @@ def assign(
 ) -> tuple[Ledger, Sheet]:
     """Give a subject a sheet.
 
-    Of the tests that show nothing of what the subject has seen on any sheet of the ledger (no
-    other half, no look-alike, no text twice), it is one of those that have come at this place of
-    a subject's session least often, so that half of the subjects begin with the common test;
-    among versions of the same schemas it is the one with the fewest takers, and of its orders the
-    one with the fewest. Ties are settled by the seed and the subject's code. Sheets that were
-    given up count as seen, and not as taken.
+    Tests are excluded if they show what the subject has seen on any sheet of the ledger: another
+    half, a near-duplicate or the same text. Of the others, those come first that were least often
+    given at this place of a subject's session, so half of the subjects start with the common test.
+    Among versions of the same schemas, and then among their orders, the one with the fewest takers
+    comes first. The seed and the subject's code settle ties. Sheets that were given up count as
+    seen, but not as taken.
 
-    Who has one of these sheets out is given the same again.
+    A subject who has one of these sheets gets the same sheet again.
 
     Args:
         ledger: who was given what.
@@ -415,15 +399,17 @@ def assign(
     if out and out[-1] in of_code and not another and test in (None, of_code[out[-1]].test):
         return ledger, of_code[out[-1]]
     group = _groups([*ledger.sheets.values(), *sheets])
-    seen = _seen(ledger, subject, group)
+    given_sheets = [ledger.sheets[given.sheet] for given in ledger.of(subject)]
+    seen = {group[_key(sheet, item)]: sheet.code for sheet in given_sheets for item in sheet.items}
     wanted = {name: tests[name] for name in tests if test in (None, name)}
     open_ones = [name for name in wanted if not _met(tests[name][0], seen, group)]
     if not open_ones:
-        raise DataError(_refused(ledger, subject, wanted, seen, group))
+        reasons = [_reason(ledger, name, tests[name][0], seen, group) for name in wanted]
+        raise DataError(f"{subject} can take none of the tests: {'; '.join(reasons)}")
     chosen = _least_taken(ledger, tests, open_ones, group, subject, seed)
     sheet = min(
         tests[chosen],
-        key=lambda s: (ledger.takers(s.code), place(seed, subject, s.name)),
+        key=lambda s: (ledger.takers(s.code), random_place(seed, subject, s.name)),
     )
     return ledger.give(subject, sheet), sheet
 
@@ -437,24 +423,17 @@ def _groups(sheets: Iterable[Sheet]) -> dict[_Key, int]:
     problems: dict[_Key, Problem] = {}
     for sheet in sheets:
         for item in sheet.items:
-            pronoun = None if item.text[1] == BLANK else item.text[1]
             problems[_key(sheet, item)] = Problem(
                 f"{sheet.data}/{item.problem_id}",
                 item.sentence,
                 item.options,
                 twin_id=f"{sheet.data}/{item.schema}",
-                pronoun=pronoun,
+                pronoun=None if item.text[1] == BLANK else item.text[1],
                 blank=len(item.text[0]),
             )
     keys = list(problems)
     together = schemas(Dataset(problems.values()))
     return {keys[row]: at for at, rows in enumerate(together) for row in rows}
-
-
-def _seen(ledger: Ledger, subject: str, group: dict[_Key, int]) -> dict[int, str]:
-    """Return the groups that a subject has seen, with the sheet on which."""
-    given = [ledger.sheets[each.sheet] for each in ledger.of(subject)]
-    return {group[_key(sheet, item)]: sheet.code for sheet in given for item in sheet.items}
 
 
 def _met(sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]) -> list[tuple[Item, str]]:
@@ -463,27 +442,19 @@ def _met(sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]) -> list[tup
     return [(item, where) for item, where in met if where is not None]
 
 
-def _refused(
-    ledger: Ledger,
-    subject: str,
-    tests: dict[str, list[Sheet]],
-    seen: dict[int, str],
-    group: dict[_Key, int],
+def _reason(
+    ledger: Ledger, name: str, sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]
 ) -> str:
-    reasons = []
-    for name, orders in tests.items():
-        met = _met(orders[0], seen, group)
-        (item, where), more = met[0], len(met) - 1
-        before = ledger.sheets[where]
-        if (before.data, before.test) == (orders[0].data, name):
-            reasons.append(f"test {name} was taken as {where}")
-        else:
-            others = f" and {more} more" if more else ""
-            reasons.append(
-                f"test {name} asks {item.problem_id!r}{others}, of which {where} asked another "
-                "version or the same"
-            )
-    return f"{subject} can take none of the tests: {'; '.join(reasons)}"
+    """Return why a subject can't take a test."""
+    (item, where), *more = _met(sheet, seen, group)
+    before = ledger.sheets[where]
+    if (before.data, before.test) == (sheet.data, name):
+        return f"test {name} was taken as {where}"
+    others = f" and {len(more)} more" if more else ""
+    return (
+        f"test {name} asks {item.problem_id!r}{others}, of which {where} asked another version or "
+        "the same"
+    )
 
 
 def _least_taken(
@@ -496,7 +467,11 @@ def _least_taken(
 ) -> str:
     """Return the test that comes next: first which schemas, then which version of them."""
     test_of = {sheet.code: sheet.test for orders in tests.values() for sheet in orders}
-    rivals = _rivals(tests, group)
+    shows = {
+        name: {group[_key(orders[0], item)] for item in orders[0].items}
+        for name, orders in tests.items()
+    }  # tests that show versions of the same schemas go by the name of the first of them
+    rivals = {name: next(one for one in tests if shows[one] & shows[name]) for name in tests}
     at = len(ledger.of(subject))
     places: dict[str, int] = {}
     came = dict.fromkeys(rivals.values(), 0)
@@ -510,20 +485,11 @@ def _least_taken(
         open_ones,
         key=lambda name: (
             came[rivals[name]],
-            place(seed, subject, rivals[name]),
+            random_place(seed, subject, rivals[name]),
             takers[name],
-            place(seed, subject, name),
+            random_place(seed, subject, name),
         ),
     )
-
-
-def _rivals(tests: dict[str, list[Sheet]], group: dict[_Key, int]) -> dict[str, str]:
-    """Return for each test the first of the tests that show versions of the same schemas."""
-    shows = {
-        name: {group[_key(orders[0], item)] for item in orders[0].items}
-        for name, orders in tests.items()
-    }
-    return {name: next(one for one in tests if shows[one] & shows[name]) for name in tests}
 
 
 _VERSION = 1
@@ -630,19 +596,16 @@ def ledger_held(path: str | Path) -> Iterator[None]:
     Raises:
         OutputError: another process held it for ten seconds, or its folder is missing.
     """
-    lock = FileLock(f"{path}.lock", timeout=_PATIENCE)
     try:
-        lock.acquire()
+        lock = FileLock(f"{path}.lock").acquire(timeout=_PATIENCE)
     except Timeout:
         raise OutputError(
             f"another process has been writing {path} for {_PATIENCE:g} s; try again"
         ) from None
     except OSError as error:
         raise OutputError(f"{path} can't be written: {error.strerror}") from error
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 
 def write_ledger(ledger: Ledger, path: str | Path) -> None:

@@ -244,15 +244,15 @@ def pdf(
     typst = require("typst", "print")
     data = _data(sheet, large, paper, subject, tuple(declared))
     inside = _inside(sheet, data, fonts)
-    made: bytes = typst.compile(
-        files("winosmith.humans").joinpath("templates/sheet.typ").read_bytes(),
+    printed: bytes = typst.compile(
+        _part("sheet.typ").encode(),
         format="pdf",
         sys_inputs={"sheet": data},
         font_paths=[] if fonts is None else [str(fonts)],
         ignore_system_fonts=inside,
         timestamp=0,
     )
-    return made
+    return printed
 
 
 def check_glyphs(
@@ -270,16 +270,10 @@ def check_glyphs(
 def _data(
     sheet: Sheet, large: bool, paper: Paper, subject: str | None, declared: tuple[Declared, ...]
 ) -> str:
-    record = sheet_record(sheet)
     items = [
-        {
-            "number": item["number"],
-            "text": item["text"],
-            "snippet": item["snippet"],
-            "label": item["label"],
-            "options": [{"letter": o["letter"], "text": o["text"]} for o in item["options"]],
-        }
-        for item in record["items"]
+        {key: item[key] for key in ("number", "text", "snippet", "label")}
+        | {"options": [{"letter": o["letter"], "text": o["text"]} for o in item["options"]]}
+        for item in sheet_record(sheet)["items"]
     ]
     return json.dumps(
         {

@@ -21,7 +21,7 @@ from winosmith.humans._subjects import Groups, Remark, Subject, Without
 from winosmith.humans._tally import Level, Pace
 from winosmith.metrics import Proportion, Reliability
 from winosmith.options import Seed, checked
-from winosmith.problem import MAX_OPTIONS, Problem
+from winosmith.problem import MAX_OPTIONS
 from winosmith.report import percent
 from winosmith.response import Response
 from winosmith.results import HIDDEN, Result, computed, shown
@@ -114,17 +114,19 @@ def results(
     if not said:
         raise DataError("there are no test responses; `winosmith humans enter` makes them")
     people = {subject.code: subject for subject in subjects}
-    given = _answered(dataset, said)
+    _tally.tally(dataset, said)  # refuses what is not one answer to a problem's options
+    given: Answered = {}
+    for response in said:
+        given.setdefault(response.participant, {})[response.problem_id] = response
     _check_halves(dataset, given)
-    if people:
-        stranger = next((r.participant for r in said if r.participant not in people), None)
-        if stranger is not None:
-            raise DataError(
-                f"{stranger!r} has answers, but is not among the {len(people)} subjects"
-            )
+    if people and (strangers := given.keys() - people.keys()):
+        raise DataError(
+            f"{min(strangers)!r} has answers, but is not among the {len(people)} subjects"
+        )
     asked = _asked(given, people)
     for problem in {p for sheets in asked.values() for each in sheets.values() for p in each}:
-        _judged(dataset, problem)
+        if dataset[dataset.row(problem)].answer is None:
+            raise DataError(f"{problem!r} has no answer, so no response to it can be judged")
     tests = tuple(
         result_of_test(dataset, name, sheets, given, people, weakest, seed)
         for name, sheets in sorted(asked.items())
@@ -132,37 +134,11 @@ def results(
     return Results(
         tests,
         _halves(dataset, tests),
-        _tally.paces(_times(given, people, asked)),
+        _tally.measure_paces(_times(given, people, asked)),
         tuple((who, remark) for who, subject in people.items() for remark in subject.recognised),
         tuple((who, remark) for who, subject in people.items() for remark in subject.words),
         len({who for sheets in asked.values() for who in sheets}),
     )
-
-
-def _answered(dataset: Dataset, said: Iterable[Response]) -> Answered:
-    given: Answered = {}
-    for response in said:
-        problem = _judged(dataset, response.problem_id)
-        if response.choice is not None and response.choice >= len(problem.options):
-            raise DataError(
-                f"{response.participant!r} chose option {response.choice + 1} of {problem.id!r}, "
-                f"which has {len(problem.options)}"
-            )
-        mine = given.setdefault(response.participant, {})
-        if problem.id in mine:
-            raise DataError(
-                f"{response.participant!r} answered {problem.id!r} twice; it was entered twice, or "
-                "two subjects have one code"
-            )
-        mine[problem.id] = response
-    return given
-
-
-def _judged(dataset: Dataset, problem_id: str) -> Problem:
-    problem = dataset[dataset.row(problem_id)]
-    if problem.answer is None:
-        raise DataError(f"{problem_id!r} has no answer, so no response to it can be judged")
-    return problem
 
 
 def _check_halves(dataset: Dataset, given: Answered) -> None:
@@ -197,12 +173,11 @@ def _halves(dataset: Dataset, tests: Sequence[TestResult]) -> dict[tuple[Level, 
     for item in (item for test in tests for item in test.items):
         right, of = counts.get(item.row, (0, 0))
         counts[item.row] = right + item.right, of + item.asked
-    levels: Counter[tuple[Level, Level]] = Counter()
-    for first, second in dataset.twins:
-        if first in counts and second in counts:
-            pair = sorted((counts[first], counts[second]), key=_tally.best_first)
-            levels[pair[0], pair[1]] += 1
-    return dict(sorted(levels.items(), key=lambda found: [*map(_tally.best_first, found[0])]))
+    return _tally.histogram_of_pairs(
+        (counts[first], counts[second])
+        for first, second in dataset.twins
+        if first in counts and second in counts
+    )
 
 
 def _times(
@@ -312,32 +287,27 @@ def result_of_test(
                 seconds[where] = said.seconds
     natives = [people[who].native if who in people else None for who in names]
     items = tuple(_item(dataset, row, sheets, given) for row in rows)
-    table = np.array(
-        [
-            [*item.choices, *[0] * (MAX_OPTIONS - len(item.choices)), item.ambiguous]
-            for item in items
-        ]
-    )
+    table = np.zeros((len(items), MAX_OPTIONS + 1), np.int64)
+    for at, item in enumerate(items):
+        table[at, : len(item.choices)], table[at, -1] = item.choices, item.ambiguous
     scores = np.nanmean(right, axis=1)
     return TestResult(
         name,
-        tuple(_person(who, sheets[who], given[who], dataset, native)
-              for who, native in zip(names, natives, strict=True)),
+        tuple(
+            _person(who, sheets[who], given[who], dataset, native)
+            for who, native in zip(names, natives, strict=True)
+        ),
         items,
         _tally.crossed_share(right, together),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
         _tally.histogram_of((item.right, item.asked) for item in items),
         _tally.chance([len(item.options) for item in items], [item.asked for item in items]),
-        _subjects.compare_groups(
-            [float(s) for s, native in zip(scores, natives, strict=True) if native is True],
-            [float(s) for s, native in zip(scores, natives, strict=True) if native is False],
-            seed,
-        ),
+        _subjects.compare_scores(scores, natives, seed),
         _subjects.without_weakest(right, names, natives, weakest, seed),
         metrics.fleiss_kappa(table, seed=seed),
         metrics.krippendorff_alpha(table, seed=seed),
-        _tally.course(right, places, seconds, max(map(len, sheets.values())), together),
-    )  # fmt: skip
+        _tally.measure_course(right, places, seconds, max(map(len, sheets.values())), together),
+    )
 
 
 def _natural(name: str) -> tuple[str, int, str]:

@@ -1,8 +1,8 @@
 """The reliable subset: chosen exactly, with the reason for every problem that is omitted.
 
-A schema is judged by the agreement on both of its halves, and which half is taken is drawn by lot
-(Davis et al. 2016, section 4.4: "the choice of half used should be made at random"). To take the
-half that people agree on more would be to choose by luck, and the other half is published with it.
+A schema is judged by the agreement on both of its halves, and one half is drawn at random
+(Davis et al. 2016, section 4.4: "the choice of half used should be made at random"). Taking the
+half with more agreement would select by luck, and the other half is published with it.
 
 How well will new people agree with it? Choosing the problems with the most right answers and then
 counting those same answers is optimistic: part of what made a problem look good was luck, and luck
@@ -29,8 +29,9 @@ from pydantic import Field
 
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
+from winosmith.humans import _tally
 from winosmith.humans._sheet import text_key
-from winosmith.humans._tally import Level, Tally, best_first, crossed_share, tally
+from winosmith.humans._tally import Level, Tally, crossed_share, tally
 from winosmith.metrics import Proportion, clusters
 from winosmith.options import Count, Fraction, OrFalse, TwoOrMore, checked, declaration
 from winosmith.problem import Extra, Problem
@@ -68,7 +69,7 @@ class Rules:
     sound problems)."""
 
 
-def unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
+def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
     """Return the rows that can't be chosen whatever the others are, each with the reason."""
     reasons = {
         row: reason
@@ -77,18 +78,18 @@ def unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
     }
     if not rules.both_halves:
         return reasons
-    pairs = {row: other for pair in dataset.twins for row, other in (pair, pair[::-1])}
     halves = {
         row: f"its other half, {dataset[other].id!r}, is left out: {reasons[other]}"
-        for row, other in pairs.items()
-        if row not in reasons and other in reasons
+        for pair in dataset.twins
+        for row, other in (pair, pair[::-1])
+        if other in reasons
     }
     lonely = {
         row: "its other half is not in the data, so it is not known whether that is sound"
         for row in dataset.singles
-        if dataset[row].twin_id is not None and row not in reasons
+        if dataset[row].twin_id is not None
     }
-    return reasons | halves | lonely
+    return lonely | halves | reasons
 
 
 def _alone(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | None:
@@ -165,8 +166,8 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
         dataset: the problems with the intended answers.
         counts: of people's answers, from `tally` or `tally_of_counts`.
         rules: the constraints.
-        seed: draws the half of a schema that is taken, and settles ties. The lots are the same
-            whatever the order of the problems and of their options.
+        seed: draws the half of a schema, and settles ties. The draws don't depend on the order
+            of the problems or of their options.
 
     Raises:
         InputError: the rules ask for more problems than they let through.
@@ -188,10 +189,12 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
             f"there are counts for {len(counts.subjects)} problems; the data set has {len(dataset)}"
         )
     rules = rules or Rules()
-    reasons = unsound(dataset, counts, rules)
-    # In the order of their lots: two choices may have drawn the same sum, and which the
-    # solver comes upon hangs on the order of its columns.
-    sound = _by_lot(dataset, (row for row in range(len(dataset)) if row not in reasons), seed)
+    reasons = find_unsound(dataset, counts, rules)
+    # In random order: two choices may have equal sums, and the order of the solver's columns then
+    # decides which one it finds.
+    sound = _in_random_order(
+        dataset, (row for row in range(len(dataset)) if row not in reasons), seed
+    )
     lots = np.arange(1, len(sound) + 1) / max(1, len(sound))
     bounds = limits(dataset, sound, rules)
     worth = _by_schema(dataset, counts, sound)
@@ -199,23 +202,23 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
     reasons |= _not_chosen(sound, chosen, bounds, rules)
     rows = tuple(sorted(row for row, taken in zip(sound, chosen, strict=True) if taken))
     level = list(zip(counts.intended.tolist(), counts.subjects.tolist(), strict=True))
-    levels, schemas = Counter(level[row] for row in rows), Counter(_schemas(dataset, level, rows))
     return Selection(
         dataset.drop(reasons, STAGE),
         rows,
         len(sound),
         int(counts.intended[list(rows)].sum()),
         int(counts.subjects[list(rows)].sum()),
-        dict(sorted(levels.items(), key=lambda found: best_first(found[0]))),
-        dict(sorted(schemas.items(), key=lambda found: [*map(best_first, found[0])])),
+        _tally.histogram_of(level[row] for row in rows),
+        _tally.histogram_of_pairs(
+            (level[first], level[second])
+            for first, second in dataset.twins
+            if not {first, second}.isdisjoint(rows)
+        ),
     )
 
 
 def _by_schema(dataset: Dataset, counts: Tally, sound: Sequence[int]) -> npt.NDArray[np.float64]:
-    """Return the agreement that each sound problem is judged by, (n,): its schema's, if it has one.
-
-    That of a schema is the mean of its halves' shares, where both are sound.
-    """
+    """Return the agreement on each sound problem, (n,); on a schema with sound halves, the mean."""
     shares, worth = counts.shares(), counts.shares()
     may_be_taken = set(sound)
     for pair in dataset.twins:
@@ -224,11 +227,8 @@ def _by_schema(dataset: Dataset, counts: Tally, sound: Sequence[int]) -> npt.NDA
     return worth[list(sound)]
 
 
-def _by_lot(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
-    """Return the rows in the order of the lots that their problems draw, the lowest first.
-
-    The lot hangs on the seed and on what is shown, not on answers, agreement or the file's order.
-    """
+def _in_random_order(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
+    """Return the rows in an order that depends only on the seed and on the texts shown."""
 
     def digest(row: int) -> tuple[bytes, str]:
         p = dataset[row]
@@ -238,24 +238,10 @@ def _by_lot(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
     return sorted(rows, key=digest)
 
 
-def _schemas(
-    dataset: Dataset, level: Sequence[Level], rows: Sequence[int]
-) -> list[tuple[Level, Level]]:
-    """Return the levels of both halves of each schema that has a chosen half, the better first."""
-    taken = set(rows)
-    return [
-        (level[first], level[second])
-        for first, second in (
-            sorted(pair, key=lambda row: best_first(level[row])) for pair in dataset.twins
-        )
-        if not taken.isdisjoint((first, second))
-    ]
-
-
 def _not_chosen(
     sound: Sequence[int], chosen: npt.NDArray[np.bool_], bounds: Sequence[Limit], rules: Rules
 ) -> dict[int, str]:
-    """Return why each sound problem was not taken: what taking it beside the others would break."""
+    """Return why each sound problem was not taken: the limits that it would break."""
     reasons = {}
     for at, row in enumerate(sound):
         if chosen[at]:
@@ -265,10 +251,8 @@ def _not_chosen(
         broken = dict.fromkeys(
             limit.words for limit in bounds if limit.weights[at] > 0 and not limit.holds(with_it)
         )
-        words = list(broken) or [
-            f"the set of {rules.size} is full, with agreement as high or higher"
-        ]
-        reasons[row] = "; ".join(words)
+        full = f"the set of {rules.size} is full, with agreement as high or higher"
+        reasons[row] = "; ".join(broken) or full
     return reasons
 
 
@@ -316,16 +300,10 @@ def _groups(
     problems: Sequence[Problem], key: Callable[[Problem], str | None]
 ) -> Iterator[tuple[str, Floats]]:
     """Yield each value that several problems share, and which they are, (n,) of 0 and 1."""
-    together: dict[str, list[int]] = {}
-    for at, problem in enumerate(problems):
-        value = key(problem)
-        if value is not None:
-            together.setdefault(value, []).append(at)
-    for value, places in together.items():
-        if len(places) > 1:
-            members = np.zeros(len(problems))
-            members[places] = 1
-            yield value, members
+    values = list(map(key, problems))
+    for value, count in Counter(values).items():
+        if value is not None and count > 1:
+            yield value, np.array([mine == value for mine in values], np.float64)
 
 
 def _balance(problems: Sequence[Problem], rules: Rules) -> Iterator[Limit]:
@@ -364,32 +342,33 @@ _ROUNDING = 1e-7
 """What the sum of agreement may be off when ties are settled; HiGHS keeps within 1e-6 a row."""
 
 
-def choose(
-    agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Floats, seconds: float = 60.0
-) -> Chosen:
+_SECONDS = 60.0
+"""The longest time that one programme may take."""
+
+
+def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Floats) -> Chosen:
     """Return which problems to take, (n,) of bool.
 
     Three integer programmes, each solved to the end (scipy's `milp`, HiGHS; Huangfu & Hall 2018):
     the most problems; of these choices the one with the largest sum of agreement; of equal ones
-    the one with the largest sum of lots.
+    the one with the largest sum of random numbers.
 
     Args:
         agreement: of each problem, (n,), 0–1; that of a schema, for both of its halves alike.
         limits: what any choice must keep within.
         size: how many to choose; None for as many as possible.
-        lot: what each problem drew, (n,), 0–1: it settles which half of a schema is taken, and
+        lot: a random number for each problem, (n,), 0–1, which settles the half of a schema and
             other ties.
-        seconds: the longest that one programme may take.
 
     Raises:
-        InputError: there are not so many within the limits, or the time is up.
+        InputError: the limits allow fewer problems, or a programme timed out.
     """
     if not len(agreement):
         if size:
             raise InputError(f"{size} problems are asked for, and none is sound")
         return np.zeros(0, bool)
     every = np.ones(len(agreement))
-    most = int(_best(every, limits, seconds).sum())
+    most = int(_best(every, limits).sum())
     if size is not None and size > most:
         advice = f"ask for {most}, or loosen one" if most else "loosen one"
         raise InputError(
@@ -398,12 +377,12 @@ def choose(
         )
     wanted = float(size or most)
     exactly = [Limit(every, wanted, ""), Limit(-every, -wanted, "")]
-    best = _best(agreement, [*limits, *exactly], seconds)
+    best = _best(agreement, [*limits, *exactly])
     reached = Limit(-agreement, _ROUNDING - float(agreement @ best), "")
-    return _best(lot, [*limits, *exactly, reached], seconds)
+    return _best(lot, [*limits, *exactly, reached])
 
 
-def _best(worth: Floats, limits: Sequence[Limit], seconds: float) -> Chosen:
+def _best(worth: Floats, limits: Sequence[Limit]) -> Chosen:
     """Return the choice within the limits that is worth most, by an integer programme."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
@@ -415,14 +394,14 @@ def _best(worth: Floats, limits: Sequence[Limit], seconds: float) -> Chosen:
         integrality=np.ones(len(worth)),
         bounds=Bounds(0, 1),
         constraints=constraints,
-        options={"mip_rel_gap": 0.0, "time_limit": seconds},
+        options={"mip_rel_gap": 0.0, "time_limit": _SECONDS},
     )
     if found.status == 2:
         raise InputError(
             "no choice of that size keeps within the constraints; loosen a balance or the size"
         )
     if found.status != 0:
-        raise InputError(f"the choice was not found in {seconds:g} s; loosen a balance")
+        raise InputError(f"the choice was not found in {_SECONDS:g} s; loosen a balance")
     return np.asarray(found.x) > 0.5
 
 
@@ -439,8 +418,8 @@ class CrossFit(Result):
             problems of the kind.
         folds: how many times the set was chosen again.
         sizes: how many problems each of these sets has.
-        kept: the mean fraction of the final set that a fold's set holds, too, 0–1: how much the
-            choice hangs on who was asked.
+        kept: the mean fraction of the final set that is also in a fold's set, 0–1; a low value
+            means that the choice depends on who was asked.
     """
 
     agreement: Proportion = field(metadata={"json": "flat"})
@@ -498,7 +477,11 @@ def cross_fit(
         rest = [response for response in said if response.participant not in fold]
         fraction = 1 - len(fold) / len(people)
         fewer = replace(rules, subjects=max(1, int(rules.subjects * fraction)))
-        rows = _chosen(dataset, rest, fewer, seed)
+        counts = tally(dataset, rest)
+        try:
+            rows = select(dataset, counts, fewer, seed).rows
+        except InputError:
+            rows = select(dataset, counts, replace(fewer, size=None), seed).rows
         ids = {dataset[row].id for row in rows}
         held_out += [r for r in said if r.participant in fold and r.problem_id in ids]
         sizes.append(len(rows))
@@ -534,14 +517,6 @@ def _deal(
     return [frozenset(people[at] for at in order[start::folds]) for start in range(folds)]
 
 
-def _chosen(dataset: Dataset, said: Sequence[Response], rules: Rules, seed: int) -> tuple[int, ...]:
-    counts = tally(dataset, said)
-    try:
-        return select(dataset, counts, rules, seed).rows
-    except InputError:
-        return select(dataset, counts, replace(rules, size=None), seed).rows
-
-
 CANARY = "winosmith.canary"
 """The key of `extra` that holds the canary string of a problem."""
 
@@ -568,10 +543,10 @@ class Published:
 def publish(dataset: Dataset, used: Iterable[str], *, mark: str | None = None) -> Published:
     """Release what a round used, with the other halves, and put the rest under embargo.
 
-    The problems of a round are published with their alternates; the others may be used in a later
-    round, even those that people got wrong, because they may be mended. Every problem carries a
-    canary, so that whoever trains a model can leave these texts out, and whoever doubts it can ask
-    the model for the string.
+    The problems of a round are published with their alternates. The others may be used in a later
+    round, even those that people answered incorrectly, because they may be fixed. Every problem
+    contains a canary, so that trainers of models can omit these texts, and others can ask a model
+    for the string.
 
     Args:
         dataset: all materials, used and not.
@@ -608,8 +583,12 @@ def canary(dataset: Dataset) -> str:
 
 
 def _marked(dataset: Dataset, rows: Iterable[int], mark: str, *, embargo: bool) -> Dataset:
-    def changed(problem: Problem) -> Problem:
-        extra = Extra({**problem.extra, CANARY: mark})
-        return replace(problem, embargo=embargo, extra=extra)
-
-    return Dataset((changed(dataset[row]) for row in rows), dataset.name)
+    return Dataset(
+        (
+            replace(
+                dataset[row], embargo=embargo, extra=Extra({**dataset[row].extra, CANARY: mark})
+            )
+            for row in rows
+        ),
+        dataset.name,
+    )

@@ -26,13 +26,12 @@ AMBIGUOUS = "X"
 """What a subject writes when the question is genuinely ambiguous (section 3 there)."""
 
 Label = Literal["SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"]
-"""What stands over a question on the text before it, or on one that is easily taken for it."""
+"""The label above a question on the previous text, or on a text that is easily taken for it."""
 
 Pieces = tuple[str, str, str]
-"""What stands before the pronoun, the pronoun itself, and what stands after it.
+"""The text before the pronoun, the pronoun, and the text after it.
 
-White space between them is kept if there is some; the pronoun is the blank "_" when nothing
-is known of what the blank replaced.
+White space between them is kept; the pronoun is the blank "_" if it is unknown.
 """
 
 
@@ -49,7 +48,7 @@ class Item:
         snippet: the phrase with the pronoun, in three pieces.
         options: what the letters A, B, … stand for, in order of first occurrence in the text.
         shown: the index in the problem of each lettered option; as in `Response.shown`.
-        label: what stands over the question, or None.
+        label: the label above the question, or None.
 
     Raises:
         ProblemError: there is no number from 1, no middle piece, or no order of the options.
@@ -211,9 +210,9 @@ def pieces(problem: Problem) -> Pieces:
 def snippet(problem: Problem) -> Pieces:
     """Return the phrase that the pronoun is in.
 
-    It is the one that the file gives (`wsc.quote1`, `wsc.quote2`), else the rest of the clause,
-    six words of it at most, and of what stands before it in the clause, three; where that is
-    less than three words, more of the sentence before it is added.
+    It is the phrase in the file (`wsc.quote1`, `wsc.quote2`). Otherwise it is the rest of the
+    clause, at most six words, with at most three words of the clause before the pronoun. If these
+    are fewer than three words, more of the sentence before the pronoun is added.
 
     >>> snippet(Problem("1", "The cup hit the jug and _ broke at once.", ("cup", "jug")))
     ('', '_', ' broke at once.')
@@ -291,15 +290,15 @@ def _place(option: str, text: str) -> int | None:
 
 
 def text_key(problem: Problem) -> str:
-    """Return what two questions on one text share: its words, whatever case and punctuation.
+    """Return the words of the text in lower case, without punctuation: the key of one text.
 
-    In the file of the PDP challenge a full stop is all that parts two questions on one text.
+    In the file of the PDP challenge, two questions on one text differ only by a full stop.
     """
     return " ".join(_WORD.findall(text_of(problem).lower()))
 
 
 def question_key(problem: Problem) -> str:
-    """Return what two copies of one question share: the words of the sentence with its blank."""
+    """Return the words of the sentence with its blank: the key of one question."""
     return " ".join(_WORD.findall(problem.sentence.lower()))
 
 
@@ -317,21 +316,24 @@ def sheet_record(sheet: Sheet) -> dict[str, Any]:
         "order": sheet.order,
         "seed": sheet.seed,
         "data": sheet.data,
-        "items": [_item_record(item) for item in sheet.items],
-    }
-
-
-def _item_record(item: Item) -> dict[str, Any]:
-    lettered = zip(item.letters, item.options, item.shown, strict=True)
-    return {
-        "number": item.number,
-        "problem": item.problem_id,
-        "schema": item.schema,
-        "text": list(item.text),
-        "snippet": list(item.snippet),
-        "options": [{"letter": a, "text": text, "option": i} for a, text, i in lettered],
-        "ambiguous": AMBIGUOUS,
-        "label": item.label,
+        "items": [
+            {
+                "number": item.number,
+                "problem": item.problem_id,
+                "schema": item.schema,
+                "text": list(item.text),
+                "snippet": list(item.snippet),
+                "options": [
+                    {"letter": letter, "text": text, "option": option}
+                    for letter, text, option in zip(
+                        item.letters, item.options, item.shown, strict=True
+                    )
+                ],
+                "ambiguous": AMBIGUOUS,
+                "label": item.label,
+            }
+            for item in sheet.items
+        ],
     }
 
 
@@ -434,14 +436,9 @@ def answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
     for sheet in sheets:
         for item in sheet.items:
             problem = dataset[dataset.row(item.problem_id)]
-            known = problem.answer is not None
-            table.writerow(
-                (
-                    sheet.code,
-                    item.number,
-                    item.letter(problem.answer) if known else "",  # type: ignore[arg-type]
-                    guard_cell(problem.options[problem.answer]) if known else "",  # type: ignore[index]
-                    guard_cell(problem.id),
-                )
-            )
+            letter = option = ""
+            if problem.answer is not None:
+                letter, option = item.letter(problem.answer), problem.options[problem.answer]
+            row = (sheet.code, item.number, letter, guard_cell(option), guard_cell(problem.id))
+            table.writerow(row)
     return file.getvalue()

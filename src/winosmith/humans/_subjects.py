@@ -83,10 +83,9 @@ def subjects_of(
     own: dict[str, list[Sitting]] = {}
     for sitting in sittings:
         own.setdefault(sitting.subject, []).append(sitting)
-    strangers = [code for code in known if code not in own]
-    if strangers:
+    if missing := [code for code in known if code not in own]:
         raise DataError(
-            f"the subject {strangers[0]!r} has no answers; those with answers are "
+            f"the subject {missing[0]!r} has no answers; those with answers are "
             f"{', '.join(sorted(own))}"
         )
     return tuple(_subject(code, mine, known.get(code)) for code, mine in own.items())
@@ -116,11 +115,10 @@ def _taken_seconds(sitting: Sitting) -> float | None:
     if sitting.seconds is not None:
         return sitting.seconds
     whole = between(sitting.started, sitting.ended)
-    if whole is not None:
+    if whole is not None or not sitting.answers:
         return whole
     each = [answer.seconds for answer in sitting.answers.values()]
-    known = [seconds for seconds in each if seconds is not None]
-    return sum(known) if known and len(known) == len(each) else None
+    return None if None in each else sum(filter(None, each))
 
 
 def _remark(noted: Noted, sitting: Sitting) -> Remark:
@@ -179,7 +177,6 @@ def between(started: str | None, ended: str | None) -> float | None:
 
 
 _YES_NO = {"": None, "yes": True, "no": False, "1": True, "0": False}
-_RENAMED = {"subject": "code"}
 _KNOWN = {"subject", "native", "started", "ended", "recognised", "words"}
 
 
@@ -222,7 +219,8 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
 def _of_record(record: Mapping[str, Any]) -> Subject:
     if not isinstance(code := record.get("subject"), str):
         raise DataError(f"subject is {code!r}; it must be text")
-    return from_table(Subject, {_RENAMED.get(key, key): value for key, value in record.items()})
+    rest = {key: value for key, value in record.items() if key != "subject"}
+    return from_table(Subject, {"code": code, **rest})
 
 
 def _of_row(cells: Mapping[str, str]) -> Subject:
@@ -319,10 +317,16 @@ def compare_groups(
     )
 
 
+def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) -> Groups | None:
+    """Return `compare_groups` of the scores of subjects, (n,), whose first language is known."""
+    known = np.array([[native is True, native is False] for native in natives])
+    return compare_groups(scores[known[:, 0]].tolist(), scores[known[:, 1]].tolist(), seed)
+
+
 def _permutation(a: Floats, b: Floats, seed: int) -> float:
     """Return how often exchanged labels give a difference as large, either way.
 
-    Over all ways to choose the natives where there are few, else over random ones and the real one
+    All choices of the natives are counted if they are few, otherwise random ones and the real one
     (scipy's test takes no group of one person; WS.a of 2016 had one native speaker).
     """
     pool, total = np.concatenate([a, b]), float(a.sum() + b.sum())
@@ -340,7 +344,7 @@ def _permutation(a: Floats, b: Floats, seed: int) -> float:
 def _welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | None]:
     """Return p and the interval of the difference; None for fewer than two, or without spread.
 
-    Written out because scipy's warns where one group has equal scores, which few people do have.
+    Written out because scipy's test warns if the scores of a group are equal, as of few people.
     """
     from scipy.stats import t
 
@@ -408,10 +412,6 @@ def without_weakest(
         tuple(names[at] for at in out),
         len(left),
         float(scores[left].mean()),
-        compare_groups(
-            [float(scores[at]) for at in left if natives[at] is True],
-            [float(scores[at]) for at in left if natives[at] is False],
-            seed,
-        ),
+        compare_scores(scores[left], [natives[at] for at in left], seed),
         histogram_of(levels),
     )

@@ -1,8 +1,8 @@
-"""What people answered to each problem, counted; and how they went on over a sheet.
+"""Counts of people's answers to each problem, and changes over a sheet.
 
 Counts need no subjects. With subjects: do people get better or worse, faster or slower, over a
-sheet? Who was unusually fast? `grim` asks which counts the printed scores of a
-test can stand for, and whether they add up.
+sheet? Who was unusually fast? `grim` returns the counts that the printed scores of a test are
+possible for, and whether they add up.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
         row = dataset.row(response.problem_id)
         who = (response.problem_id, response.participant)
         if who in seen:
-            raise DataError(f"{who[1]!r} answered {who[0]!r} twice; keep one of the answers")
+            raise DataError(
+                f"{who[1]!r} answered {who[0]!r} twice; it was entered twice, or two subjects have "
+                "one code"
+            )
         seen.add(who)
         subjects[row] += 1
         if response.choice is not None:
@@ -82,14 +85,8 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
                     f"{len(dataset[row].options)}"
                 )
             choices[row, response.choice] += 1
-    return Tally(subjects, _of_answers(choices, dataset.answers), choices)
-
-
-def _of_answers(choices: Ints, answers: Sequence[int | None]) -> Ints:
-    return np.array(
-        [0 if answer is None else choices[row, answer] for row, answer in enumerate(answers)],
-        np.int64,
-    )
+    intended = [0 if a is None else choices[row, a] for row, a in enumerate(dataset.answers)]
+    return Tally(subjects, np.array(intended, np.int64), choices)
 
 
 def tally_of_counts(dataset: Dataset) -> Tally | None:
@@ -98,15 +95,11 @@ def tally_of_counts(dataset: Dataset) -> Tally | None:
     The Pronoun Disambiguation Problems of 2016 say how many of 19 subjects gave the answer, not
     who they were nor what the others chose.
     """
-    subjects = [problem.extra.get("pdp.subjects") for problem in dataset]
-    agree = [problem.extra.get("pdp.agree") for problem in dataset]
-    if not any(isinstance(count, int) for count in subjects):
+    found = [[p.extra.get(f"pdp.{of}") for p in dataset] for of in ("subjects", "agree")]
+    if not any(isinstance(count, int) for count in found[0]):
         return None
-    return Tally(_whole(subjects), _whole(agree))
-
-
-def _whole(counts: Sequence[object]) -> Ints:
-    return np.array([count if isinstance(count, int) else 0 for count in counts], np.int64)
+    whole = [[count if isinstance(count, int) else 0 for count in counts] for counts in found]
+    return Tally(*np.array(whole, np.int64))
 
 
 Level = tuple[int, int]
@@ -127,6 +120,16 @@ def histogram_of(levels: Iterable[Level]) -> dict[Level, int]:
     """
     counted = Counter(levels)
     return {level: counted[level] for level in sorted(counted, key=best_first)}
+
+
+def histogram_of_pairs(pairs: Iterable[tuple[Level, Level]]) -> dict[tuple[Level, Level], int]:
+    """Return how many schemas have each pair of levels, of the better half first; the best first.
+
+    >>> histogram_of_pairs([((3, 4), (4, 4)), ((4, 4), (3, 4))])
+    {((4, 4), (3, 4)): 2}
+    """
+    counted = Counter((min(pair, key=best_first), max(pair, key=best_first)) for pair in pairs)
+    return {p: counted[p] for p in sorted(counted, key=lambda pair: [*map(best_first, pair)])}
 
 
 def levels_record(histogram: Mapping[Level, int]) -> list[dict[str, int]]:
@@ -206,18 +209,17 @@ def counts(dataset: Dataset, tally: Tally) -> Counts:
     asked = [row for row, (_, of) in enumerate(pairs) if of]
     if not asked:
         raise DataError("no problem has an answer")
-    wrong = next((row for row in asked if pairs[row][0] > pairs[row][1]), None)
-    if wrong is not None:
-        right, of = pairs[wrong]
-        raise DataError(f"{dataset[wrong].id!r}: {right} of {of} people can't have been right")
     by_options: dict[int, tuple[int, int]] = {}
     for row in asked:
+        right, of = pairs[row]
+        if right > of:
+            raise DataError(f"{dataset[row].id!r}: {right} of {of} people can't have been right")
         size = len(dataset[row].options)
-        right, of = by_options.get(size, (0, 0))
-        by_options[size] = (right + pairs[row][0], of + pairs[row][1])
+        before = by_options.get(size, (0, 0))
+        by_options[size] = before[0] + right, before[1] + of
     return Counts(
-        sum(pairs[row][0] for row in asked),
-        sum(pairs[row][1] for row in asked),
+        int(tally.intended[asked].sum()),
+        int(tally.subjects.sum()),
         histogram_of(pairs[row] for row in asked),
         dict(sorted(by_options.items())),
         chance([len(dataset[row].options) for row in asked], [pairs[row][1] for row in asked]),
@@ -304,7 +306,7 @@ class Course(Result):
     items_set_aside: bool
 
 
-def course(
+def measure_course(
     right: Floats, places: Ints, seconds: Floats, length: int, problems: Ints | None = None
 ) -> Course | None:
     """Return how a test went from start to end; None for fewer than two questions.
@@ -331,12 +333,8 @@ def course(
             timed = seconds[here & ~np.isnan(seconds)]
             median = float(np.median(timed)) if len(timed) else None
             parts.append(Part(int(first), int(last), crossed_share(part, problems), median))
-    return Course(
-        tuple(parts),
-        line(right, along, there),
-        line(seconds, along, there),
-        adjusted,
-    )
+    change, slower = line(right, along, there), line(seconds, along, there)
+    return Course(tuple(parts), change, slower, adjusted)
 
 
 FEWEST = 5
@@ -373,10 +371,10 @@ def _set_aside(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> S
     few = subjects / (subjects - 1) * (answers - 1) / free
     together = few * float(((x * left).sum(axis=1) ** 2).sum()) / whole**2
     half = max(
-        float(t.ppf(0.975, free)) * np.sqrt(alone),
-        float(t.ppf(0.975, subjects - 1)) * np.sqrt(together),
+        float(t.ppf(0.975, freedom) * np.sqrt(variance))
+        for freedom, variance in ((free, alone), (subjects - 1, together))
     )
-    return Slope(change, (change - float(half), change + float(half)), subjects)
+    return Slope(change, (change - half, change + half), subjects)
 
 
 def _beside_levels(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
@@ -436,14 +434,15 @@ class Pace(Result):
     odd: str = field(metadata=shown("pace", lambda odd: odd or None))
 
 
-def paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
+def measure_paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
     """Return the pace of each subject, the fastest first.
 
     Args:
         taken: subject → seconds in all, and questions.
 
     >>> hour, half = (3600.0, 197), (25 * 60.0, 197)  # Davis et al. 2016, section 3
-    >>> [(p.subject, round(p.seconds, 1), p.odd) for p in paces({"a": hour, "b": hour, "c": half})]
+    >>> found = measure_paces({"a": hour, "b": hour, "c": half})
+    >>> [(pace.subject, round(pace.seconds, 1), pace.odd) for pace in found]
     [('c', 7.6, 'fast'), ('a', 18.3, ''), ('b', 18.3, '')]
     """
     each = {who: seconds / questions for who, (seconds, questions) in taken.items() if questions}

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from winosmith.release._about import TEMPLATE, About, DataSource, about_of, read_about
 from winosmith.release._content import Content, Tombstone
-from winosmith.release._gather import Splitting
 from winosmith.release._interchange import inspect_task, lm_eval_task
 from winosmith.release._source import Fault
 from winosmith.release._verify import Verified, verify
-from winosmith.release._write import Released, release
+from winosmith.release._write import Released, Splitting, release
 
 __all__ = [
     "TEMPLATE",

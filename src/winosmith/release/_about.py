@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from winosmith.errors import RecipeError
-from winosmith.options import Texts, declaration, from_table, matching, table_of
+from winosmith.options import Texts, declaration, from_table, matching
 from winosmith.records import read_toml
 
 Term = Literal["attribution", "share-alike", "non-commercial", "no-derivatives"]
@@ -78,13 +78,19 @@ def conflict(
         return None
     if "no-derivatives" in inner_terms:
         return f"{inner} allows no adaptation: it can't be redistributed under {outer}"
-    if "share-alike" in inner_terms and outer not in (allowed := _share_alike(inner)):
-        *first, last = allowed
-        names = f"{', '.join(first)} or {last}" if first else last
-        return (
-            f"{inner} is share-alike: a work that contains it must be under {names} too, not "
-            f"{outer}"
-        )
+    if "share-alike" in inner_terms:
+        allowed = [inner]
+        if found := _CREATIVE.fullmatch(inner):
+            stem, version = inner.removesuffix(found[3]), found[3]
+            later = [v for v in ("2.0", "2.5", "3.0", "4.0") if v > version >= "2.0"]
+            allowed += [f"{stem}{v}" for v in later]
+        allowed += [other for one in allowed for other in _COMPATIBLE.get(one, ())]
+        if outer not in allowed:
+            names = ", ".join(allowed[:-1]) + " or " * (len(allowed) > 1) + allowed[-1]
+            return (
+                f"{inner} is share-alike: a work that contains it must be under {names} too, not "
+                f"{outer}"
+            )
     for term, why in (
         ("non-commercial", "forbids commercial use"),
         ("attribution", "asks for attribution"),
@@ -92,15 +98,6 @@ def conflict(
         if term in inner_terms and term not in outer_terms:
             return f"{inner} {why}, and {outer} does not"
     return None
-
-
-def _share_alike(licence: str) -> list[str]:
-    """Return the licences under which a share-alike work may be redistributed."""
-    allowed = [licence]
-    if found := _CREATIVE.fullmatch(licence):
-        stem = licence.removesuffix(found[3])
-        allowed += [f"{stem}{v}" for v in ("2.0", "2.5", "3.0", "4.0") if v > found[3] >= "2.0"]
-    return allowed + [other for one in allowed for other in _COMPATIBLE.get(one, ())]
 
 
 def hub_licence(licence: str) -> str:
@@ -243,10 +240,6 @@ class About:
     def asks(self) -> frozenset[str]:
         """The terms of the licence."""
         return frozenset(self.terms) | (terms_of(self.licence) or frozenset())
-
-    def record(self) -> dict[str, Any]:
-        """Return the table that `about_of` takes, as JSON."""
-        return table_of(self)
 
 
 def read_about(path: str | Path, *, version: str | None = None) -> About:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from winosmith.dataset import Dataset
-from winosmith.problem import Extra, Problem
+from winosmith.problem import Problem
 from winosmith.records import problem_record
 from winosmith.release._about import About
-from winosmith.release._content import Tombstone, side, sight, unique
+from winosmith.release._content import Tombstone, side_of, sight, unique_problems
 from winosmith.release._source import Previous, Source
 
 DIGITS = 12
@@ -50,7 +49,7 @@ def digest_ids(
     >>> new.id, new.twin_id
     ('mine-683a48eccc36', 'mine-t0d6f43992b50')
     """
-    problems = unique(parts)
+    problems = unique_problems(parts)
     copies: Counter[str] = Counter()
     ids: dict[str, str] = {}
     for old, problem in problems.items():
@@ -147,7 +146,7 @@ def changes(
         source_ids: the id of each new problem in its source, if known.
         absent: the reasons why the source omits problems, by the ids that they would have.
     """
-    now, then = unique(parts), before.problems
+    now, then = unique_problems(parts), before.problems
     sides, old_sides = _sides(parts), _sides(before.content.parts)
     missing = {one for one in then if one not in now}
     edited = _edited(now, then, missing - reasons.keys(), source_ids, before.by_source)
@@ -187,26 +186,24 @@ def _edited(
         lineage = now[one].lineage
         if lineage is not None and lineage.parent in missing and one not in edited.values():
             children.setdefault(lineage.parent, []).append(one)
-    only = {parent: held[0] for parent, held in children.items() if len(held) == 1}
-    return {one: by for one in then if (by := {**only, **edited}.get(one))}
+    found = {parent: held[0] for parent, held in children.items() if len(held) == 1} | edited
+    return {one: found[one] for one in then if one in found}
 
 
 def _sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
-    return {problem.id: side(part) for part, dataset in parts.items() for problem in dataset}
+    return {problem.id: side_of(part) for part, dataset in parts.items() for problem in dataset}
 
 
 def _differing(old: Problem, new: Problem) -> list[str]:
     """Name the fields that differ; an answer that one of them withholds has moved, not changed."""
     one, two = (problem_record(p) for p in (old, new))
+    for record, problem in ((one, old), (two, new)):
+        extra = problem.extra.items()
+        record["extra"] = {k: v for k, v in extra if not k.startswith(("release.", "winosmith."))}
     names = ["sentence", "options", "twin_id", "pronoun", "origin", "lineage"]
     if None not in (old.answer, new.answer):
         names = ["answer", *names, "extra"]
-        one["extra"], two["extra"] = _own(old.extra), _own(new.extra)
     return [name for name in names if one.get(name) != two.get(name)]
-
-
-def _own(extra: Extra) -> dict[str, Any]:
-    return {k: v for k, v in extra.items() if not k.startswith(("release.", "winosmith."))}
 
 
 def tombstones(found: Changes, before: Previous, about: About) -> tuple[Tombstone, ...]:

@@ -20,7 +20,7 @@ from winosmith.blocks import HOLDERS, Former, Side, assign_sides, blocks, shuffl
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import Copies, copies, detectable_by_share
-from winosmith.options import declaration
+from winosmith.options import declaration, table_of
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
 from winosmith.release._about import About
@@ -62,17 +62,17 @@ def part_of_file(stem: str) -> str | None:
     return name if name in PARTS else None
 
 
-def side(part: str) -> str:
+def side_of(part: str) -> str:
     """Return the side of a part: all training parts are one side."""
     return TRAIN if part.startswith(TRAIN) else part
 
 
-def in_order(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
+def sort_parts(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
     """Return the parts in the order of a release."""
     return {part: parts[part] for part in PARTS if part in parts}
 
 
-def unique(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
+def unique_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
     """Return every problem once, by its id, in the order of the parts."""
     found: dict[str, Problem] = {}
     for dataset in parts.values():
@@ -109,7 +109,7 @@ def sight(problem: Problem) -> str:
     return hashlib.sha256(seen.encode()).hexdigest()
 
 
-def straddles(
+def find_straddles(
     parts: Mapping[str, Dataset], kinds: Iterable[str]
 ) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
     """Yield two problems of each group that two sides share.
@@ -126,35 +126,33 @@ def straddles(
     seen: set[tuple[str, str]] = set()
     for part, dataset in parts.items():
         for row, problem in enumerate(dataset):
-            if (key := (side(part), problem.id)) not in seen:
+            if (key := (side_of(part), problem.id)) not in seen:
                 seen.add(key)
                 places.append((part, row))
                 problems.append(problem)
-    sides = [side(part) for part, _ in places]
+    sides = [side_of(part) for part, _ in places]
     for kind in kinds:
-        for group in _blocks(problems) if kind == "twin" else _same_origin(problems, kind):
-            first, *rest = group
+        groups: Iterable[list[int]] = numbered_blocks(problems)
+        if kind != "twin":
+            rows: dict[str, list[int]] = {}
+            for at, problem in enumerate(problems):
+                if (value := getattr(problem.origin, HOLDERS[kind], None)) is not None:
+                    rows.setdefault(value, []).append(at)
+            groups = rows.values()
+        for first, *rest in groups:
             other = next((one for one in rest if sides[one] != sides[first]), None)
             if other is not None:
                 why = _why(problems[first], problems[other], kind)
                 yield places[first], places[other], why
 
 
-def _blocks(problems: Sequence[Problem]) -> Iterator[list[int]]:
-    """Yield the rows of each block; a problem on two sides has two rows with different ids."""
+def numbered_blocks(problems: Iterable[Problem]) -> list[list[int]]:
+    """Return the ascending rows of each block of problems, of which several may have one id."""
     data = Dataset(
         replace(p, id=f"{at}", lineage=p.lineage or Lineage(p.id, p.id))
         for at, p in enumerate(problems)
     )
-    yield from (sorted(block) for block in blocks(data))
-
-
-def _same_origin(problems: Sequence[Problem], kind: str) -> Iterator[list[int]]:
-    rows: dict[str, list[int]] = {}
-    for at, problem in enumerate(problems):
-        if (value := getattr(problem.origin, HOLDERS[kind], None)) is not None:
-            rows.setdefault(value, []).append(at)
-    yield from rows.values()
+    return [sorted(block) for block in blocks(data)]
 
 
 def _why(one: Problem, other: Problem, kind: str) -> str:
@@ -174,9 +172,7 @@ def _why(one: Problem, other: Problem, kind: str) -> str:
 
 def check_origins(dataset: Dataset, kinds: Iterable[str]) -> None:
     """Raise DataError if sides can't be split by a kind, since problems don't state it."""
-    for kind in kinds:
-        if kind == "twin":
-            continue
+    for kind in (kind for kind in kinds if kind != "twin"):
         unknown = [p.id for p in dataset if getattr(p.origin, HOLDERS[kind], None) is None]
         if unknown:
             raise DataError(
@@ -296,7 +292,7 @@ class Content:
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Every problem once, in the order of the parts."""
-        return tuple(unique(self.parts).values())
+        return tuple(unique_problems(self.parts).values())
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -307,7 +303,16 @@ class Content:
     def counts(self) -> dict[str, dict[str, int]]:
         """The counts of each part, and of all parts under "all"."""
         every = {**self.parts, "all": self.dataset}
-        return {part: _counts_of(dataset) for part, dataset in every.items()}
+        return {
+            part: {
+                "problems": len(of),
+                "twins": len(of.twins),
+                "singles": len(of.singles),
+                "families": sum(len(rows) > 1 for rows in of.families.values()),
+                "contributors": len({p.origin.author for p in of if p.origin} - {None, ""}),
+            }
+            for part, of in every.items()
+        }
 
     @property
     def configurations(self) -> dict[str, dict[str, str]]:
@@ -358,8 +363,7 @@ class Content:
     @property
     def options(self) -> str:
         """The numbers of options, in words."""
-        many = sorted({len(problem.options) for problem in self.problems})
-        return " to ".join(map(str, sorted({many[0], many[-1]})))
+        return _extremes([len(problem.options) for problem in self.problems])
 
     @property
     def by_source(self) -> Counter[str]:
@@ -376,24 +380,21 @@ class Content:
     @property
     def judged(self) -> str:
         """The number of judged problems and of their judges, in words; empty if there are none."""
-        counts = [p.extra[JUDGES] for p in self.problems if JUDGES in p.extra]
+        counts = [int(str(p.extra[JUDGES])) for p in self.problems if JUDGES in p.extra]
         if not counts:
             return ""
-        sizes = sorted({int(str(count)) for count in counts})
-        people = " to ".join(map(str, sorted({sizes[0], sizes[-1]})))
         return (
-            f"{len(counts):,} of {len(self.problems):,} problems were judged, each by {people} "
-            "people."
+            f"{len(counts):,} of {len(self.problems):,} problems were judged, each by "
+            f"{_extremes(counts)} people."
         )
 
     @property
     def warnings(self) -> list[str]:
         """Sentences about generated problems without a verdict, and about identical problems."""
-        generated = [
-            f"{count:,} of {part}" for part, count in self.build.get("unvalidated", {}).items()
-        ]
-        found = [f"Generated, and not found valid by judges: {', '.join(generated)}."]
-        return (found if generated else []) + self.copies.sentences()
+        counts = self.build.get("unvalidated", {})
+        generated = ", ".join(f"{count:,} of {part}" for part, count in counts.items())
+        found = [f"Generated, and not found valid by judges: {generated}."] if generated else []
+        return found + self.copies.sentences()
 
     @cached_property
     def detectable(self) -> dict[str, tuple[tuple[float, float | None], ...]]:
@@ -402,15 +403,9 @@ class Content:
         return {part: detectable_by_share(dataset) for part, dataset in every.items()}
 
 
-def _counts_of(dataset: Dataset) -> dict[str, int]:
-    authors = {p.origin.author for p in dataset if p.origin and p.origin.author}
-    return {
-        "problems": len(dataset),
-        "twins": len(dataset.twins),
-        "singles": len(dataset.singles),
-        "families": sum(len(rows) > 1 for rows in dataset.families.values()),
-        "contributors": len(authors),
-    }
+def _extremes(counts: Sequence[int]) -> str:
+    """Return the least and the greatest of some counts, as "2 to 4"; "2" if they are equal."""
+    return " to ".join(map(str, sorted({min(counts), max(counts)})))
 
 
 def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -434,7 +429,7 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
         **(content.copies.record() if content.copies.sentences() else {}),
         "previous": dict(content.previous) if content.previous else None,
         "changes": {kind: len(found) for kind, found in content.changes.items()},
-        "about": content.about.record(),
+        "about": table_of(content.about),
         "build": dict(content.build),
         "files": {path: dict(files[path]) for path in sorted(files)},
     }

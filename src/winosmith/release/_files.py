@@ -96,14 +96,14 @@ def _parquet(content: Content, dataset: Dataset) -> bytes:
 
 def _contributors(content: Content) -> str:
     """Return the number of problems of each contributor, the most first."""
-    sides = sorted({_content.side(part) for part in content.parts})
+    sides = sorted({_content.side_of(part) for part in content.parts})
     counts: dict[str, Counter[str]] = {}
     seen: set[str] = set()
     for part, dataset in content.parts.items():
         for problem in dataset:
             author = problem.origin.author if problem.origin else None
             if author and problem.id not in seen:
-                counts.setdefault(author, Counter())[_content.side(part)] += 1
+                counts.setdefault(author, Counter())[_content.side_of(part)] += 1
             seen.add(problem.id)
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")

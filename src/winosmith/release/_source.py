@@ -120,7 +120,7 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
     return Source(
         {
             part: Dataset((every[i] for i in d.ids), part)
-            for part, d in _content.in_order(parts).items()
+            for part, d in _content.sort_parts(parts).items()
         }
     )
 
@@ -136,19 +136,19 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
     dropped = list(build.dropped())
     problems = map(dropped_problem, [*dropped, *build.withheld()])
     return Source(
-        _content.in_order(parts),
+        _content.sort_parts(parts),
         {key: build.report[key] for key in _KEPT if build.report.get(key)},
-        {record["id"]: removal(record["stage"], record["reason"]) for record in dropped},
+        {record["id"]: removal_fields(record["stage"], record["reason"]) for record in dropped},
         private if (private / "test.jsonl").is_file() else None,
         {problem.id: problem for problem in problems},
         build.old_ids(),
     )
 
 
-def removal(stage: str, reason: str) -> Fields:
+def removal_fields(stage: str, reason: str) -> Fields:
     """Return the fields that a line of dropped.jsonl gives a problem.
 
-    >>> removal("aflite", "guessed: by 90 % of the ensemble in phase 34")
+    >>> removal_fields("aflite", "guessed: by 90 % of the ensemble in phase 34")
     {'release.removed_by': 'aflite', 'release.phase': 34}
     """
     found = re.search(r"in phase (\d+)", reason)
@@ -172,7 +172,7 @@ def judges_of(votes: Sequence[str | Path], source: Source) -> Callable[[Problem]
         for vote in validate.read_votes(path):
             if vote.purpose != "test":
                 people.setdefault(vote.problem_id, set()).add(vote.participant.replace(" ", "_"))
-    names = {id_: source.old_ids.get(id_, id_) for id_ in _content.unique(source.parts)}
+    names = {id_: source.old_ids.get(id_, id_) for id_ in _content.unique_problems(source.parts)}
     found = {id_: sorted(people[name]) for id_, name in names.items() if name in people}
     if votes and not found:
         raise InputError(
@@ -358,7 +358,7 @@ class Previous:
     @cached_property
     def problems(self) -> dict[str, Problem]:
         """Every problem once, by its id."""
-        return _content.unique(self.content.parts)
+        return _content.unique_problems(self.content.parts)
 
     @cached_property
     def published(self) -> frozenset[str]:
@@ -377,7 +377,7 @@ class Previous:
         return tuple(
             Former(
                 problem.renamed(lambda id_: self.source_ids.get(id_, id_), str),
-                sides.get(_content.side(part), _content.TRAIN),
+                sides.get(_content.side_of(part), _content.TRAIN),
             )
             for part, dataset in self.content.parts.items()
             for problem in dataset

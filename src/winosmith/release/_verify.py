@@ -2,13 +2,13 @@
 
 The files are those that release.json names, with the same bytes. The problems are read again:
 `release` refuses what `verify` reports. The other files of data are compared with the problems.
-Texts for people, such as the cards, are covered only by their checksums.
+Cards and other descriptions are covered only by their checksums.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, zip_longest
 from pathlib import Path
@@ -23,13 +23,13 @@ from winosmith.metrics import Copies, leaks
 from winosmith.outputs import sha256
 from winosmith.parallel import Step, silent
 from winosmith.problem import Problem
-from winosmith.records import dropped_problem, json_file, parse_json
+from winosmith.records import dropped_problem, json_file
 from winosmith.release import _content
 from winosmith.release._about import About, conflict
 from winosmith.release._changes import id_of
 from winosmith.release._content import Content
 from winosmith.release._files import files_of
-from winosmith.release._interchange import OWN_KEYS, read_table, render, table_of
+from winosmith.release._interchange import OWN_KEYS, read_table, table_of
 from winosmith.release._source import AGAIN, Fault, checksums_of, read_content, read_record
 from winosmith.results import HIDDEN, Result, computed
 
@@ -93,18 +93,18 @@ def _places(content: Content) -> Iterator[tuple[str, str, Problem]]:
             yield part, f"data/{part}.jsonl:{row}", problem
 
 
-def check_problems(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+def check_problems(content: Content) -> Iterator[Fault]:
     """Find problems that must not be published as they are."""
     first: dict[str, tuple[str, Problem]] = {}
     for part, where, problem in _places(content):
         place, other = first.setdefault(problem.id, (part, problem))
         if other != problem:
             yield Fault(where, f"{problem.id!r} is another problem in {place}")
-        for what, do in _faults_of(problem, part, content) if place == part else ():
+        for what, do in _faults_of_problem(problem, part, content) if place == part else ():
             yield Fault(where, f"{problem.id!r} {what}", do)
 
 
-def _faults_of(problem: Problem, part: str, content: Content) -> Iterator[tuple[str, str]]:
+def _faults_of_problem(problem: Problem, part: str, content: Content) -> Iterator[tuple[str, str]]:
     if problem.embargo:
         yield "is under embargo", REMOVE
     if problem.extra.get(CANARY) != content.canary:
@@ -112,17 +112,14 @@ def _faults_of(problem: Problem, part: str, content: Content) -> Iterator[tuple[
     if part == _content.TEST:
         if problem.answer is not None:
             yield "has its answer, although it is of test", "remove the answer and release again"
-        odd = [key for key in problem.extra if key not in (CANARY, *OWN_KEYS)]
-        if odd:
+        if odd := [key for key in problem.extra if key not in (CANARY, *OWN_KEYS)]:
             yield f"has {odd[0]!r}, which may reveal its answer", REMOVE
     elif problem.answer is None:
         do = "give its answer, remove it, or name the file test if it is to be solved"
         yield "has no answer, although it is not of test", do
-    author = problem.origin.author if problem.origin else None
-    if author and "@" in author:
+    if problem.origin and "@" in (problem.origin.author or ""):
         yield "has what looks like an address as its contributor", "use a pseudonym"
-    created = problem.origin.created if problem.origin else None
-    if created and len(created) > 10:
+    if problem.origin and len(problem.origin.created or "") > 10:
         yield "reveals the hour at which it was written", "release again"
     if content.ids == "digest":
         stem = id_of(problem, content.about.name)
@@ -130,7 +127,7 @@ def _faults_of(problem: Problem, part: str, content: Content) -> Iterator[tuple[
             yield "has an id that is not made from its text; it may reveal the answer", AGAIN
 
 
-def check_order(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+def check_order(content: Content) -> Iterator[Fault]:
     """Find a test set in another order than that of a digest of its texts."""
     seen = [_content.sight(problem) for problem in content.parts.get(_content.TEST, ())]
     for row, (one, other) in enumerate(pairwise(seen), start=2):
@@ -140,11 +137,11 @@ def check_order(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
             return
 
 
-def check_splits(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+def check_splits(content: Content) -> Iterator[Fault]:
     """Find problems on two sides that belong together, and sizes that are not nested."""
     parts = content.parts
     kinds = [kind for kind in _content.KINDS if kind == "twin" or kind in content.disjoint]
-    for (part, row), (other, there), why in _content.straddles(parts, kinds):
+    for (part, row), (other, there), why in _content.find_straddles(parts, kinds):
         yield Fault(
             f"data/{part}.jsonl:{row + 1}",
             f"{parts[part][row].id!r} and {parts[other][there].id!r} (data/{other}.jsonl:"
@@ -158,7 +155,7 @@ def check_splits(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
             yield Fault(f"data/{small}.jsonl:{row + 1}", f"it is not the beginning of {large}")
 
 
-def check_licences(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+def check_licences(content: Content) -> Iterator[Fault]:
     """Find licences that are missing or conflict."""
     about = content.about
     for source in about.source:
@@ -200,7 +197,7 @@ def _licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]
         )
 
 
-def check_withdrawn(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
+def check_withdrawn(content: Content) -> Iterator[Fault]:
     """Find withdrawn problems that are still published."""
     ids = set(content.dataset.ids)
     withdrawn = dict.fromkeys(content.about.withdrawn, _content.RECORD)
@@ -212,10 +209,8 @@ def check_withdrawn(content: Content, secrets: Secrets | None) -> Iterator[Fault
             yield Fault(where, f"{one!r} is withdrawn, and still published", REMOVE)
 
 
-def check_secrets(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
-    """Find withheld problems, answers of test, and old ids, if the private folder is known."""
-    if secrets is None:
-        return
+def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
+    """Find withheld problems, answers of test, and old ids."""
     solved = {_content.sight(p): p.answer for p in secrets.solved}
     for _, where, problem in _places(content):
         seen = _content.sight(problem)
@@ -224,8 +219,10 @@ def check_secrets(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
             yield Fault(where, f"{problem.id!r} {what}", REMOVE)
         if problem.answer is not None and seen in solved:
             yield Fault(where, f"{problem.id!r} is a test problem, with its answer", REMOVE)
-        old = next((one for one in _names(problem) if one in secrets.old_ids), None)
-        if old is not None:
+        lineage = problem.lineage
+        relatives = [lineage.root, lineage.parent] if lineage else []
+        names = [problem.id, problem.twin_id, *relatives, *problem.extra.values()]
+        if old := next((one for one in names if one in secrets.old_ids), None):
             what = f"{problem.id!r} shows {old!r}, an id from before the build"
             yield Fault(where, what, REMOVE)
     test = content.parts.get(_content.TEST, ())
@@ -238,29 +235,16 @@ def check_secrets(content: Content, secrets: Secrets | None) -> Iterator[Fault]:
             yield Fault(f"data/{_content.TEST}.jsonl", str(leak), do)
 
 
-def _names(problem: Problem) -> Iterator[str]:
-    yield problem.id
-    if problem.twin_id:
-        yield problem.twin_id
-    if problem.lineage:
-        yield from (problem.lineage.root, problem.lineage.parent)
-    yield from (value for value in problem.extra.values() if isinstance(value, str))
-
-
-PROBLEM_CHECKS: tuple[Callable[[Content, Secrets | None], Iterable[Fault]], ...] = (
-    check_problems,
-    check_order,
-    check_splits,
-    check_licences,
-    check_withdrawn,
-    check_secrets,
-)
-"""The checks of the problems, in the order of their faults."""
-
-
 def faults_of(content: Content, secrets: Secrets | None) -> list[Fault]:
-    """Return the faults of the problems of a release."""
-    return [fault for check in PROBLEM_CHECKS for fault in check(content, secrets)]
+    """Return the faults of the problems of a release; `release` refuses them, too."""
+    return [
+        *check_problems(content),
+        *check_order(content),
+        *check_splits(content),
+        *check_licences(content),
+        *check_withdrawn(content),
+        *(check_secrets(content, secrets) if secrets else ()),
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,32 +315,10 @@ def verify(
     with show("problems", None):
         faults += faults_of(content, secrets)
     with show("files", None):
-        found = Evidence(folder, record, sums, content, secrets)
-        faults += [fault for check in FILE_CHECKS for fault in check(found)]
+        faults += check_statements(record, content)
+        faults += check_files(folder, record, sums, content)
+        faults += check_digests(folder, sums, secrets) if secrets else ()
     return Verified(folder, tuple(faults), content, private is not None)
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """The files of a release that is read again.
-
-    Attributes:
-        folder: the release.
-        record: the object of release.json.
-        sums: the SHA-256 of each file in the folder, by its path there.
-        content: its problems.
-        secrets: the contents of the private folder, if it is given.
-    """
-
-    folder: Path
-    record: Mapping[str, Any]
-    sums: Mapping[str, str]
-    content: Content
-    secrets: Secrets | None
-
-    def text(self, path: str) -> str:
-        """Return the text of a file; raises OSError or ValueError if it can't be read."""
-        return (self.folder / path).read_bytes().decode("utf-8")
 
 
 def check_checksums(
@@ -394,110 +356,48 @@ def check_checksums(
         yield Fault(_content.RECORD, f"the folder's name is not its address, {name}", do)
 
 
-def check_statements(found: Evidence) -> Iterator[Fault]:
+def check_statements(record: Mapping[str, Any], content: Content) -> Iterator[Fault]:
     """Find counts, digests and configurations in release.json that are not those of the data."""
-    right = _content.record_of(found.content, {})
+    right = _content.record_of(content, {})
     for key in ("counts", "digests", "configurations"):
-        stated, wanted = found.record[key], right[key]
+        stated, wanted = record[key], right[key]
         for name in {**wanted, **stated}:
             if stated.get(name) != wanted.get(name):
                 yield Fault(_content.RECORD, f"its {key} of {name} are not those of the problems")
 
 
-def check_files(found: Evidence) -> Iterator[Fault]:
+def check_files(
+    folder: Path, record: Mapping[str, Any], sums: Mapping[str, str], content: Content
+) -> Iterator[Fault]:
     """Find files that no release has or that it lacks, and data that differ from the problems."""
-    files = files_of(found.content, {})
-    for path in sorted(files.keys() - found.sums.keys() - found.record["files"].keys()):
+    files = files_of(content, {})
+    for path in sorted(files.keys() - sums.keys() - record["files"].keys()):
         yield Fault(path, "it is missing")
-    for path in found.sums:
+    for path in sums:
         if path not in files and path not in (_content.RECORD, _content.CHECKSUMS):
             yield Fault(path, "it is not a file of a release", "remove it and release again")
-    for part, dataset in found.content.parts.items():
-        if (path := f"data/{part}.parquet") in found.sums:
-            yield from _table_faults(found.folder, path, dataset)
+    for part, dataset in content.parts.items():
+        if (path := f"data/{part}.parquet") in sums:
+            try:
+                same = read_table(folder / path).equals(table_of(dataset))
+            except (OSError, ValueError, TypeError, OverflowError) as error:
+                why = str(error).partition("\n")[0]
+                yield Fault(path, f"it can't be compared with the problems ({why})")
+                continue
+            if not same:
+                yield Fault(path, "it does not agree with the problems")
     for path, write in files.items():
-        if path in found.sums and re.fullmatch(r".*\.lst|harness/.*\.jsonl", path):
-            yield from _line_faults(found, path, write().decode())
+        if path in sums and re.fullmatch(r".*\.lst|harness/.*\.jsonl", path):
+            rows = zip_longest((folder / path).read_bytes().split(b"\n"), write().split(b"\n"))
+            line = next((line for line, (held, of) in enumerate(rows, 1) if held != of), None)
+            if line is not None:
+                yield Fault(f"{path}:{line}", "it does not agree with the problems")
 
 
-def _line_faults(found: Evidence, path: str, wanted: str) -> Iterator[Fault]:
-    try:
-        text = found.text(path)
-    except (OSError, ValueError):
-        yield Fault(path, "it can't be read")
-        return
-    if text != wanted:
-        line = _first_difference(text.split("\n"), wanted.split("\n"))
-        yield Fault(f"{path}:{line}", "it does not agree with the problems")
-
-
-def _table_faults(folder: Path, path: str, dataset: Dataset) -> Iterator[Fault]:
-    try:
-        table, wanted = read_table(folder / path), table_of(dataset)
-    except (OSError, ValueError, TypeError, OverflowError) as error:
-        why = str(error).partition("\n")[0]
-        yield Fault(path, f"it can't be compared with the problems ({why})")
-        return
-    if not table.schema.equals(wanted.schema):
-        yield Fault(path, "its columns are not those of a release")
-    elif len(table) != len(wanted):
-        yield Fault(path, f"it has {len(table)} rows; the JSON Lines have {len(wanted)}")
-    elif not table.equals(wanted):
-        name = next(n for n in wanted.column_names if not table[n].equals(wanted[n]))
-        row = _first_difference(table[name].to_pylist(), wanted[name].to_pylist())
-        yield Fault(path, f"the {name} of row {row} is not that of the JSON Lines")
-
-
-def _first_difference(some: Iterable[Any], wanted: Iterable[Any]) -> int:
-    """Return the 1-based position at which two sequences start to differ."""
-    pairs = enumerate(zip_longest(some, wanted, fillvalue=object()), start=1)
-    return next(at for at, (one, other) in pairs if one != other)
-
-
-def check_loading(found: Evidence) -> Iterator[Fault]:
-    """Find settings of README.md and croissant.json that load other files than those of parts."""
-    settings = render("settings.md.j2", about=found.content.about, content=found.content)
-    sums = {
-        path: {"sha256": digits, "bytes": (found.folder / path).stat().st_size}
-        for path, digits in found.sums.items()
-    }
-    wanted = files_of(found.content, sums)["croissant.json"]().decode()
-    for name, loads in (
-        ("README.md", lambda text: text.startswith(settings)),
-        ("croissant.json", lambda text: _loaded(text) == _loaded(wanted)),
-    ):
-        try:
-            if not loads(found.text(name)):
-                yield Fault(name, "it loads other files than those of the parts")
-        except (OSError, ValueError, AttributeError, RecursionError):
-            yield Fault(name, "its files and splits can't be read")
-
-
-def _loaded(croissant: str) -> object:
-    """Return the description of the files and their columns, without the texts for people."""
-    found = parse_json(croissant)
-    return [_without_texts(found.get(key)) for key in ("@context", "distribution", "recordSet")]
-
-
-def _without_texts(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _without_texts(of) for key, of in value.items() if key != "description"}
-    return [_without_texts(of) for of in value] if isinstance(value, list) else value
-
-
-def check_digests(found: Evidence) -> Iterator[Fault]:
+def check_digests(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterator[Fault]:
     """Find digests of private files, with which guesses at short answers can be tested."""
-    for path in found.sums if found.secrets else ():
-        text = (found.folder / path).read_bytes().decode("utf-8", "replace")
-        if found.secrets and found.secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):
+    for path in sums:
+        text = (folder / path).read_bytes().decode("utf-8", "replace")
+        if secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):
             what = "it has the SHA-256 of a private file, with which answers can be guessed"
             yield Fault(path, what)
-
-
-FILE_CHECKS: tuple[Callable[[Evidence], Iterable[Fault]], ...] = (
-    check_statements,
-    check_files,
-    check_loading,
-    check_digests,
-)
-"""The checks of the files, in addition to those of the problems."""

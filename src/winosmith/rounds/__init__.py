@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from winosmith.rounds._report import (
-    Change,
-    changes,
-    changes_table,
-    halves_sentence,
-    read_record,
-    round_page,
-    training_sentences,
+from winosmith.rounds._report import Change, changes, changes_table, round_page, training_sentences
+from winosmith.rounds._round import (
+    Round,
+    RoundRecipe,
+    differing_files,
+    read_round,
+    round_of,
+    run_round,
 )
-from winosmith.rounds._round import Round, RoundRecipe, differing, read_round, round_of, run_round
 from winosmith.rounds._solving import NextRound
 
 __all__ = [
@@ -21,9 +20,7 @@ __all__ = [
     "RoundRecipe",
     "changes",
     "changes_table",
-    "differing",
-    "halves_sentence",
-    "read_record",
+    "differing_files",
     "read_round",
     "round_of",
     "round_page",

@@ -38,12 +38,16 @@ def round_page(
         following: what the next round begins with.
         subtitle: the line under the heading.
     """
+    is_first = all(change.before is None for change in changes)
     sections = [
         report.Section("In short", [report.Cards(_cards(record))]),
         report.Section(
             "What changed",
             [changes_table(changes, record), *sides_blocks(record.get("sides"))],
-            lead=_lead(changes),
+            lead="This is the first round."
+            if is_first
+            else "Figures of this round beside those of the last one; no change is an improvement "
+            "by itself.",
         ),
         report.Section("The solvers", _solvers(record)),
         report.Section("The next round", _next(following)),
@@ -86,14 +90,6 @@ def _cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
     return cards
 
 
-def _lead(changes: Sequence[Change]) -> str:
-    if all(change.before is None for change in changes):
-        return "This is the first round."
-    return (
-        "Figures of this round beside those of the last one; no change is an improvement by itself."
-    )
-
-
 def changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
     """Return the numbers of this round and of the last as a table."""
     is_first = all(change.before is None for change in changes)
@@ -128,25 +124,15 @@ def _solvers(record: Mapping[str, Any]) -> list[report.Block]:
         ]
         for name, solver in record["solvers"].items()
     ]
+    note = ["Left out of the last round’s dev is what a solver may have been taught."]
+    note += [f"{line}." for line in training_sentences(record)]
+    last = "the last round’s dev"
     return [
         report.Table(
             "Accuracy of the reference solvers, with 95 % intervals by clusters",
-            [
-                "solver",
-                "kind",
-                "this round",
-                "whole twins",
-                "the last round’s dev",
-                "of it left out",
-                "revision",
-            ],
+            ["solver", "kind", "this round", "whole twins", last, "of it left out", "revision"],
             rows,
-            note=" ".join(
-                (
-                    "Left out of the last round’s dev is what a solver may have been taught.",
-                    *(f"{line}." for line in training_sentences(record)),
-                )
-            ),
+            note=" ".join(note),
         )
     ]
 
@@ -192,30 +178,16 @@ def _next(following: NextRound) -> list[report.Block]:
             ]
         )
     ]
-    if drawn:
-        blocks.append(
-            report.Passages(
-                "Roots to perturb",
-                [
-                    [_passage(problem, "every solver is right")]
-                    for problem in following.roots[:MOST]
-                ],
-                note=f"The first {MOST}; roots.jsonl has all." if drawn > MOST else "",
-            )
-        )
-    if following.fooling:
-        blocks.append(
-            report.Passages(
-                "Found by people, failed by models",
-                [
-                    [_passage(problem, f"fools {', '.join(following.fooled[problem.id])}")]
-                    for problem in following.fooling[:MOST]
-                ],
-                note=f"The first {MOST}; fooling.jsonl has all."
-                if len(following.fooling) > MOST
-                else "",
-            )
-        )
+    right = dict.fromkeys(following.roots.ids, "every solver is right")
+    fools = {id_: f"fools {', '.join(names)}" for id_, names in following.fooled.items()}
+    for title, name, problems, status in (
+        ("Roots to perturb", "roots", following.roots, right),
+        ("Found by people, failed by models", "fooling", following.fooling, fools),
+    ):
+        if len(problems):
+            passages = [[_passage(problem, status[problem.id])] for problem in problems[:MOST]]
+            more = f"The first {MOST}; {name}.jsonl has all." if len(problems) > MOST else ""
+            blocks.append(report.Passages(title, passages, note=more))
     return blocks
 
 
@@ -301,12 +273,15 @@ def changes(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> list[Ch
     """
     last: Mapping[str, Any] = before or {}
     names = list(dict.fromkeys([*now["solvers"], *last.get("solvers", {})]))
-    found = [_change(what, path, form, now, last) for what, path, form in _FIGURES]
-    found += [
-        _change(f"{name}: {what}", ("solvers", name, *path), form, now, last)
-        for name in names
-        for what, path, form in _OF_SOLVERS
+    figures = [
+        *_FIGURES,
+        *(
+            (f"{name}: {what}", ("solvers", name, *path), form)
+            for name in names
+            for what, path, form in _OF_SOLVERS
+        ),
     ]
+    found = [Change(what, _at(last, path), _at(now, path), form) for what, path, form in figures]
     return [change for change in found if (change.before, change.now) != (None, None)]
 
 
@@ -334,12 +309,6 @@ _OF_SOLVERS: tuple[tuple[str, _Path, str], ...] = (
     ("mean depth of its errors", ("stability", "mean", "value"), ".2f"),
     ("families without an error", ("stability", "consistency", "value"), ".1%"),
 )
-
-
-def _change(
-    what: str, path: _Path, form: str, now: Mapping[str, Any], last: Mapping[str, Any]
-) -> Change:
-    return Change(what, _at(last, path), _at(now, path), form)
 
 
 def _at(record: Any, path: _Path) -> Any:

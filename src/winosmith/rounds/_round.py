@@ -7,7 +7,6 @@ and what to draw for the next round.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,20 +14,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from winosmith import formats, metrics
+from winosmith import build, formats, metrics
 from winosmith._version import __version__
-from winosmith.build import (
-    NAMES,
-    Recipe,
-    Step,
-    build,
-    finished_build,
-    read_pool,
-    read_pool_votes,
-    recipe_of,
-    recipe_table,
-    silent,
-)
+from winosmith.build import Recipe
 from winosmith.dataset import Dataset
 from winosmith.debias import LINEAR
 from winosmith.errors import DataError, InputError, RecipeError
@@ -39,11 +27,11 @@ from winosmith.problem import Problem
 from winosmith.records import read_toml
 from winosmith.results import Result, to_json
 from winosmith.rounds._report import RECORD, Change, changes, read_record, round_page
-from winosmith.rounds._solving import Answers, Measured, NextRound, answers_of, measured, next_round
+from winosmith.rounds._solving import Answers, NextRound, answers_of, measure_solver, next_round
 from winosmith.seen import check_pronouns
 from winosmith.solver_rule import SolverRule
 from winosmith.study import trained_on
-from winosmith.validate import eligible
+from winosmith.validate import select_eligible
 
 OWN = ("solvers", "roots", "redraw")
 """The keys of a round's file; the others are those of a build."""
@@ -104,7 +92,9 @@ def round_of(table: Mapping[str, Any], *, folder: Path | None = None) -> RoundRe
     if not isinstance(solvers, list):
         raise RecipeError(f"solvers is {solvers!r}; it must be a list of tables: [[solvers]]")
     return RoundRecipe(
-        recipe_of({key: value for key, value in table.items() if key not in OWN}, folder=folder),
+        build.recipe_of(
+            {key: value for key, value in table.items() if key not in OWN}, folder=folder
+        ),
         tuple(SolverRule.of(rule, learns=True) for rule in solvers),
         **own,
         folder=folder or Path(),
@@ -145,7 +135,7 @@ def run_round(
     last: str | Path | None = None,
     stored: str | Path | None = None,
     force: bool = False,
-    step: Step | None = None,
+    step: build.Step | None = None,
 ) -> Round:
     """Run a round of the loop.
 
@@ -168,7 +158,7 @@ def run_round(
         OutputError: the folder can't be taken or written.
     """
     _check_seen(recipe)
-    show = step or silent
+    show = step or build.silent
     before = read_record(last) if last is not None else None
     kept = None if stored is None else Path(stored)
     if kept is not None and not (kept / LAST).is_file():
@@ -176,14 +166,26 @@ def run_round(
     folder = OutputFolder.open(out, _shown(recipe, before), force=force)
     place = folder.path / BUILD
     parted = None if last is None or recipe.redraw else Path(last) / BUILD
-    if force or not finished_build(recipe.build, place, parted):
+    if force or not build.finished_build(recipe.build, place, parted):
         vectors = None if kept is None else kept / BUILD
-        build(recipe.build, place, force=force, step=show, vectors_from=vectors, last=parted)
+        build.build(recipe.build, place, force=force, step=show, vectors_from=vectors, last=parted)
     files = BuildFiles(place)
     train, dev, test = map(files.problems, ("train_xl", "dev", f"{PRIVATE}/test"))
     sets = {"train": train, "dev": dev, "test": test}
     old = None if last is None else _last_dev(Path(last))
-    answers = _solved(recipe, folder, sets, old, kept, show)
+    asked = len(dev) + len(test) + len(old or ())
+    answers = {}
+    for rule in recipe.solvers:
+        with show(f"solving with {rule.name}", asked) as advance:
+            answers[rule.name] = answers_of(
+                rule,
+                folder,
+                **sets,
+                last=old,
+                where=recipe.folder,
+                stored=kept,
+                on_progress=advance,
+            )
     with show("measuring", None):
         record, following = _measured(recipe, files, sets, old, answers)
     found = tuple(changes(record, before))
@@ -193,24 +195,24 @@ def run_round(
 
 
 def _check_seen(recipe: RoundRecipe) -> None:
-    """Refuse solvers that see pronouns where the pool has none, before the build and not after."""
+    """Refuse solvers that see pronouns if the pool has none, before the build starts."""
     seeing = [rule.name for rule in recipe.solvers if rule.options.get("sees") == "pronoun"]
     if not seeing:
         return
     try:
-        check_pronouns(read_pool(recipe.build))
+        check_pronouns(build.read_pool(recipe.build))
     except DataError as error:
         raise InputError(f'the solver {seeing[0]} has sees = "pronoun": {error}') from None
 
 
 def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what determines a round and holds neither paths nor answers."""
+    """Return everything that determines a round, without paths and answers."""
     rules = [
         {"name": r.name, "solver": r.solver, "learn": r.learn, "options": dict(r.options)}
         for r in recipe.solvers
     ]
     return {
-        "round": recipe_table(recipe.build),
+        "round": build.recipe_table(recipe.build),
         "solvers": rules,
         "roots": recipe.roots,
         "last": before and before["digest"],
@@ -220,7 +222,7 @@ def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, A
 
 
 def _last_dev(folder: Path) -> Dataset | None:
-    """Return what the last round published for development, with answers; None if it is none."""
+    """Return the last round's dev set, with answers; None if it is empty."""
     try:
         found = BuildFiles(folder / BUILD).problems("dev")
     except OSError:
@@ -230,30 +232,6 @@ def _last_dev(folder: Path) -> Dataset | None:
     return Dataset(found, "last dev") if len(found) else None
 
 
-def _solved(
-    recipe: RoundRecipe,
-    folder: OutputFolder,
-    sets: Mapping[str, Dataset],
-    last: Dataset | None,
-    stored: Path | None,
-    show: Step,
-) -> dict[str, Answers]:
-    asked = len(sets["dev"]) + len(sets["test"]) + len(last or ())
-    answers = {}
-    for rule in recipe.solvers:
-        with show(f"solving with {rule.name}", asked) as advance:
-            answers[rule.name] = answers_of(
-                rule,
-                folder,
-                **sets,
-                last=last,
-                where=recipe.folder,
-                stored=stored,
-                on_progress=advance,
-            )
-    return answers
-
-
 def _measured(
     recipe: RoundRecipe,
     files: BuildFiles,
@@ -261,24 +239,26 @@ def _measured(
     last: Dataset | None,
     answers: Mapping[str, Answers],
 ) -> tuple[dict[str, Any], NextRound]:
-    rules = {rule.name: rule for rule in recipe.solvers}
     dev, asked = sets["dev"], Dataset((*sets["dev"], *sets["test"]), "dev and test")
     seed = recipe.build.seed
-    found: dict[str, Measured] = {
-        name: measured(
+    solvers = {}
+    for rule in recipe.solvers:
+        own = answers[rule.name]
+        found = measure_solver(
             asked,
             (*own.dev, *own.test),
             last=None if last is None or own.last is None else (last, own.last),
-            train=sets["train"] if rules[name].learn else None,
-            before=trained_on(rules[name], recipe.folder),
+            train=sets["train"] if rule.learn else None,
+            before=trained_on(rule, recipe.folder),
             seed=seed,
         )
-        for name, own in answers.items()
-    }
+        solvers[rule.name] = {**own.about, **found.record()}
     pool = as_in_pool(recipe.build, files, dev)
     given = {name: own.dev for name, own in answers.items()}
     following = next_round(dev, given, recipe.roots, seed, pool)
     report, funnel = files.report, files.report["funnel"]
+    whole = funnel["collected"]["problems"]
+    kept_by = {s["stage"]: s["kept"]["problems"] / whole for s in funnel["steps"]} if whole else {}
     record = {
         "winosmith": "round",
         "version": 1,
@@ -291,23 +271,15 @@ def _measured(
             "counts": report["counts"],
             "kept": (funnel["steps"] or [{"kept": funnel["collected"]}])[-1]["kept"]["problems"],
         },
-        "valid": _valid(funnel),
-        "artifacts": _artifacts(report, NAMES[recipe.build.filter.method]),
+        "valid": kept_by.get("votes", kept_by.get("structure")),
+        "artifacts": _artifacts(report, build.NAMES[recipe.build.filter.method]),
         "people": to_json(people_on(recipe.build, files, asked)),
-        "solvers": {name: {**answers[name].about, **of.record()} for name, of in found.items()},
+        "solvers": solvers,
         "roots": {"asked": following.asked, "drawn": len(following.roots)},
         **({"sides": report["sides"]} if "sides" in report else {}),
         "fooling": {id_: list(names) for id_, names in following.fooled.items()},
     }
     return record, following
-
-
-def _valid(funnel: Mapping[str, Any]) -> float | None:
-    """Return the fraction of what was collected that structure and votes found valid."""
-    steps = {step["stage"]: step["kept"]["problems"] for step in funnel["steps"]}
-    kept = steps.get("votes", steps.get("structure"))
-    whole = funnel["collected"]["problems"]
-    return kept / whole if kept is not None and whole else None
 
 
 def _artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
@@ -334,9 +306,7 @@ def _write(
     for name, dataset in (("roots", following.roots), ("fooling", following.fooling)):
         with folder.write(f"{name}.jsonl") as file:
             file.writelines(formats.lines(dataset))
-    with folder.write(RECORD) as file:
-        json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
+    build.write_json(folder, RECORD, record)
     with folder.write("report.html") as file:
         file.write(round_page(record, found, following))
     names = sorted(
@@ -354,7 +324,7 @@ class People(Result):
     """What people said of the problems that solvers are measured on.
 
     Attributes:
-        judged: how many of the problems have votes of judges that count (`validate.eligible`).
+        judged: number of problems with votes of judges that count (`validate.select_eligible`).
         agree: the fraction of the votes on the judged problems that are for the answer, 0–1; None
             without any. The problems were kept because most judges chose that answer, so this is
             no accuracy; a round is compared with another one by it.
@@ -382,7 +352,7 @@ def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | N
         return None
     old_of = files.old_ids()
     new_of = {old_of[problem.id]: problem.id for problem in dataset if problem.id in old_of}
-    given = read_pool_votes(recipe)
+    given = build.read_pool_votes(recipe)
     said = [
         replace(vote, problem_id=new_of[vote.problem_id])
         for vote in given
@@ -390,7 +360,9 @@ def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | N
     ]
     answers = dict(zip(dataset.ids, dataset.answers, strict=True))
     right: dict[str, list[bool]] = {}
-    counted, _ = eligible(read_pool(recipe), given, both_halves=recipe.votes.both_halves)
+    counted, _ = select_eligible(
+        build.read_pool(recipe), given, both_halves=recipe.votes.both_halves
+    )
     for vote in counted:
         if vote.purpose == "validate" and vote.problem_id in new_of:
             problem = new_of[vote.problem_id]
@@ -410,24 +382,20 @@ def as_in_pool(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str,
     Raises:
         FormatError: the pool can't be read.
     """
-    pool, old_of = read_pool(recipe), files.old_ids()
+    pool, old_of = build.read_pool(recipe), files.old_ids()
     return {id_: pool[pool.row(old_of[id_])] for id_ in dataset.ids}
 
 
-def differing(first: str | Path, second: str | Path) -> list[str]:
+def differing_files(first: str | Path, second: str | Path) -> list[str]:
     """Return the names of public files that differ between two finished rounds.
 
     Raises:
         InputError: one is no finished round.
     """
-    sums = [_sums(Path(folder)) for folder in (first, second)]
-    names = sorted(sums[0].keys() | sums[1].keys())
-    return [name for name in names if sums[0].get(name) != sums[1].get(name)]
-
-
-def _sums(folder: Path) -> dict[str, str]:
-    try:
-        lines = (folder / LAST).read_text("utf-8").splitlines()
-    except OSError:
-        raise InputError(f"{folder} holds no finished round") from None
-    return {line[66:]: line[:64] for line in lines}
+    lines: list[set[str]] = []
+    for folder in (first, second):
+        try:
+            lines.append({*(Path(folder) / LAST).read_text("utf-8").splitlines()})
+        except OSError:
+            raise InputError(f"{folder} holds no finished round") from None
+    return sorted({line[66:] for line in lines[0] ^ lines[1]})

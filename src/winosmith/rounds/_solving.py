@@ -1,4 +1,4 @@
-"""The reference solvers of a round: what they answer, how hard it is for them, where to go on."""
+"""The reference solvers of a round: their answers and accuracy, and the next round's problems."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def answers_of(
         test: the same.
         last: the last round's dev; None in the first round.
         train: what a solver that learns is taught.
-        where: from where the rule's relative paths are seen.
-        stored: a folder of the same round, whose answers are taken where they fit.
+        where: the folder that the rule's relative paths start from.
+        stored: a folder of the same round, whose answers are taken.
         on_progress: called with the number of solved problems.
     """
     sets = {f"predictions/{rule.name}.jsonl": dev, f"{PRIVATE}/test/{rule.name}.jsonl": test}
@@ -100,7 +100,7 @@ def _ask(
     where: Path,
     on_progress: Advance,
 ) -> None:
-    made = make_solver(rule, where, train if rule.learn else None)
+    asked = make_solver(rule, where, train if rule.learn else None)
     done = 0
     for name, dataset in sets.items():
         path = folder.path / name
@@ -109,16 +109,16 @@ def _ask(
         def advance(more: int, before: int = done) -> None:
             on_progress(before + more, "")
 
-        solve.predict_to_file(made.solver, dataset, path, on_progress=advance)
+        solve.predict_to_file(asked.solver, dataset, path, on_progress=advance)
         folder.add(name)
         done += len(dataset)
     with folder.write(about) as file:
         record = {
             "solver": rule.solver,
             "learnt": rule.learn,
-            "revision": made.revision,
-            "digest": made.digest,
-            "about": made.about,
+            "revision": asked.revision,
+            "digest": asked.digest,
+            "about": asked.about,
         }
         json.dump(record, file, indent=1, ensure_ascii=False, sort_keys=True)
         file.write("\n")
@@ -150,7 +150,7 @@ class Measured(Result):
     stability: metrics.Stability | None
 
 
-def measured(
+def measure_solver(
     dataset: Dataset,
     predictions: Predictions,
     *,
@@ -235,10 +235,11 @@ def next_round(
     seed: int,
     pool: Mapping[str, Problem],
 ) -> NextRound:
-    """Draw what the next round begins with.
+    """Draw the problems that the next round starts with.
 
-    Of dev alone, for what is perturbed becomes known; where fewer than `wanted` are fit, those.
-    `pool` has each problem of dev as it stands there, by its id in dev.
+    They are only from dev, because perturbed problems become known. If fewer than `wanted` are
+    suitable, all of these are taken. `pool` has the problems of dev as in the pool, by their ids in
+    dev.
     """
     unsolved = unsolved_ids(dev, list(predictions.values()))
     drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)

@@ -50,7 +50,7 @@ class Published:
     @property
     def name(self) -> str:
         """The system with its marks, as the tables print it: "RoBERTa-DPR *"."""
-        after = "".join(mark for mark in self.marks if mark == "-ft")
+        after = "-ft" * ("-ft" in self.marks)
         other = "".join(mark for mark in self.marks if mark != "-ft")
         return f"{self.system}{after} {other}".rstrip()
 
@@ -110,11 +110,10 @@ class PublishedGender:
         >>> [round(gap, 1) for gap in PUBLISHED_GENDER[2].of_counts]  # prints 14.1 and 2.5
         [14.2, 2.5]
         """
-        one, other = (
-            100 * (_count(a) - _count(b)) / CELL
-            for a, b in zip(self.plain, self.gotcha, strict=True)
-        )
-        return one, other
+        pairs = zip(self.plain, self.gotcha, strict=True)
+        counts = [[possible_counts(printed, CELL)[0] for printed in pair] for pair in pairs]
+        female, male = (100 * (plain - gotcha) / CELL for plain, gotcha in counts)
+        return female, male
 
 
 @dataclass(frozen=True)
@@ -160,12 +159,6 @@ class PublishedStability:
         )
 
 
-def _count(printed: str) -> int:
-    """Return the one count of 120 that prints so."""
-    (count,) = possible_counts(printed, CELL)
-    return count
-
-
 def published(table: int | None = None, data: str | None = None) -> tuple[Published, ...]:
     """Return the printed accuracies of a table, a data set, or both, in the order of print.
 
@@ -181,17 +174,18 @@ def _loaded() -> tuple[
     tuple[Published, ...], tuple[PublishedGender, ...], tuple[PublishedStability, ...]
 ]:
     text = resources.files(__package__).joinpath("published.toml").read_text("utf-8")
-    held = tomllib.loads(text)
-    rows = tuple(
-        Published(**{**row, "marks": tuple(row.get("marks", ())), "n": tuple(row.get("n", ()))})
-        for row in held["row"]
+    tables: dict[str, list[dict[str, Any]]] = {
+        name: [
+            {key: tuple(of) if isinstance(of, list) else of for key, of in row.items()}
+            for row in rows
+        ]
+        for name, rows in tomllib.loads(text).items()
+    }
+    return (
+        tuple(Published(**row) for row in tables["row"]),
+        tuple(PublishedGender(**row) for row in tables["gender"]),
+        tuple(PublishedStability(**row) for row in tables["stability"]),
     )
-    lists = ("plain", "gotcha", "gap")
-    gender = tuple(
-        PublishedGender(**{**row, **{name: tuple(row[name]) for name in lists}})
-        for row in held["gender"]
-    )
-    return rows, gender, tuple(PublishedStability(**row) for row in held["stability"])
 
 
 PUBLISHED, PUBLISHED_GENDER, PUBLISHED_STABILITY = _loaded()
@@ -226,14 +220,13 @@ class Line(Result):
     counts: str = ""
 
 
-def accuracy_lines(
-    found: Mapping[str, Sequence[Solved]], tables: Sequence[int] = (0, 3, 6)
-) -> dict[str, list[Line]]:
+def accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list[Line]]:
     """Return, for each data set that was solved, all systems by increasing accuracy.
 
+    Printed rows are those of WinoGrande's section 1 and tables 3 and 6, and of EvoGrad's table 4.
+
     Args:
-        found: the user's systems by name, with what each solved.
-        tables: of WinoGrande, whose printed rows are shown, too, with those of EvoGrad's.
+        found: the user's systems by name, with their results.
     """
     lines: dict[str, list[Line]] = {}
     for name in TARGETS:
@@ -254,7 +247,7 @@ def accuracy_lines(
                     counts=row.counts,
                 )
                 for row in published(data=name)
-                if row.table in tables
+                if row.table in (0, 3, 6)
             ]
             printed += [
                 Line(
@@ -376,10 +369,9 @@ IMPOSSIBLE = (
 
 
 def _lead(lines: Sequence[Line]) -> str:
-    mine = [line for line in lines if line.own]
     return "; ".join(
         f"{line.system}: {percent(line.accuracy)} ({line.own.in_words})"
-        for line in mine
+        for line in lines
         if line.own
     )
 
@@ -408,8 +400,7 @@ def _notes(name: str, found: Mapping[str, Sequence[Solved]], lines: Sequence[Lin
         if line.counts
     ]
     signed = [f"Signature: {system}: {one.signature}" for system, one in solved]
-    told = [*notes, *counts]
-    return [*([Text(told, "list")] if told else []), Text(signed)]
+    return [*([Text([*notes, *counts], "list")] if notes or counts else []), Text(signed)]
 
 
 def _impossible(lines: Mapping[str, Sequence[Line]]) -> Table | Text:

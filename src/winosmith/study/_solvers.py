@@ -39,9 +39,9 @@ class MadeSolver:
     Attributes:
         solver: ready to be asked; the first question may load its weights.
         digest: 64 hexadecimal digits of its weights, and of all else that determines a score.
-        revision: what its maker calls the revision, or what stands for that.
+        revision: its maker's name of the revision, or a digest.
         about: what the solver says determines its scores, for pages; neither paths nor keys.
-        at_once: how many problems are asked in threads of their own; 1 where a batch is one call.
+        at_once: number of problems that are asked at the same time, in threads; 1 for batches.
     """
 
     solver: Solver
@@ -53,14 +53,14 @@ class MadeSolver:
 
 @dataclass(frozen=True)
 class _Source:
-    """What a solver is made from.
+    """The inputs of a solver.
 
     Attributes:
         options: the rule's.
-        folder: from where relative paths are seen.
-        cache: where full-text indexes are kept.
-        train: what a solver learns from.
-        patience: seconds after which a chat server's reply is too late.
+        folder: that relative paths start from.
+        cache: for full-text indexes.
+        train: the problems that it learns from.
+        patience: seconds after which a chat server's reply has timed out.
     """
 
     options: Any
@@ -87,9 +87,9 @@ def make_solver(
 
     Args:
         rule: what is to be made.
-        folder: from where its relative paths are seen.
+        folder: the folder that its relative paths start from.
         train: what it learns from, or is shown before a question; the twins that ship when None.
-        cache: where full-text indexes are kept; the user's cache when None.
+        cache: the folder of full-text indexes; the user's cache if None.
         patience: seconds after which a chat server's reply is too late.
 
     Raises:
@@ -109,7 +109,8 @@ def make_solver(
         practice.handwritten() if train is None else train,
         patience,
     )
-    solver, weights, revision = _MAKERS.get(rule.solver, _plain)(source)
+    make = _MAKERS.get(rule.solver)
+    solver, weights, revision = make(source) if make else (source.solver(), "", __version__)
     about = {"solver": rule.solver, **getattr(solver, "parameters", {})}
     whole = json.dumps({"about": about, "weights": weights}, sort_keys=True, ensure_ascii=False)
     return MadeSolver(
@@ -123,11 +124,6 @@ def make_solver(
 
 Parts = tuple[Solver, str, str]
 """A solver, a digest of what it has learnt or reads, and its revision."""
-
-
-def _plain(source: _Source) -> Parts:
-    """Return what answers at random, or as most of what it learnt."""
-    return source.solver(), "", __version__
 
 
 def _association(source: _Source) -> Parts:
@@ -208,7 +204,7 @@ class TrainedOn:
 
     Attributes:
         datasets: those whose text is here.
-        contents: of those of which digests are here alone.
+        contents: digests of those whose text is not here.
         unknown: the names of corpora with which nothing here can be compared.
     """
 
@@ -218,11 +214,11 @@ class TrainedOn:
 
     @classmethod
     def named(cls, names: Iterable[str], folder: Path = Path()) -> TrainedOn:
-        """Return what names stand for.
+        """Return the data of some names.
 
         Args:
             names: files; published sets, as `published.known_contents` has them; or "other:NAME".
-            folder: from where relative paths are seen.
+            folder: the folder that relative paths start from.
 
         Raises:
             InputError: a name is none of these, or a file can't be read.
@@ -285,7 +281,7 @@ that whole twins ask for."""
 
 
 def joined(parts: Sequence[Trainable], name: str = "") -> Trainable:
-    """Return several data sets as one; where their ids meet, the part's number leads each id.
+    """Return several data sets as one; if ids occur twice, each gets its part's number in front.
 
     Raises:
         DataError: some hold problems, and some claims.
@@ -305,24 +301,16 @@ def joined(parts: Sequence[Trainable], name: str = "") -> Trainable:
             for number, part in enumerate(claims, start=1)
             for claim in part
         )
-    ids = [problem.id for part in problems for problem in part]
-    if len(set(ids)) == len(ids):
-        return Dataset((problem for part in problems for problem in part), name)
-    return Dataset(
-        (
-            replace(
-                problem,
-                id=f"{number}/{problem.id}",
-                twin_id=problem.twin_id and f"{number}/{problem.twin_id}",
-            )
-            for number, part in enumerate(problems, start=1)
-            for problem in part
-        ),
-        name,
-    )
+    numbered = [(number, p) for number, part in enumerate(problems, start=1) for p in part]
+    if len({problem.id for _, problem in numbered}) < len(numbered):
+        numbered = [
+            (n, replace(p, id=f"{n}/{p.id}", twin_id=p.twin_id and f"{n}/{p.twin_id}"))
+            for n, p in numbered
+        ]
+    return Dataset((problem for _, problem in numbered), name)
 
 
-def apart(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trainable]:
+def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trainable]:
     """Draw a part of about `size` problems, in whole blocks; return the rest and the part.
 
     Blocks are twins, families and lookalikes (`winosmith.blocks`), or the claims on one text.
@@ -330,42 +318,38 @@ def apart(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trainab
     Raises:
         DataError: nothing would be left.
     """
-    if not isinstance(data, Dataset):
-        return _claims_apart(data, size, seed)
-    drawn = sorted(draw(shuffled_blocks(data, seed), range(len(data)), [size])[0])
-    taken = set(drawn)
-    return data.select(row for row in range(len(data)) if row not in taken), data.select(drawn)
-
-
-def _claims_apart(claims: tuple[Claim, ...], size: int, seed: int) -> tuple[Trainable, Trainable]:
-    """Draw claims with all others on their text, in the order of their texts' digests."""
-    from hashlib import sha256
-
-    texts: dict[str, list[int]] = {}
-    for row, claim in enumerate(claims):
-        text = claim.sentence.replace("_", claim.pronoun or "_")
-        texts.setdefault(text, []).append(row)
-    order = sorted(texts, key=lambda text: sha256(f"{seed}\0{text}".encode()).digest())
-    drawn: set[int] = set()
-    for text in order:
-        if len(drawn) >= size:
-            break
-        drawn.update(texts[text])
-    if len(drawn) == len(claims):
-        raise DataError(f"{size} claims are to be drawn from {len(claims)}; nothing would be left")
+    if isinstance(data, Dataset):
+        drawn = set(draw(shuffled_blocks(data, seed), range(len(data)), [size])[0])
+        left = (row for row in range(len(data)) if row not in drawn)
+        return data.select(left), data.select(sorted(drawn))
+    texts: dict[bytes, list[int]] = {}
+    for row, claim in enumerate(data):
+        digest = hashlib.sha256(f"{seed}\0{text_of(claim)}".encode()).digest()
+        texts.setdefault(digest, []).append(row)
+    drawn = set()
+    for digest in sorted(texts):
+        if len(drawn) < size:
+            drawn.update(texts[digest])
+    if len(drawn) == len(data):
+        raise DataError(f"{size} claims are to be drawn from {len(data)}; nothing would be left")
     return (
-        tuple(claim for row, claim in enumerate(claims) if row not in drawn),
-        tuple(claims[row] for row in sorted(drawn)),
+        tuple(claim for row, claim in enumerate(data) if row not in drawn),
+        tuple(data[row] for row in sorted(drawn)),
     )
 
 
-def nested(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
+def text_of(item: Problem | Claim) -> str:
+    """Return the sentence, with the pronoun in the blank if it is known."""
+    return item.sentence.replace("_", item.pronoun or "_")
+
+
+def nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
     """Return nested parts of 160, 640, 2,560 … problems in whole blocks, and then all of it.
 
     Each holds the one before it. A part that would hold nearly all (80 %) is omitted.
 
     >>> from winosmith.testing import made_twins
-    >>> [len(part) for part in nested(made_twins(1000))]
+    >>> [len(part) for part in nested_parts(made_twins(1000))]
     [160, 640, 2000]
     """
     rows: list[int] = []
@@ -436,7 +420,7 @@ def curve_runs(
     """Train on each part, and return the best run of each seed and size.
 
     Args:
-        parts: nested, such as `nested` gives, or WinoGrande's xs to xl.
+        parts: nested, such as `nested_parts` gives, or WinoGrande's xs to xl.
         dev: what measures all of them.
         out: a folder; each size gets one in it.
         on_size: is called with each size and what it gave.
@@ -445,9 +429,10 @@ def curve_runs(
     points: list[CurveRun] = []
     for part in parts:
         trained = train_grid(part, dev, out=Path(out) / str(len(part)), **arguments)
-        for seed in sorted({run.settings.seed for run in trained.runs}):
-            own = [run for run in trained.runs if run.settings.seed == seed]
-            points.append(CurveRun(len(part), max(own, key=lambda run: run.dev_accuracy)))
+        best: dict[int, TrainingRun] = {}
+        for run in sorted(trained.runs, key=lambda run: (run.settings.seed, -run.dev_accuracy)):
+            best.setdefault(run.settings.seed, run)
+        points += [CurveRun(len(part), run) for run in best.values()]
         if on_size:
             on_size(len(part), trained)
     return points
@@ -484,14 +469,14 @@ def paper_split(name: str, data: Trainable, seed: int = 0) -> tuple[Trainable, T
     """
     if name == "copa" and isinstance(data, Dataset) and len(data) == COPA_SIZE:
         return data[:COPA_TRAIN], data[COPA_TRAIN:]
-    return apart(data, DPR_DEV if name == "dpr" else -(-len(data) // 10), seed)
+    return hold_out(data, DPR_DEV if name == "dpr" else -(-len(data) // 10), seed)
 
 
 def overlap(one: Iterable[Problem | Claim], other: Iterable[Problem | Claim]) -> list[str]:
     """Return the distinct texts of the second set that are in the first one too, in order.
 
-    A text is compared without its case and without what is no letter or digit, the pronoun in the
-    blank where it is known: so a Winograd schema is found again in SuperGLUE-WSC.
+    Only letters and digits are compared, in lower case, with the pronoun in the blank if it is
+    known: so a Winograd schema is found in SuperGLUE-WSC.
     """
     held = {_letters(item) for item in one}
     shared = {_letters(item): item.sentence for item in other if _letters(item) in held}
@@ -499,5 +484,4 @@ def overlap(one: Iterable[Problem | Claim], other: Iterable[Problem | Claim]) ->
 
 
 def _letters(item: Problem | Claim) -> str:
-    text = item.sentence.replace("_", item.pronoun or "_")
-    return "".join(letter for letter in text.lower() if letter.isalnum())
+    return "".join(letter for letter in text_of(item).lower() if letter.isalnum())

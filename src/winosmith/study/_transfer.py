@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, SameInputError
 from winosmith.metrics import GenderGap, Proportion, gender_gap, grade, proportion, score
 from winosmith.problem import Claim, Problem
+from winosmith.records import canonical, claim_record
 from winosmith.report import Signature, fixed
 from winosmith.results import Result
 from winosmith.solve import EncoderSolver, Solver, predict, predict_to_file
+from winosmith.study._solvers import text_of
 
 TARGETS = {
     "wsc": "WSC (Levesque et al. 2011)",
@@ -81,18 +84,24 @@ class Target:
     def __len__(self) -> int:
         return len(self.asked)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was omitted, in words; empty if nothing was."""
+        omitted = f"{self.unreadable:,} records of the file are no problems and were left out"
+        return (omitted,) if self.unreadable else ()
+
 
 def read_target(
     path: str | Path, name: str | None = None, how: Mapping[str, Any] | None = None
 ) -> Target:
-    """Read a data set of table 5, told by its format, or as the one that is named.
+    """Read a data set of table 5, recognised by its format or named.
 
     Of the Winograd Schema Challenge's 285 schemas the first 273 are kept, as everywhere in print.
     Records that are no problems (two in KnowRef) are omitted and counted.
 
     Args:
         path: the file.
-        name: one of `TARGETS`; told by the format when None.
+        name: one of `TARGETS`; recognised by the format if None.
         how: arguments of `formats.scan` for a file whose format is not found from its content.
 
     Raises:
@@ -111,7 +120,15 @@ def read_target(
     contents.tell()
     if not contents.items:
         raise FormatError("the file holds no record that can be read", path)
-    name = name or _name(contents.format.name, len(contents.items), path)
+    file_format = contents.format.name
+    if file_format == "substitutions":
+        name = name or ("pdp" if len(contents.items) == PDP_SIZE else "wsc")
+    name = name or _BY_FORMAT.get(file_format)
+    if name is None:
+        raise InputError(
+            f"{path} is {file_format}, which is the format of no data set of table 5; say which it "
+            f"is, as NAME={path}, with a name of {', '.join(TARGETS)}"
+        )
     claims = [item for item in contents.items if isinstance(item, Claim)]
     problems = [item for item in contents.items if isinstance(item, Problem)]
     asked: Dataset | tuple[Claim, ...]
@@ -127,17 +144,6 @@ def read_target(
             "the answers, such as the dev or val part"
         )
     return Target(name, asked, str(path), len(contents.bad))
-
-
-def _name(format_name: str, size: int, path: str | Path) -> str:
-    if format_name == "substitutions":
-        return "pdp" if size == PDP_SIZE else "wsc"
-    if format_name in _BY_FORMAT:
-        return _BY_FORMAT[format_name]
-    raise InputError(
-        f"{path} is {format_name}, which is the format of no data set of table 5; say which it is, "
-        f"as NAME={path}, with a name of {', '.join(TARGETS)}"
-    )
 
 
 def test_files(folder: str | Path) -> list[tuple[str, Path]]:
@@ -188,7 +194,7 @@ class Solved(Result):
 
     @property
     def comparable(self) -> Proportion:
-        """The share that stands beside the printed ones: of comparisons where these are counted."""
+        """The accuracy to compare with printed ones: of comparisons if these are counted."""
         return self.comparisons or self.accuracy
 
 
@@ -230,7 +236,7 @@ def solve_target(
     )
     graded = grade(target.asked, found.predictions, parameters=found.parameters)
     scored = score(graded, seed=seed)
-    gap, notes = None, _notes(target)
+    gap, notes = None, target.notes
     if found.parameters.get("sees") == "pronoun":
         notes = (*notes, "the pronoun was seen, and whom it refers to was asked")
     if target.name == "winogender" and women:
@@ -252,13 +258,9 @@ def solve_target(
 
 
 def _judged(target: Target, claims: tuple[Claim, ...], solver: Solver) -> Solved:
-    from hashlib import sha256
-
-    from winosmith.records import canonical, claim_record
-
     held = judge(solver, claims)
     right = [said == claim.holds for said, claim in zip(held, claims, strict=True)]
-    texts = [claim.sentence.replace("_", claim.pronoun or "_") for claim in claims]
+    texts = [text_of(claim) for claim in claims]
     labels = [texts.index(text) for text in texts]
     lines = "\n".join(canonical(claim_record(claim)) for claim in claims)
     parameters = dict(getattr(solver, "parameters", {"solver": type(solver).__name__}))
@@ -273,13 +275,7 @@ def _judged(target: Target, claims: tuple[Claim, ...], solver: Solver) -> Solved
             f"provide for; {lone:,} claims alone on theirs were said to be false"
         )
     accuracy = proportion(right, labels, chance=0.5)
-    return Solved(target.name, accuracy, None, None, None, (*notes, *_notes(target)), signature)
-
-
-def _notes(target: Target) -> tuple[str, ...]:
-    if not target.unreadable:
-        return ()
-    return (f"{target.unreadable:,} records of the file are no problems and were left out",)
+    return Solved(target.name, accuracy, None, None, None, (*notes, *target.notes), signature)
 
 
 def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:

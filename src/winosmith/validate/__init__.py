@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from winosmith.validate._check import Checked, Count, Funnel, Step, check, funnel
-from winosmith.validate._gender import Gender, gender_of
+from winosmith.validate._check import Checked, Count, Funnel, check, funnel
+from winosmith.validate._gender import gender_of
 from winosmith.validate._structure import (
     DOMAINS,
     Applied,
@@ -23,12 +23,10 @@ from winosmith.validate._structure import (
     structure,
 )
 from winosmith.validate._votes import (
-    Agreement,
-    SetAside,
     VoteRules,
-    eligible,
     examine_votes,
     read_votes,
+    select_eligible,
     unvalidated,
     votes,
     without_marks,
@@ -37,27 +35,23 @@ from winosmith.validate._votes import (
 
 __all__ = [
     "DOMAINS",
-    "Agreement",
     "Applied",
     "Checked",
     "Count",
     "Examined",
     "Finding",
     "Funnel",
-    "Gender",
     "RuleSet",
-    "SetAside",
-    "Step",
     "StructureRules",
     "VoteRules",
     "applied",
     "check",
-    "eligible",
     "examine_structure",
     "examine_votes",
     "funnel",
     "gender_of",
     "read_votes",
+    "select_eligible",
     "structure",
     "unvalidated",
     "votes",

@@ -59,8 +59,8 @@ def check(
 ) -> Checked:
     """Validate a data set: its structure, then the votes on what is left.
 
-    Which votes count is told from the whole data set: a judge who saw a half that the first stage
-    drops has seen it all the same.
+    The whole data set decides which votes count: a judge who saw a half has seen it, even if the
+    first stage drops that half.
 
     Args:
         dataset: the problems as collected.
@@ -82,26 +82,24 @@ def check(
             sign(dataset, **_parameters(structure)),
         )
     responses = tuple(responses)
-    counted, aside = _votes.eligible(dataset, responses, both_halves=votes.both_halves)
+    counted, aside = _votes.select_eligible(dataset, responses, both_halves=votes.both_halves)
     second = _votes.examine_votes(filtered.kept, counted, votes)
     voted = second.filtered()
+    later = [replace(entry, row=dataset.row(entry.problem.id)) for entry in voted.dropped]
+    digest = hashlib.sha256("".join(map(repr, responses)).encode("utf-8", "surrogatepass"))
     return Checked(
         (first, second),
         aside,
         funnel({"structure": filtered, "votes": voted}),
-        _as_one(dataset, filtered, voted),
+        Filtered(voted.kept, tuple(sorted((*filtered.dropped, *later), key=lambda of: of.row))),
         sign(
-            dataset, votes_file=_digest(responses), **_parameters(structure), **_parameters(votes)
+            dataset,
+            votes_file=digest.hexdigest()[:12],
+            **_parameters(structure),
+            **_parameters(votes),
         ),
         _votes.found_valid(voted.kept, counted, votes),
     )
-
-
-def _as_one(dataset: Dataset, first: Filtered, second: Filtered) -> Filtered:
-    """Return two filters in a row as one, with the rows of the data set that went in."""
-    later = (replace(entry, row=dataset.row(entry.problem.id)) for entry in second.dropped)
-    dropped = sorted((*first.dropped, *later), key=lambda entry: entry.row)
-    return Filtered(second.kept, tuple(dropped))
 
 
 def _parameters(rules: StructureRules | VoteRules) -> dict[str, Any]:
@@ -110,13 +108,6 @@ def _parameters(rules: StructureRules | VoteRules) -> dict[str, Any]:
     if on.get("rules") == "none":
         on = {n: v for n, v in on.items() if n in ("rules", "complete")}
     return {n: "-".join(map(str, v)) if isinstance(v, tuple) else v for n, v in on.items()}
-
-
-def _digest(responses: tuple[Response, ...]) -> str:
-    state = hashlib.sha256()
-    for response in responses:
-        state.update(repr(response).encode("utf-8", "surrogatepass"))
-    return state.hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)

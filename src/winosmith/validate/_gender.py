@@ -106,6 +106,11 @@ _MALE_WORDS = frozenset(
     stepbrother stepfather stepson uncle uncles waiter widower wizard""".split()
 )
 
+_OF_PRONOUNS: dict[str, Gender] = {
+    **dict.fromkeys(("she", "her", "hers", "herself"), "female"),
+    **dict.fromkeys(("he", "him", "his", "himself"), "male"),
+}
+
 _POSSESSIVES = frozenset("his her hers".split())
 """Pronouns that show the gender of an owner, not of the person: "her brother"."""
 
@@ -130,16 +135,6 @@ def gender_of(option: str) -> Gender | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _of_pronoun(problem: Problem) -> Gender | None:
-    """Return the gender of the pronoun that the blank stands for, which is the answer's."""
-    pronoun = (problem.pronoun or "").lower()
-    if problem.answer is None:
-        return None
-    if pronoun in ("she", "her", "hers", "herself"):
-        return "female"
-    return "male" if pronoun in ("he", "him", "his", "himself") else None
-
-
 def unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | None:
     """Return how the two people of a social problem differ in gender; "" if they don't.
 
@@ -160,20 +155,19 @@ def unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | None:
         return None
     if genders[0] == genders[1]:
         return ""
-    told = " and ".join(
-        f"{option!r} is {gender}" for option, gender in zip(problem.options, genders, strict=True)
-    )
-    return f"{told}; two people of the same gender are asked for"
+    (one, other), (first, second) = problem.options, genders
+    both = f"{one!r} is {first} and {other!r} is {second}"
+    return f"{both}; two people of the same gender are asked for"
 
 
 def _gender_in(option: str, halves: Sequence[Problem]) -> Gender | None:
     """Return the gender of an option's person, by its words and by the halves' pronouns."""
-    by_words = gender_of(option)
-    by_pronoun = {
-        _of_pronoun(half)
+    found = {gender_of(option)}
+    found |= {
+        _OF_PRONOUNS.get((half.pronoun or "").lower())  # the pronoun stands for the answer
         for half in halves
         if half.answer is not None
         and half.options[half.answer].strip().casefold() == option.strip().casefold()
-    } - {None}
-    found = ({by_words} - {None}) | by_pronoun
+    }
+    found.discard(None)
     return found.pop() if len(found) == 1 else None

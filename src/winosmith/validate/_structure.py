@@ -1,8 +1,8 @@
 """Structural validation: what WinoGrande asked of its authors, checked on halves and twins.
 
-A rule's check returns "" where the rule holds, the fault in words where it is broken, and None
-where it can't be checked because its input is missing: so it is for what counts words in text that
-has no spaces between them, and for what knows English words in another script
+A rule's check returns "" if the problem keeps the rule, the fault in words if it breaks the rule,
+and None if the rule can't be checked because its input is missing. Rules that count words are not
+checked in text without spaces, and rules that know English words not in another script
 (`winosmith.text.writing`).
 
 WinoGrande's rules for authors were made for twins as people write them (WinoGrande, section 2). A
@@ -47,7 +47,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examined:
-    """What the examination of a data set found.
+    """The result of examining a data set.
 
     Attributes:
         dataset: what was examined.
@@ -88,8 +88,8 @@ class Examined:
 
 
 Outcome = tuple[str, tuple[int, ...], str | None]
-"""What one rule says of one problem or twin: the rule's name, the rows that it was applied to, and
-what is wrong; "" when nothing is, None when the rule can't be checked here."""
+"""The result of one rule for one problem or twin: the rule's name, the rows, and the fault: "" if
+there is none, None if the rule can't be checked."""
 
 
 def gather(
@@ -159,7 +159,7 @@ class Applied:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What is told of it: one line, and one for each script in which some rule is not checked.
+        """One line about the rules, and one for each script in which some rule is not checked.
 
         >>> Applied("auto", {}, 2, unspaced=1).lines[1]
         '1 without spaces between words: rules that count or know words are not checked there'
@@ -311,7 +311,7 @@ def _is_on(rule: Rule, rules: StructureRules) -> bool:
 
 
 _TWIN_ID = "twin id"
-"""The rule that two problems share a twin id, and no third; told where it is broken."""
+"""The rule that two problems share a twin id, and no third; listed only if it is broken."""
 
 
 def _outcomes(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterator[Outcome]:

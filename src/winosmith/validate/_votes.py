@@ -27,6 +27,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -92,8 +93,8 @@ def votes(
 ) -> Filtered:
     """Drop the problems that their judges do not find valid.
 
-    Only votes that count are counted; see `eligible`. What is kept was chosen by these people's
-    answers, so the same answers can't serve as human performance: the majority would be right by
+    Only some votes count; see `select_eligible`. The kept problems were chosen by these people's
+    answers, so the same answers can't serve as human performance: the majority would be correct by
     construction.
 
     Raises:
@@ -114,7 +115,7 @@ def examine_votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
 ) -> Examined:
     """Check each rule on each problem by the votes that count, and return what was found."""
-    counted, _ = eligible(dataset, responses, both_halves=rules.both_halves)
+    counted, _ = select_eligible(dataset, responses, both_halves=rules.both_halves)
     whole: list[list[Response]] = [[] for _ in dataset]
     local: list[list[Response]] = [[] for _ in dataset]
     for response in counted:
@@ -220,10 +221,10 @@ class SetAside:
     reason: str
 
 
-def eligible(
+def select_eligible(
     dataset: Dataset, responses: Iterable[Response], *, both_halves: bool = False
 ) -> tuple[tuple[Response, ...], tuple[SetAside, ...]]:
-    """Part the responses into votes that count and those set aside, each in the order given.
+    """Return the votes that count, and the other responses; each in the order given.
 
     The order is taken for the order in which people answered. Set aside are: a vote of the
     problem's own author (or of its other half's), a second vote of one judge on one problem for
@@ -234,7 +235,12 @@ def eligible(
     Raises:
         DataError: a choice, or an order shown, that does not fit the problem's options.
     """
-    twins = _twins(dataset)
+    other_halves: dict[int, set[int]] = {}
+    authors: dict[int, set[str | None]] = {}
+    for group in dataset.groups:
+        wrote = {problem.origin.author for row in group if (problem := dataset[row]).origin}
+        other_halves |= {row: {*group} - {row} for row in group}
+        authors |= dict.fromkeys(group, wrote)
     rows = {problem.id: row for row, problem in enumerate(dataset)}
     seen: dict[str, dict[int, set[str]]] = {}
     votes: list[Response] = []
@@ -246,48 +252,25 @@ def eligible(
             continue
         _check_options(response, dataset[row])
         before = seen.setdefault(response.participant, {})
-        others, authors = twins[row]
+        here = before.setdefault(row, set())
         if response.purpose == "test":
-            reason: str | None = TEST
-        elif response.participant in authors:
+            reason = TEST
+        elif response.participant in authors[row]:
             reason = OWN
+        elif response.purpose in here:
+            reason = TWICE
+        elif response.purpose == "local" and not here.isdisjoint(("validate", "test")):
+            reason = WHOLE_SEEN
+        elif not both_halves and not before.keys().isdisjoint(other_halves[row]):
+            reason = HALF_SEEN
         else:
-            reason = _had_seen(response, row, others, before, both_halves)
-        before.setdefault(row, set()).add(response.purpose)
+            reason = ""
+        here.add(response.purpose)
         if reason:
             aside.append(SetAside(response, reason))
         else:
             votes.append(response)
     return tuple(votes), tuple(aside)
-
-
-def _had_seen(
-    response: Response,
-    row: int,
-    others: frozenset[int],
-    before: dict[int, set[str]],
-    both_halves: bool,
-) -> str | None:
-    """Return what spoils this vote, or None; `before` has the purposes of each row seen."""
-    here = before.get(row, set())
-    if response.purpose in here:
-        return TWICE
-    if response.purpose == "local" and not here.isdisjoint(("validate", "test")):
-        return WHOLE_SEEN
-    if not both_halves and any(other in before for other in others):
-        return HALF_SEEN
-    return None
-
-
-def _twins(dataset: Dataset) -> list[tuple[frozenset[int], frozenset[str]]]:
-    """Return, for each row, the other rows of its twin id, and the authors of all of them."""
-    found: list[tuple[frozenset[int], frozenset[str]]] = [(frozenset(), frozenset())] * len(dataset)
-    for rows in dataset.groups:
-        origins = (dataset[row].origin for row in rows)
-        names = frozenset(o.author for o in origins if o is not None and o.author is not None)
-        for row in rows:
-            found[row] = (frozenset(rows) - {row}, names)
-    return found
 
 
 def _check_options(response: Response, problem: Problem) -> None:
@@ -314,10 +297,7 @@ def found_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) ->
         counted: the votes that count.
         rules: those that the votes were examined by.
     """
-    votes = dict.fromkeys(kept.ids, 0)
-    for response in counted:
-        if response.purpose != "local" and response.problem_id in votes:
-            votes[response.problem_id] += 1
+    votes = Counter(response.problem_id for response in counted if response.purpose != "local")
     return frozenset(
         problem.id
         for problem in kept
@@ -338,14 +318,13 @@ def unvalidated(problems: Iterable[Problem]) -> int:
 
 def without_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
     """Return the data set, the problems of these ids no longer marked as not validated."""
-    return Dataset((_unmarked(p) if p.id in valid else p for p in dataset), dataset.name)
-
-
-def _unmarked(problem: Problem) -> Problem:
-    if UNVALIDATED not in problem.extra:
-        return problem
-    kept = {key: value for key, value in problem.extra.items() if key != UNVALIDATED}
-    return replace(problem, extra=Extra(kept))
+    problems = [
+        replace(p, extra=Extra({key: of for key, of in p.extra.items() if key != UNVALIDATED}))
+        if p.id in valid and UNVALIDATED in p.extra
+        else p
+        for p in dataset
+    ]
+    return Dataset(problems, dataset.name)
 
 
 COLUMNS = tuple(field.name for field in fields(Response))
@@ -356,7 +335,7 @@ _YES_NO = {"": False, "0": False, "1": True, "false": False, "true": True, "no":
 
 
 def read_votes(path: str | Path) -> tuple[Response, ...]:
-    """Read responses from CSV or JSON Lines, told apart by the first character.
+    """Read responses from CSV or JSON Lines; the first character shows which.
 
     Raises:
         FormatError: the file is empty or not UTF-8, a column is missing or unknown, or a response
@@ -385,8 +364,8 @@ def write_votes(responses: Iterable[Response], path: str | Path) -> None:
         if Path(path).suffix == ".jsonl":
             for response in responses:
                 record = asdict(response).items()
-                told = {k: v for k, v in record if v is not None and v is not False and v != ()}
-                file.write(json.dumps(told, ensure_ascii=False) + "\n")
+                given = {k: v for k, v in record if v is not None and v is not False and v != ()}
+                file.write(json.dumps(given, ensure_ascii=False) + "\n")
         else:
             write_csv(responses, file)
 
@@ -456,10 +435,8 @@ def _flag(row: Mapping[str, str], name: str) -> bool:
 
 
 def _seconds(cell: str) -> float | None:
-    if not cell.strip():
-        return None
     try:
-        return float(cell)
+        return float(cell) if cell.strip() else None
     except ValueError:
         raise ProblemError(f"seconds is {cell!r}; a number or nothing is needed") from None
 

@@ -1,0 +1,496 @@
+"""How problems become vectors, are filtered, and what is measured of the filter.
+
+A build does this after its checks; `debias_to_folder` does nothing else. Baselines, other seeds,
+and halves that are filtered apart measure the filter. Work that was interrupted resumes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winosmith import debias, embed, models, practice
+from winosmith.build._filter import NAMES, OTHERS, FilterRun, filter_of_rows, run_again, run_filter
+from winosmith.build._recipe import Copies, default_reads, many_options
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError, RecipeError
+from winosmith.options import EmbedRecipe, FilterRecipe
+from winosmith.outputs import OutputFolder, sha256
+from winosmith.parallel import Advance, Step
+from winosmith.records import parse_json
+from winosmith.report import Signature
+from winosmith.results import IF_ANY, Result, computed
+
+Vectors = NDArray[Any]
+"""(n, d); (n, K, d), a vector for each option, if a problem has more than two options."""
+
+
+def changes_sign(chosen: EmbedRecipe) -> bool:
+    """Return whether swapping the options of a problem turns its vector around: by difference."""
+    return combination_of(chosen) == "difference"
+
+
+def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
+    """Refuse problems with more than two options if the filter or the embedder takes only two.
+
+    Raises:
+        DataError: and what to do instead.
+    """
+    many = [problem for problem in dataset if len(problem.options) > 2]
+    if not many:
+        return
+    what = (
+        f"{len(many)} of {len(dataset)} problems have more than two options (first: "
+        f"{many[0].id!r}); "
+    )
+    drawn = chosen.method == "random" and chosen.keep is not None
+    if chosen.method not in ("mirror", "none") and not drawn:
+        raise DataError(
+            what + f"{chosen.method} filters only problems with two; mirror filters all, and so "
+            "does random with `keep`"
+        )
+    if embedding.array is not None:
+        raise DataError(
+            what + "a file of vectors has one for each problem; name an encoder, or pass the "
+            "options' vectors to `winosmith.debias.mirror`"
+        )
+    if embedding.encoder == "light" and embedding.reads == "sentence":
+        raise DataError(
+            what + "the light embedder reads sentences with two; name an encoder, or use "
+            'reads = "options"'
+        )
+    if embedding.finetune_train:
+        raise DataError(what + "an encoder is fine-tuned on problems with two")
+
+
+def refuse_unturned(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
+    """Refuse the mirror filter on vectors that don't change their sign when options are swapped.
+
+    Raises:
+        RecipeError: and what to do instead.
+    """
+    if chosen.method == "mirror" and not changes_sign(embedding):
+        raise RecipeError(
+            "the mirror filter needs vectors that change their sign when options are swapped: use "
+            'combine = "difference", or a file that `winosmith embed` wrote with it; for arrays '
+            "from elsewhere, use `winosmith.debias.mirror`"
+        )
+
+
+def combination_of(chosen: EmbedRecipe) -> str:
+    """Return how options are combined, "difference" or "concat"; "" if unknown.
+
+    For a file of vectors, it is known if `winosmith embed` wrote the file.
+    """
+    if chosen.array is None:
+        return chosen.combine
+    if not zipfile.is_zipfile(chosen.array):
+        return ""
+    with np.load(chosen.array, allow_pickle=False) as held:
+        written = str(held["signature"]) if "signature" in held.files else "{}"
+    try:
+        return str(parse_json(written)["parameters"]["combine"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def antisymmetric_part(X: NDArray[Any], combined: str) -> NDArray[Any]:
+    """Return vectors that change their sign when options are swapped, if they are combined so.
+
+    Of concatenated vectors it is the difference; see `_debias.combining`.
+    """
+    if combined != "concat" or X.ndim != 2:
+        return X
+    width = X.shape[1] // 2
+    return np.asarray(X[:, :width] - X[:, width:])
+
+
+@dataclass(frozen=True, eq=False)
+class Measures(Result):
+    """The numbers of a filter and its baselines.
+
+    Attributes:
+        signature: what they depend on.
+        assessment: PCA and KL of each subset; None if a problem has more than two options, or the
+            vectors are blind.
+        before: what a linear model guesses of the problems that went in, cross-validated; None
+            with fewer than two blocks, so that nothing can be held out, or with blind vectors.
+        verified: what is guessed before and after the filter, across halves that were filtered
+            apart; or why that is not known.
+        excess: rows at the threshold in the first phase, and how many there are when the answers
+            of whole blocks are flipped; None without AFLite.
+        found: for each subset, what it found of what was planted; None when nothing is known.
+    """
+
+    signature: Signature
+    assessment: debias.Assessment | None
+    before: debias.Probe | None
+    excess: debias.Null | None
+    found: Mapping[str, practice.FilterRecall] | None
+    verified: debias.Verification | str = field(
+        metadata={"json": lambda of: None if isinstance(of, str) else of}
+    )
+
+    @property
+    @computed(**IF_ANY)
+    def not_verified(self) -> str:
+        """Why it is not known what is guessed after the filter; empty if it is known."""
+        return self.verified if isinstance(self.verified, str) else ""
+
+
+STRANGER = "stranger"
+"""What the report calls the guesser that reads hashed words, see `embed.HashedEmbedder`; of
+questions, and of problems with more options, it reads the letters of the options alone."""
+
+
+def by_letters(run: FilterRun) -> bool:
+    """Return whether the stranger reads letters of options: there are no words around a blank."""
+    return run.options is not None or any(problem.blank is None for problem in run.pool)
+
+
+NOT_ASKED = "not measured, as the recipe says: measure.splits is 0"
+"""What is reported in place of a figure that nobody asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Filtering:
+    """The parameters of embedding, filtering and measuring.
+
+    Attributes:
+        embed, filter: tables of a recipe.
+        splits: number of splits into halves that are filtered apart; 0 for none.
+        seed: of every draw.
+        folder: where vectors stay, and checkpoints in the meantime.
+        step: shows progress.
+        vectors: the file of the vectors.
+        phases: the file of the filter's checkpoint.
+        notes: the file of the embedder's notes; None keeps none.
+        large: bytes of vectors from which on they stay in their file; None for never.
+        how: the executor and the scratch folder of `debias.aflite`.
+    """
+
+    embed: EmbedRecipe
+    filter: FilterRecipe
+    splits: int
+    seed: int
+    folder: OutputFolder
+    step: Step
+    vectors: str = "embeddings.npy"
+    phases: str = "phases.npz"
+    notes: str | None = None
+    large: int | None = None
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(
+        self,
+        collected: Dataset,
+        pool: Dataset,
+        collected_ids: Sequence[str],
+        tuning: tuple[Dataset, Dataset] | None = None,
+    ) -> tuple[FilterRun, Mapping[str, Any]]:
+        """Embed the pool and filter it; finished vectors are not computed again.
+
+        Args:
+            collected: the problems, with their own ids.
+            pool: the same with the ids that they are filtered by, which settle ties.
+            collected_ids: the ids of all collected problems, which are the rows of an array
+                without ids.
+            tuning: the problems that fine-tune an encoder, for training and for development.
+
+        Returns:
+            The run of the filter, and the embedder's notes.
+
+        Raises:
+            DataError: problems with more options than the filter or the embedder takes.
+        """
+        refuse_many_options(collected, self.embed, self.filter)
+        folder, name, notes_in = self.folder, self.vectors, self.notes
+        if not (folder.finished(name) and (notes_in is None or folder.finished(notes_in))):
+            with self.step("embedding", len(collected)) as advance:
+                X, notes = self._embedded(collected, collected_ids, tuning, advance)
+            if notes_in is not None:
+                with folder.write(notes_in) as file:
+                    json.dump(notes, file, indent=1)
+            with folder.write(name, "wb") as file:
+                np.save(file, X, allow_pickle=False)
+        notes = {} if notes_in is None else parse_json((folder.path / notes_in).read_text("utf-8"))
+        path = folder.path / name
+        mapped = self.large is not None and path.stat().st_size > self.large
+        return self._filtered(
+            pool, np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        ), notes
+
+    def _embedded(
+        self,
+        pool: Dataset,
+        collected_ids: Sequence[str],
+        tuning: tuple[Dataset, Dataset] | None,
+        advance: Advance,
+    ) -> tuple[Vectors, dict[str, Any]]:
+        """Return the vectors of the pool, and the embedder's parameters and notes."""
+        chosen = self.embed
+        if chosen.array is not None:
+            array = embed.load_array(chosen.array, ids=collected_ids)
+            return array.embed(pool), {"embedder": "array"}
+        alone = default_reads(chosen, pool) == "options"
+        if chosen.encoder == "light" and not alone:
+            light = embed.LightEmbedder(chosen.dimensions, combine=chosen.combine)
+            return light.embed(pool), light.parameters
+        if tuning is None or not chosen.finetune_train:
+            embedder = (
+                embed.OptionsEmbedder(chosen.dimensions, combine=chosen.combine)
+                if chosen.encoder == "light"
+                else embed.EncoderEmbedder(
+                    chosen.encoder,
+                    pooling=chosen.pooling or "mean",
+                    combine=chosen.combine,
+                    reads="options" if alone else "sentence",
+                    on_progress=lambda done, _: advance(done, ""),
+                )
+            )
+            X = embedder.embed_options(pool) if many_options(pool) else embedder.embed(pool)
+            return X, embedder.parameters
+        tuner, tuned = embed.finetuned_embedder(
+            *tuning,
+            model=chosen.encoder,
+            out=(self.folder.path / self.vectors).parent / "encoder",
+            settings=models.TrainingSettings(
+                seed=self.seed,
+                weight_decay=chosen.finetune_weight_decay,
+                dropout=chosen.finetune_dropout,
+            ),
+            pooling=chosen.pooling or "cls",
+            combine=chosen.combine,
+            on_step=lambda done, of, note: advance(0, f"fine-tuning: step {done} of {of} {note}"),
+        )
+        notes = {"finetuned": tuned.message, "at_chance": tuned.at_chance}
+        return tuner.embed(pool), {**tuner.parameters, **notes}
+
+    def _filtered(self, pool: Dataset, X: Vectors) -> FilterRun:
+        """Run the filter and, unless the recipe says no, its other runs.
+
+        If the vectors are blind, a filter that depends on them removes nothing. Each run has its
+        own checkpoint, which stays until the last run is complete: an interrupt repeats no run.
+        """
+        chosen, combined = self.filter, combination_of(self.embed)
+        sight = debias.sight(pool, antisymmetric_part(X, combined), turns=bool(combined))
+        by_vectors = chosen.method in ("aflite", "mirror") or (
+            chosen.method != "none" and chosen.keep is None
+        )  # they decide what is removed, or how much
+        if sight.is_blind and by_vectors:
+            run = run_filter(pool, X, replace(chosen, method="none"), seed=self.seed)
+            subsets = {**run.subsets, NAMES[chosen.method]: run.kept}
+            return replace(run, method=chosen.method, subsets=subsets, sight=sight)
+        stem, dot, suffix = self.phases.rpartition(".")
+        with contextlib.ExitStack() as scratch:
+            first = scratch.enter_context(self.folder.scratch(self.phases))
+            with self.step("filtering", len(pool)) as advance:
+                run = run_filter(
+                    pool, X, chosen, checkpoint=first, **self._watched(advance, len(pool))
+                )
+            run = replace(run, sight=sight)
+            files = zip(OTHERS, ("seed", "shaken"), strict=True) if chosen.again else ()
+            checkpoints = [
+                (other, scratch.enter_context(self.folder.scratch(f"{stem}-{name}{dot}{suffix}")))
+                for other, name in files
+            ]
+            for other, checkpoint in checkpoints:
+                with self.step(f"again, {other}", len(pool)) as advance:
+                    more = self._watched(advance, len(pool))
+                    run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
+        return run
+
+    def _watched(self, advance: Advance, problems: int) -> dict[str, Any]:
+        """Return the arguments of `run_filter` that each run shares; calls show its progress."""
+        gone = 0
+
+        def on_phase(phase: debias.Phase) -> None:
+            nonlocal gone
+            gone = problems - phase.size + phase.removed
+            advance(gone, f"phase {phase.number + 1}")
+
+        def on_draw(phase: int, done: int) -> None:
+            advance(gone, f"phase {phase + 1}, draw {done} of its null")
+
+        def on_run(done: int, runs: int) -> None:
+            turned = "" if runs == 1 else f", {runs - 1} of them with turned keys"
+            repeats = self.filter.repeats
+            deals = "" if repeats == 1 else f", {repeats} deals each"
+            advance(problems * done // runs, f"run {done} of {runs}{turned}{deals}")
+
+        calls = {"on_phase": on_phase, "on_draw": on_draw, "on_run": on_run}
+        return {"seed": self.seed, **self.how, **calls}
+
+    def measured(
+        self,
+        run: FilterRun,
+        *,
+        digest: str,
+        n: int,
+        shown: Sequence[int],
+        copies: Copies = "once",
+        planted: Mapping[str, str] | None = None,
+    ) -> Measures:
+        """Measure what a filter did, and what it left to guess.
+
+        Args:
+            run: the filter's.
+            digest: of all problems that were collected.
+            n: how many these are.
+            shown: the rows of the pool that may appear in a picture, one by one.
+            copies: what became of copies.
+            planted: the artifact of each planted problem, by its id in the pool.
+        """
+        guessed, turns, assessment = self._verified(run), changes_sign(self.embed), None
+        with self.step("measuring", None):
+            if run.options is None and not run.blind:
+                assessment = debias.assess(
+                    run.X,
+                    run.y,
+                    run.subsets,
+                    groups=run.pool.groups,
+                    blocks=run.blocks,
+                    turns=turns,
+                    settings=debias.AssessmentSettings(seed=self.seed),
+                    shown=shown,
+                )
+            return Measures(
+                signature=signature_of(
+                    self.embed, run, digest=digest, n=n, seed=self.seed, copies=copies
+                ),
+                assessment=assessment,
+                before=None if run.blind else _probe(run, self.seed, turns),
+                verified=guessed,
+                excess=self._excess(run),
+                found=None if planted is None else _found(run, planted),
+            )
+
+    def _verified(self, run: FilterRun) -> debias.Verification | str:
+        """Return what is guessed across halves that are filtered apart, or why it is unknown."""
+        if run.blind:
+            return run.blind
+        if not self.splits:
+            return NOT_ASKED
+        combined = combination_of(self.embed)
+        letters = embed.OptionsEmbedder(features="letters")
+        if run.options is not None:
+            stranger = letters.embed_options(run.pool)
+        else:
+            stranger = (letters if by_letters(run) else embed.HashedEmbedder()).embed(run.pool)
+        with self.step("filtering halves apart", 4 * self.splits) as advance:
+            try:
+                return debias.verify(
+                    antisymmetric_part(run.X, combined),
+                    run.y,
+                    filter_of_rows(run, self.filter, seed=self.seed, **self.how),
+                    blocks=run.blocks,
+                    ids=run.pool.ids,
+                    options=run.options,
+                    others={STRANGER: stranger},
+                    turns=bool(combined),
+                    splits=self.splits,
+                    seed=self.seed,
+                    on_step=lambda done, _: advance(done, ""),
+                )
+            except DataError as error:
+                return f"not measured: {error}"
+
+    def _excess(self, run: FilterRun) -> debias.Null | None:
+        if run.aflite is None:
+            return None
+        if run.aflite.phases and run.aflite.phases[0].chance is not None:
+            return run.aflite.phases[0].chance
+        parameters = run.aflite.parameters
+        if parameters["train_size"] >= len(run.y):
+            return None
+        names = ("ensemble_size", "train_size", "threshold", "C")
+        return debias.threshold_null(
+            run.X,
+            run.y,
+            run.blocks,
+            **{name: parameters[name] for name in names},
+            seed=self.seed,
+            ids=run.pool.ids,
+            draws=self.filter.null_draws,
+            **self.how,
+        )
+
+
+def signature_of(
+    embed: EmbedRecipe,
+    run: FilterRun,
+    *,
+    digest: str,
+    n: int,
+    seed: int,
+    copies: Copies = "once",
+) -> Signature:
+    """Return what the numbers of a filter carry."""
+    if embed.array is not None:
+        parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
+    elif embed.encoder == "light":
+        parameters = {"encoder": "light", "d": embed.dimensions, "combine": embed.combine}
+    else:
+        parameters = {"encoder": Path(embed.encoder).name, "combine": embed.combine}
+        parameters |= {"pooling": embed.pooling} if embed.pooling else {}
+    if (read := default_reads(embed, run.pool)) != "sentence" or run.options is not None:
+        parameters |= {"reads": read}
+    if run.options is not None:
+        del parameters["combine"]
+    parameters["method"] = run.method
+    if run.aflite is not None:
+        names = {"ensemble_size": "ensemble", "train_size": "m", "cutoff": "k", "threshold": "tau"}
+        parameters |= {short: run.aflite.parameters[name] for name, short in names.items()}
+        parameters |= {"C": run.aflite.parameters["C"]}
+        parameters |= {"groups": "twins"} if run.aflite.parameters["groups"] else {}
+        if (target := run.aflite.parameters["target_size"]) is not None:
+            parameters["target"] = target  # this and what follows goes beyond Algorithm 1
+        parameters |= {"remove": "twins"} if run.aflite.parameters["remove"] != "rows" else {}
+    if run.mirror is not None:
+        parameters |= run.mirror[0].parameters
+        del parameters["seed"]
+    parameters |= {"copies": copies} if copies != "once" else {}
+    return Signature(digest, n, parameters, seed)
+
+
+PROBE_ROWS = 10_000
+"""The most problems that a probe is given: more make it slower, and its interval hardly narrower
+(at 10,000 it is one per cent to either side)."""
+
+
+FOLDS = 5
+"""Parts that a probe is cross-validated in; as many as there are blocks where these are fewer."""
+
+
+def _probe(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
+    """Probe what went in, or a draw of its blocks when it is large; None if that can't be."""
+    chosen: list[int] = []
+    drawn: list[range] = []
+    for number in np.random.default_rng([seed, len(run.blocks)]).permutation(len(run.blocks)):
+        block = run.blocks[number]
+        if len(chosen) + len(block) <= PROBE_ROWS:
+            drawn.append(range(len(chosen), len(chosen) + len(block)))
+            chosen += block
+    if len(drawn) < 2:
+        return None
+    folds = min(FOLDS, len(drawn))
+    options = None if run.options is None else run.options[chosen]
+    return debias.probe(
+        run.X[chosen], run.y[chosen], drawn, options=options, turns=turns, folds=folds, seed=seed
+    )
+
+
+def _found(run: FilterRun, planted: Mapping[str, str]) -> Mapping[str, practice.FilterRecall]:
+    ids = run.pool.ids
+    return {
+        name: practice.measure_recall(planted, ids, set(ids) - {ids[row] for row in rows})
+        for name, rows in run.subsets.items()
+    }
