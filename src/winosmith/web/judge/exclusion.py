@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from django.conf import settings
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,10 +16,10 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot, Slots
 from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting
-from winosmith.web.judge.votes import add_slots, counted, decide, locked, settle_votes
+from winosmith.web.judge.votes import add_slots, counted, decide, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import move, stay
+from winosmith.web.problems.states import locked, move
 
 
 def resume(person: Person, by: Person) -> None:
@@ -105,32 +105,41 @@ def change_votes(
     if kind == "include":
         with writing():
             Judge.objects.filter(person=person).update(cleared=True)
-    over, changed = time.monotonic() + seconds, 0
-    rows = votes_to_change(person, kind, until)
     out = kind in ("exclude", "discard")
     market = Judge.objects.filter(person=person, provisional=True).exists()
-    to = {"excluded": out, "provisional": out and market}
+    rows = votes_to_change(person, kind, until)
+    counts = "exclude" if out else "include"
+    return _change(rows, by, reason, counts, seconds, excluded=out, provisional=out and market)
+
+
+def _change(
+    rows: Slots, by: Person | None, reason: str, kind: str, seconds: float = math.inf, **to: bool
+) -> int:
+    """Change votes, and let verdicts follow; each problem is a transaction of its own.
+
+    Others write in between. Returns how many votes changed.
+    """
+    over, changed = time.monotonic() + seconds, 0
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
         if time.monotonic() > over:
             break
-        with writing():  # one transaction a problem, so that others write in between
+        with writing():
             problem = locked(key)
-            if rows.filter(problem=problem).update(**to):
-                count_again(problem, by, reason, "exclude" if out else "include")
-                changed += 1
+            if n := rows.filter(problem=problem).update(**to):
+                count_again(problem, by, reason, kind)
+                changed += n
     return changed
 
 
 def drop_waiting(person: Person) -> None:
     """Take the votes out of the count that wait for a look at somebody who is being erased."""
     judge = Judge.objects.filter(person=person, held__isnull=False).first()
-    for slot in waiting(judge) if judge is not None else ():
-        problem = locked(slot.problem_id)
-        Slot.objects.filter(pk=slot.pk).update(excluded=True)
-        count_again(problem, None, "the judge was erased before a moderator looked", "exclude")
+    if judge is not None:
+        reason = "the judge was erased before a moderator looked"
+        _change(waiting(judge), None, reason, "exclude", excluded=True)
 
 
-def votes_to_change(person: Person, kind: Change, until: datetime | None) -> QuerySet[Slot]:
+def votes_to_change(person: Person, kind: Change, until: datetime | None) -> Slots:
     """Return the votes of a judge that a change would change.
 
     What a market has not confirmed, no moderator brings into the count.
@@ -159,7 +168,7 @@ def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> 
         reason: for the audit log.
         kind: "exclude" or "include".
     """
-    stay(problem, by=by, kind=f"{kind}-vote", reason=reason)
+    problem.note(f"{kind}-vote", by=by, reason=reason)
     missing = settings.RULES.judges - counted(problem)
     if problem.state == State.JUDGING:
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
@@ -216,17 +225,11 @@ def confirm(job: int, reason: str, *, refused: bool = False) -> int:
         if Judge.objects.filter(job=job, held__isnull=False).exists():
             return 0
         Slot.objects.filter(job=job, gold=True).update(provisional=False)
-    changed = 0
-    for key, rows in _problems(Slot.objects.filter(job=job, provisional=True)):
-        with writing():  # one transaction a problem, so that others write in between
-            problem = locked(key)
-            counts = rows.all() if refused else rows.filter(excluded=False)
-            n = counts.update(provisional=False, excluded=False)
-            rows.update(provisional=False)
-            if n:
-                count_again(problem, None, reason, "include")
-                changed += n
-    return changed
+        rows = Slot.objects.filter(job=job, provisional=True).votes()
+        if not refused:
+            rows.filter(excluded=True).update(provisional=False)
+            rows = rows.filter(excluded=False)
+    return _change(rows, None, reason, "include", provisional=False, excluded=False)
 
 
 def refuse(job: int, reason: str) -> int:
@@ -238,19 +241,5 @@ def refuse(job: int, reason: str) -> int:
     with writing():
         Judge.objects.filter(job=job).update(provisional=True)
         Slot.objects.filter(job=job, gold=True).update(provisional=True)
-    changed = 0
-    for key, rows in _problems(Slot.objects.filter(job=job, excluded=False)):
-        with writing():
-            problem = locked(key)
-            n = rows.update(provisional=True, excluded=True)
-            if n:
-                count_again(problem, None, reason, "exclude")
-                changed += n
-    return changed
-
-
-def _problems(rows: Slots) -> list[tuple[int, Slots]]:
-    """Return the problems of answered slots, each with its slots among them."""
-    rows = rows.votes()
-    keys = rows.order_by("problem_id").values_list("problem_id", flat=True)
-    return [(key, rows.filter(problem_id=key)) for key in list(keys)]
+    rows = Slot.objects.filter(job=job, excluded=False).votes()
+    return _change(rows, None, reason, "exclude", provisional=True, excluded=True)

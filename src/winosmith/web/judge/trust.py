@@ -24,12 +24,12 @@ from django.utils.translation import gettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, unseen
+from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen
 from winosmith.web.judge.votes import counted, give_back, place_of, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, keyed
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import questions, settle, stay
+from winosmith.web.problems.states import questions, settle
 
 HOUR = timedelta(hours=1)
 
@@ -327,12 +327,8 @@ def _minority() -> int:
 def _leave_out(judge: Judge, slot: Slot) -> None:
     market = judge.job is not None and judge.provisional
     Slot.objects.filter(pk=slot.pk).update(excluded=True, provisional=market)
-    stay(
-        slot.problem,
-        by=None,
-        kind="exclude-vote",
-        reason="another account judged it from the same address within an hour",
-    )
+    reason = "another account judged it from the same address within an hour"
+    slot.problem.note("exclude-vote", reason=reason)
 
 
 def _bring_back(judge: Judge, problem: Problem) -> None:
@@ -424,7 +420,7 @@ def release(judge: Judge) -> None:
         gold.exclude(answered_at=None).update(provisional=False)
 
 
-def waiting(judge: Judge) -> QuerySet[Slot]:
+def waiting(judge: Judge) -> Slots:
     """Return a judge's votes that wait: for a moderator, or for a market."""
     return Slot.objects.filter(holder=judge.pk).waiting()
 

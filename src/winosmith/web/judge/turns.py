@@ -24,12 +24,12 @@ from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot, note_seen, note_whole, unseen
 from winosmith.web.judge.trust import draw_gold, origin, stops, take_back_gold, trained, weigh
-from winosmith.web.judge.votes import give_back, locked, settle_votes
+from winosmith.web.judge.votes import give_back, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.models import Event, Problem, State, new_ref
-from winosmith.web.problems.states import GONE
+from winosmith.web.problems.states import GONE, locked
 
 tests: list[Callable[[Person], bool]] = []
 """Each tells whether a person is in the middle of a test; `take` adds its own."""

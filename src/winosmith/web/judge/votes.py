@@ -55,12 +55,6 @@ def place_of(problem: Problem) -> int:
     return problem.pk * WIDTH
 
 
-def locked(key: int) -> Problem:
-    """Return a problem as it is now; it stays so until the transaction ends."""
-    rows = Problem.objects.select_related("twin__contributor")
-    return rows.select_for_update(of=("self",), no_key=True).get(pk=key)
-
-
 def counted(problem: Problem) -> int:
     """Return how many votes a problem has, with those that a market has yet to confirm.
 

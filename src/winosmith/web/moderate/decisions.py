@@ -27,7 +27,7 @@ from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.models import Person
 from winosmith.web.problems.family import COVERING, lift, put_under
 from winosmith.web.problems.models import Event, Problem, State, Twin
-from winosmith.web.problems.states import LATE, locked, move, stay
+from winosmith.web.problems.states import LATE, locked, move
 
 register = template.Library()
 
@@ -297,7 +297,7 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
             raise InputError(
                 gettext("There is no decision to appeal against, or you have already appealed.")
             )
-        stay(now, by=person, kind="appeal", reason=text)
+        now.note("appeal", by=person, reason=text)
         return Appeal.objects.create(problem=now, person=person, text=text)
 
 
@@ -412,7 +412,7 @@ def decide(
             raise Conflict(now, since)
         if hindrance := _hindrance(action, now):
             raise InputError(hindrance)
-        event = _act(person, action, now, reason, batch)
+        event = _act(now, action, by=person, kind=action.name, reason=reason, batch=batch)
         if action.name in CLOSING:
             Appeal.objects.filter(problem=now, answer=None).update(answer=event)
         return event
@@ -486,15 +486,14 @@ def _is_erased(problem: Problem) -> bool:
     return contributor is not None and contributor.erased is not None
 
 
-def _act(person: Person, action: Action, problem: Problem, reason: str, batch: str) -> Event:
+def _act(problem: Problem, action: Action, **note: Any) -> Event:
     if action.name in ("embargo", "lift"):
-        return set_embargo(person, problem, action.name == "embargo", action.name, reason, batch)
+        return _set_embargo(problem, action.name == "embargo", **note)
     if action.name in ("show", "unshow"):
         _choose(problem.twin, action.name == "show")
     if action.name in ("show", "unshow", "decline"):
-        return stay(problem, by=person, kind=action.name, reason=reason, batch=batch)
-    to = action.to or _origin(problem)
-    return moved(person, problem, to, action.name, reason, batch)
+        return problem.note(**note)
+    return _move(problem, action.to or _origin(problem), **note)
 
 
 def _choose(twin: Twin, chosen: bool) -> None:
@@ -509,18 +508,10 @@ def _origin(problem: Problem) -> State:
     return State(next(event.before for event in held if event.before != State.WITHDRAWN))
 
 
-def moved(
-    person: Person,
-    problem: Problem,
-    to: State,
-    kind: str,
-    reason: str,
-    batch: str,
-    undoes: Event | None = None,
-) -> Event:
-    """Move a problem, and open or close what judges take of it."""
+def _move(problem: Problem, to: State, **note: Any) -> Event:
+    """Move a problem, and open or close it to judges."""
     before = State(problem.state)
-    event = move(problem, to, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)
+    event = move(problem, to, **note)
     if before == State.JUDGING != to:
         close_slots(problem)
     if to == State.JUDGING != before:
@@ -528,21 +519,10 @@ def moved(
     return event
 
 
-def set_embargo(
-    person: Person,
-    problem: Problem,
-    embargo: bool,
-    kind: str,
-    reason: str,
-    batch: str,
-    undoes: Event | None = None,
-) -> Event:
+def _set_embargo(problem: Problem, embargo: bool, **note: Any) -> Event:
     """Put a problem under embargo with all that was made of it, or lift it; the state stays."""
-    if embargo:
-        put_under(problem, by=person)
-    else:
-        lift(problem, by=person)
-    return stay(problem, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)
+    (put_under if embargo else lift)(problem, by=note["by"])
+    return problem.note(**note)
 
 
 def undoable(person: Person, problem: Problem) -> Event | None:
@@ -574,16 +554,16 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         must_decide(person, problem)
         if hindrance := _no_undo(event, problem, in_force(problem)):
             raise InputError(hindrance)
+        note: dict[str, Any] = {"by": person, "kind": UNDO, "reason": reason, "batch": batch}
+        note["undoes"] = event
         if event.kind in ("embargo", "lift"):
-            back = event.kind == "lift"
-            return set_embargo(person, problem, back, UNDO, reason, batch, undoes=event)
+            return _set_embargo(problem, event.kind == "lift", **note)
         if event.kind in ("show", "unshow"):
             _choose(problem.twin, event.kind == "unshow")
-        taken = (
-            moved(person, problem, State(event.before), UNDO, reason, batch, undoes=event)
-            if event.before != event.after
-            else stay(problem, by=person, kind=UNDO, reason=reason, batch=batch, undoes=event)
-        )
+        if event.before == event.after:
+            taken = problem.note(**note)
+        else:
+            taken = _move(problem, State(event.before), **note)
         Appeal.objects.filter(answer=event).update(answer=None)
         return taken
 

@@ -112,6 +112,11 @@ class Problem(models.Model):
         for name in ("waits", "public"):
             self.__dict__.pop(name, None)
 
+    def note(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
+        """Write down what leaves the problem in its state; `columns` are others of `Event`."""
+        state = self.state
+        return self.events.create(actor=by, kind=kind, before=state, after=state, **columns)
+
 
 class Event(models.Model):
     """What was done to a problem, by whom, from which state to which: the audit log.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -35,16 +36,7 @@ MOVES = {
 GONE = (State.WITHDRAWN, State.REVISED)
 
 
-def move(
-    problem: Problem,
-    to: State,
-    *,
-    by: Person | None,
-    kind: str,
-    reason: str = "",
-    batch: str = "",
-    undoes: Event | None = None,
-) -> Event:
+def move(problem: Problem, to: State, *, by: Person | None, kind: str, **columns: Any) -> Event:
     """Move a problem to a state and write down that it was.
 
     Args:
@@ -53,9 +45,7 @@ def move(
         to: the state.
         by: who did it; None for the site itself.
         kind: what was done, in a word ("submit", "verdict", "withdraw", "undo", …).
-        reason: why, in words for the contributor.
-        batch: what was done together with others carries one mark.
-        undoes: the event that this one reverts.
+        columns: others of `Event`: reason, batch, undoes.
 
     Raises:
         InputError: the problem is not in a state from which it can go there.
@@ -69,43 +59,13 @@ def move(
         Problem.objects.filter(pk=now.pk).update(state=to, decided=decided)
         settle([now.twin_id], new=[now.pk])
         problem.became(state=to, decided=decided)
-        return Event.objects.create(
-            problem=now,
-            actor=by,
-            kind=kind,
-            before=before,
-            after=to,
-            reason=reason,
-            batch=batch,
-            undoes=undoes,
-        )
+        return now.events.create(actor=by, kind=kind, before=before, after=to, **columns)
 
 
 def locked(key: int) -> Problem:
     """Return a problem as it is now, with its twin, locked until the transaction ends."""
-    return Problem.objects.select_for_update(of=("self",)).select_related("twin").get(pk=key)
-
-
-def stay(
-    problem: Problem,
-    *,
-    by: Person | None,
-    kind: str,
-    reason: str = "",
-    batch: str = "",
-    undoes: Event | None = None,
-) -> Event:
-    """Write down what leaves a problem in its state; the arguments are those of `move`."""
-    return Event.objects.create(
-        problem=problem,
-        actor=by,
-        kind=kind,
-        before=problem.state,
-        after=problem.state,
-        reason=reason,
-        batch=batch,
-        undoes=undoes,
-    )
+    rows = Problem.objects.select_related("twin__contributor")
+    return rows.select_for_update(of=("self",), no_key=True).get(pk=key)
 
 
 OPEN = (State.HELD, State.JUDGING)

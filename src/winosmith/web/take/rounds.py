@@ -21,7 +21,6 @@ from winosmith.web._lock import chunked, writing
 from winosmith.web.problems.family import lift, put_under
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import stay
 from winosmith.web.take.models import Material, Round, Sheet, Sitting
 from winosmith.web.take.results import dataset_of, figures_of, sittings_of
 from winosmith.web.take.sheets import minutes, refs
@@ -218,7 +217,7 @@ def _embargo(rows: Any) -> None:
     for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
         if not row.embargo:
             put_under(row)
-            stay(row, by=None, kind="embargo", reason=_("it is asked in a human test"))
+            row.note("embargo", reason=_("it is asked in a human test"))
 
 
 def _row(opened: Round, sheet: humans.Sheet) -> Sheet:
@@ -348,7 +347,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
             lift(row)
             row.released = True
             _mark(row, after.canary)
-            stay(row, by=by, kind="publish", reason=_("the human test %r is over") % name)
+            row.note("publish", by=by, reason=_("the human test %r is over") % name)
         locked.published = timezone.now()
         locked.save(update_fields=["published"])
     return Released(used, after.alternates, len(after.withheld), after.canary)
