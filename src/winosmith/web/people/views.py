@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, cast
 
@@ -12,7 +14,7 @@ from django.contrib.auth import logout as log_out
 from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.debug import sensitive_post_parameters
@@ -55,12 +57,12 @@ class NewPasswordForm(forms.Form):
     )
     again = _password(gettext_lazy("Repeat the password"), "new-password")
 
-    def clean(self) -> dict[str, Any]:
+    def clean_again(self) -> str:
         """Compare the two."""
-        typed: dict[str, Any] = super().clean() or {}
-        if "password" in typed and "again" in typed and typed["password"] != typed["again"]:
-            self.add_error("again", ValidationError(gettext_lazy("The two passwords differ.")))
-        return typed
+        again: str = self.cleaned_data["again"]
+        if self.cleaned_data.get("password", again) != again:
+            raise ValidationError(gettext_lazy("The two passwords differ."))
+        return again
 
 
 class JoinForm(NewPasswordForm):
@@ -88,9 +90,29 @@ class LoginForm(forms.Form):
     password = _password(gettext_lazy("Password"), "current-password")
 
 
-class PasswordForm(NewPasswordForm):
+class ConfirmedForm(forms.Form):
+    """A form that takes effect with the password of the person who sends it."""
+
+    confirmed_by = "password"
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean(self) -> dict[str, Any]:
+        """Check the password if all else is valid."""
+        typed: dict[str, Any] = super().clean() or {}
+        if self.confirmed_by in self.fields and not self.errors:
+            name = self.request.user.name
+            if accounts.enter(self.request, name, typed[self.confirmed_by]) is None:
+                self.add_error(self.confirmed_by, _("This password is not correct."))
+        return typed
+
+
+class PasswordForm(ConfirmedForm, NewPasswordForm):
     """A new password, by somebody who knows the old one."""
 
+    confirmed_by = "old"
     old = _password(gettext_lazy("Current password"), "current-password")
     field_order = ("old", "password", "again")
 
@@ -127,20 +149,14 @@ class InviteForm(forms.Form):
 
     def __init__(self, roles: list[str], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["role"].choices = [
-            choice for choice in self.fields["role"].choices if choice[0] in roles
-        ]
+        offered = self.fields["role"].choices
+        self.fields["role"].choices = [choice for choice in offered if choice[0] in roles]
         if "admin" not in roles:
             del self.fields["name"]
 
-    @staticmethod
-    def every_role() -> list[str]:
-        """Return the words for roles."""
-        return list(accounts.ROLES)
 
-
-class EraseForm(forms.Form):
-    """That somebody means it."""
+class EraseForm(ConfirmedForm):
+    """The consent to an erasure."""
 
     texts = forms.BooleanField(
         label=gettext_lazy("Also erase the sentences that are not released yet"), required=False
@@ -148,10 +164,27 @@ class EraseForm(forms.Form):
     sure = forms.BooleanField(label=gettext_lazy("I know that this can’t be undone"))
     password = _password(gettext_lazy("Your password"), "current-password")
 
-    def __init__(self, *args: Any, with_password: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not with_password:
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request, request.POST or None)
+        if not (request.user.is_authenticated and request.user.has_usable_password()):
             del self.fields["password"]
+
+
+def _page(request: HttpRequest, template: str, form: Form, **context: Any) -> HttpResponse:
+    """Render the page of a form; 422 if something in it is wrong."""
+    status = 422 if form.errors else 200
+    return render(request, f"people/{template}.html", {"form": form, **context}, status=status)
+
+
+@contextmanager
+def _refusals_on(form: Form, field: str | None = None) -> Iterator[None]:
+    """Show on the form why something is refused: next to a field, or above all of them."""
+    try:
+        yield
+    except ValidationError as error:
+        form.add_error("password", error)
+    except InputError as error:
+        form.add_error(field, str(error))
 
 
 @sensitive_post_parameters()
@@ -175,8 +208,7 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
             _begin(request, person)
             messages.success(request, _("Welcome. Your account is ready."))
             return redirect("run:start" if person.is_superuser else gates.safe_next(request))
-    context = {"form": form, "invitation": invitation, "next": gates.safe_next(request)}
-    return render(request, "people/join.html", context, status=422 if form.errors else 200)
+    return _page(request, "join", form, invitation=invitation, next=gates.safe_next(request))
 
 
 def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None) -> Person | None:
@@ -206,30 +238,13 @@ def _way_back(request: HttpRequest, invitation: Invitation, person: Person) -> H
     """Let somebody whose password is lost set a new one."""
     form = NewPasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        ended = _set_password(form, person, invitation)
-        if ended is not None:
+        with _refusals_on(form):
+            ended = accounts.new_password(person, form.cleaned_data["password"], invitation)
             _begin(request, person)
             messages.success(request, _with_ended(_("Your password is changed."), ended))
             return redirect("people:me")
-    context = {
-        "form": form,
-        "person": person,
-        "doors": _others(accounts.open_doors(person), links=1),
-    }
-    return render(request, "people/new_password.html", context, status=422 if form.errors else 200)
-
-
-def _set_password(
-    form: Form, person: Person, invitation: Invitation | None = None
-) -> accounts.Doors | None:
-    """Set the new password, and return what it ended; None if the form tells what is wrong."""
-    try:
-        return accounts.new_password(person, form.cleaned_data["password"], invitation)
-    except ValidationError as error:
-        form.add_error("password", error)
-    except InputError as error:
-        form.add_error(None, str(error))
-    return None
+    doors = _others(accounts.open_doors(person), links=1)
+    return _page(request, "new_password", form, person=person, doors=doors)
 
 
 def _others(doors: accounts.Doors, *, browsers: int = 0, links: int = 0) -> accounts.Doors:
@@ -263,12 +278,11 @@ def reset_asked(request: HttpRequest) -> HttpResponse:
     sent = request.method == "POST" and form.is_valid()
     if sent:
         form.save(request=request)
-    context = {"form": form, "sent": sent}
-    return render(request, "people/reset.html", context, status=422 if form.errors else 200)
+    return _page(request, "reset", form, sent=sent)
 
 
-class MailForm(forms.Form):
-    """An address, and the password that stands for the deed."""
+class MailForm(ConfirmedForm):
+    """An address, with the password as a confirmation."""
 
     email = forms.EmailField(
         label=gettext_lazy("E-mail address"),
@@ -290,24 +304,22 @@ def mail(request: HttpRequest) -> HttpResponseBase:
     person = cast(Person, request.user)
     if person.hired:
         raise Http404
-    form = MailForm(request.POST or None, initial={"email": person.email, "news": person.mail_news})
+    initial = {"email": person.email, "news": person.mail_news}
+    form = MailForm(request, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        typed = form.cleaned_data
-        if accounts.enter(request, person.name, typed["password"]) is None:
-            form.add_error("password", _("This password is not correct."))
-        elif not typed["email"]:
+        email, news = form.cleaned_data["email"], form.cleaned_data["news"]
+        if not email:
             mails.forget_address(person)
-            messages.success(request, _("Your address is deleted."))
-            return redirect("people:me")
-        elif typed["email"] == person.email:  # only the mails of news are another wish
-            mails.choose_news(person, typed["news"])
-            messages.success(request, _("The settings are saved."))
-            return redirect("people:me")
+            said = _("Your address is deleted.")
+        elif email == person.email:  # only the wish for mails of news differs
+            mails.choose_news(person, news)
+            said = _("The settings are saved.")
         else:
-            mails.offer_address(person, typed["email"], typed["news"], request)
-            messages.success(request, _("A link was sent to this address; open it within a day."))
-            return redirect("people:me")
-    return render(request, "people/mail.html", {"form": form}, status=422 if form.errors else 200)
+            mails.offer_address(person, email, news, request)
+            said = _("A link was sent to this address; open it within a day.")
+        messages.success(request, said)
+        return redirect("people:me")
+    return _page(request, "mail", form)
 
 
 @_with_mail
@@ -336,8 +348,7 @@ def login(request: HttpRequest) -> HttpResponseBase:
         if accounts.enter(request, typed["name"], typed["password"], then=begin):
             return redirect(to)
         form.add_error(None, _("The name or the password is not correct."))
-    context = {"form": form, "next": to}
-    return render(request, "people/login.html", context, status=422 if form.errors else 200)
+    return _page(request, "login", form, next=to)
 
 
 def _begin(request: HttpRequest, person: Person) -> None:
@@ -365,29 +376,33 @@ def logout(request: HttpRequest) -> HttpResponse:
 def password(request: HttpRequest) -> HttpResponseBase:
     """Change the password; all else that opens the account ends."""
     person = cast(Person, request.user)
-    form = PasswordForm(request.POST or None)
+    form = PasswordForm(request, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        if accounts.enter(request, person.name, form.cleaned_data["old"]) is None:
-            form.add_error("old", _("This password is not correct."))
-        elif (ended := _set_password(form, person)) is not None:
+        with _refusals_on(form):
+            ended = accounts.new_password(person, form.cleaned_data["password"])
             _begin(request, person)
             said = _with_ended(_("Your password is changed."), _others(ended, browsers=1))
             messages.success(request, said)
             return redirect("people:me")
-    context = {
-        "form": form,
-        "person": person,
-        "doors": _others(accounts.open_doors(person), browsers=1),
-    }
-    return render(request, "people/password.html", context, status=422 if form.errors else 200)
+    doors = _others(accounts.open_doors(person), browsers=1)
+    return _page(request, "password", form, person=person, doors=doors)
+
+
+def _for_writers(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
+    """Give a view the person who is there, with or without an account; others log in first."""
+
+    @wraps(view)
+    def shown(request: HttpRequest) -> HttpResponse:
+        person = gates.existing_writer(request)
+        return view(request, person) if person else gates.go(request, "people:login")
+
+    return shown
 
 
 @require_safe
-def me(request: HttpRequest) -> HttpResponseBase:
+@_for_writers
+def me(request: HttpRequest, person: Person) -> HttpResponse:
     """Show what the site knows of anyone who is there; others come to the log-in page."""
-    person = gates.existing_writer(request)
-    if person is None:
-        return gates.go(request, "people:login")
     context = {
         "person": person,
         "pseudonym": pseudonym(person),
@@ -401,11 +416,9 @@ def me(request: HttpRequest) -> HttpResponseBase:
 
 
 @require_safe
-def news(request: HttpRequest) -> HttpResponseBase:
+@_for_writers
+def news(request: HttpRequest, person: Person) -> HttpResponse:
     """Tell anyone who is there what happened, and what waits for them; it is heard of now."""
-    person = gates.existing_writer(request)
-    if person is None:
-        return gates.go(request, "people:login")
     before = heard(person)
     items = happened(person, min(before, timezone.now() - SHOWN))
     context = {
@@ -421,21 +434,17 @@ def news(request: HttpRequest) -> HttpResponseBase:
 
 
 @require_safe
-def data(request: HttpRequest) -> HttpResponseBase:
+@_for_writers
+def data(request: HttpRequest, person: Person) -> HttpResponse:
     """Send everything that the site holds about anyone who is there, as a file."""
-    person = gates.existing_writer(request)
-    if person is None:
-        return gates.go(request, "people:login")
     response = JsonResponse(privacy.data_about(person), json_dumps_params={"indent": 2})
     return attached(response, "about-me.json")
 
 
 @require_POST
-def hide(request: HttpRequest) -> HttpResponseBase:
+@_for_writers
+def hide(request: HttpRequest, person: Person) -> HttpResponse:
     """Withdraw everything that anyone who is there wrote."""
-    person = gates.existing_writer(request)
-    if person is None:
-        return gates.go(request, "people:login")
     try:
         done = gates.form_once(request, person, lambda: {"twins": privacy.hide(person)})
     except InputError as error:
@@ -448,55 +457,32 @@ def hide(request: HttpRequest) -> HttpResponseBase:
 
 
 @sensitive_post_parameters()
-def erase(request: HttpRequest) -> HttpResponseBase:
+@_for_writers
+def erase(request: HttpRequest, person: Person) -> HttpResponse:
     """Erase anyone who is there; an account with its password."""
-    person = gates.existing_writer(request)
-    if person is None:
-        return gates.go(request, "people:login")
-    form = EraseForm(request.POST or None, with_password=person.has_usable_password())
+    form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
-        known = not person.has_usable_password() or accounts.enter(
-            request, person.name, form.cleaned_data["password"]
-        )
-        if not known:
-            form.add_error("password", _("This password is not correct."))
-        elif _is_erased(form, person):
+        with _refusals_on(form):
+            privacy.erase(person, form.cleaned_data["texts"])
             log_out(request)
             return render(request, "people/erased.html")
-    return _ask(request, form, person, own=True)
+    return _page(request, "erase", form, person=person, own=True)
 
 
 @gates.admins_only
 @sensitive_post_parameters()
 def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
-    """Erase somebody who asked an admin for it; the admin's password stands for the deed."""
-    person = Person.objects.filter(pk=number, erased=None).first()
-    if person is None:
-        raise Http404
-    admin = cast(Person, request.user)
-    form = EraseForm(request.POST or None, with_password=True)
+    """Erase a person who asked an admin for it; the admin confirms it by their own password."""
+    person = get_object_or_404(Person, pk=number, erased=None)
+    form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
-        if accounts.enter(request, admin.name, form.cleaned_data["password"]) is None:
-            form.add_error("password", _("This password is not correct."))
-        elif person.pk == admin.pk:
-            form.add_error(None, _("Erase your own account on the page about you."))
-        elif _is_erased(form, person):
+        with _refusals_on(form):
+            if person == request.user:
+                raise InputError(_("Erase your own account on the page about you."))
+            privacy.erase(person, form.cleaned_data["texts"])
             messages.success(request, _("The person is erased."))
             return redirect("people:invitations")
-    return _ask(request, form, person, own=False)
-
-
-def _is_erased(form: EraseForm, person: Person) -> bool:
-    try:
-        privacy.erase(person, form.cleaned_data["texts"])
-    except InputError as error:
-        form.add_error(None, str(error))
-    return form.is_valid()
-
-
-def _ask(request: HttpRequest, form: EraseForm, person: Person, *, own: bool) -> HttpResponse:
-    context = {"form": form, "person": person, "own": own}
-    return render(request, "people/erase.html", context, status=422 if form.errors else 200)
+    return _page(request, "erase", form, person=person, own=False)
 
 
 def consent(request: HttpRequest) -> HttpResponseBase:
@@ -556,9 +542,7 @@ def texts(request: HttpRequest) -> HttpResponse:
 @require_safe
 def text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
     """Show one version of a text."""
-    document = Document.objects.filter(kind=kind, version=version).first()
-    if document is None:
-        raise Http404
+    document = get_object_or_404(Document, kind=kind, version=version)
     return render(request, "people/text.html", {"document": document})
 
 
@@ -566,15 +550,17 @@ def text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
 def invitations(request: HttpRequest) -> HttpResponseBase:
     """Show the links that work, and make a new one, whose address is shown this once."""
     by = cast(Person, request.user)
-    roles = [role for role in InviteForm.every_role() if accounts.may_invite(by, role)]
-    form = InviteForm(roles, request.POST or None)
-    link = ""
+    roles = [role for role in accounts.ROLES if accounts.may_invite(by, role)]
+    form, link = InviteForm(roles, request.POST or None), ""
     if request.method == "POST" and form.is_valid():
-        try:
+        with _refusals_on(form, "name" if form.cleaned_data.get("name") else None):
             link = request.build_absolute_uri(_new_link(by, form))
-        except InputError as error:
-            form.add_error("name" if form.cleaned_data.get("name") else None, str(error))
-    return _invitations_page(request, by, InviteForm(roles) if link else form, link)
+            form = InviteForm(roles)
+    rows = Invitation.objects.filter(used=None, expires__gt=timezone.now())
+    if not by.is_superuser:
+        rows = rows.filter(made_by=by)
+    rows = rows.select_related("made_by", "person").order_by("-created")[:200]
+    return _page(request, "invitations", form, link=link, rows=rows)
 
 
 def _new_link(by: Person, form: InviteForm) -> str:
@@ -589,30 +575,12 @@ def _new_link(by: Person, form: InviteForm) -> str:
     return accounts.invite([typed["role"]], typed["days"] * DAY, by=by, label=typed["label"])
 
 
-def _invitations_page(
-    request: HttpRequest, by: Person, form: InviteForm, link: str
-) -> HttpResponse:
-    rows = Invitation.objects.filter(used=None, expires__gt=timezone.now())
-    if not by.is_superuser:
-        rows = rows.filter(made_by=by)
-    context = {
-        "form": form,
-        "link": link,
-        "rows": rows.select_related("made_by", "person").order_by("-created")[:200],
-    }
-    status = 422 if form.is_bound and form.errors else 200
-    return render(request, "people/invitations.html", context, status=status)
-
-
 @gates.moderators_only
 @require_POST
 def take_back(request: HttpRequest, number: int) -> HttpResponse:
     """Let a link work no more: one's own, or as an admin any."""
     by = cast(Person, request.user)
     rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
-    invitation = rows.filter(pk=number).first()
-    if invitation is None:
-        raise Http404
-    accounts.end_invitation(invitation)
+    accounts.end_invitation(get_object_or_404(rows, pk=number))
     messages.success(request, _("This link no longer works."))
     return redirect("people:invitations")
