@@ -9,6 +9,7 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from email import message_from_string, policy
@@ -17,7 +18,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core import signing
 from django.test import override_settings
 
 from tests.waiting import until
@@ -311,12 +311,12 @@ def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any
 def test_a_mail_tells_its_reader_nothing_of_the_account(db: Any, person: Any) -> None:
     """What stands in the link to a new address spells neither it, the old one nor what logs in."""
     ann = person("ann", email="old@example.org")
-    tokens = [mail.address_token(ann, ADDRESS, True) for _ in range(2)]
-    first, second = (signing.loads(token, salt=mail._SALT) for token in tokens)
-    assert first[2] != second[2]
+    first, second = (mail.address_token(ann, ADDRESS, True) for _ in range(2))
+    assert first != second
+    shown = urlsafe_b64decode(first)
     for hidden in (ADDRESS, "old@example.org", ann.get_session_auth_hash()[:8]):
-        assert hidden not in str(first)
-        assert hidden.encode().hex() not in str(first)
+        assert hidden.encode() not in shown
+        assert hidden.encode().hex().encode() not in shown
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from winosmith.web.judge.trust import Pace, pace
 from winosmith.web.market import models
 from winosmith.web.market.exports import read_sum
 from winosmith.web.market.models import Identity, Participation, Payment, Study
-from winosmith.web.market.providers import digest_of, find_separator, unseal
+from winosmith.web.market.providers import digest_of, find_separator
 from winosmith.web.market.workers import (
     count_done,
     is_held,
@@ -29,7 +29,7 @@ from winosmith.web.market.workers import (
     seconds_of,
     training_told,
 )
-from winosmith.web.people.models import keyed, pseudonym
+from winosmith.web.people.models import decrypt, keyed, pseudonym
 
 CENT = Decimal("0.01")
 
@@ -222,7 +222,7 @@ def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:
         identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
         if entry.due and identity is not None:
             key = _key(entry.part, entry.part.payments.count() + 1)
-            yield unseal(identity.sealed), f"{entry.due:.2f}", book.study.currency, key
+            yield decrypt(models.IDS, identity.sealed), f"{entry.due:.2f}", book.study.currency, key
 
 
 def _key(part: Participation, number: int) -> str:

@@ -17,6 +17,10 @@ somebody else for each who returns the submission or runs out of time. Ids in li
 so without a bound anyone who has a link could begin with any number of invented ones."""
 
 
+IDS = "market ids"
+"""The purpose for which `Identity.sealed` is encrypted."""
+
+
 class Study(models.Model):
     """Paid work that a market sends people to, by one secret link.
 

@@ -16,6 +16,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
+from cryptography.fernet import InvalidToken
 from django import template
 from django.conf import settings
 from django.db import IntegrityError
@@ -32,11 +33,11 @@ from winosmith.web.judge.trust import askable, held, stops
 from winosmith.web.judge.turns import ahead, current
 from winosmith.web.judge.votes import give_back
 from winosmith.web.market import models
-from winosmith.web.market.models import Identity, Participation, Screen, Study
-from winosmith.web.market.providers import Claim, carried, carry, digest_of, own_code, seal, unseal
+from winosmith.web.market.models import IDS, Identity, Participation, Screen, Study
+from winosmith.web.market.providers import Claim, digest_of, own_code
 from winosmith.web.market.studies import may_come
 from winosmith.web.people.accounts import close_doors
-from winosmith.web.people.models import Person
+from winosmith.web.people.models import Person, decrypt, encrypt
 from winosmith.web.problems.models import Problem, State, Twin
 
 register = template.Library()
@@ -76,20 +77,18 @@ class Arrival:
 
 def arrival_of(request: HttpRequest) -> Arrival | None:
     """Return what this browser keeps; None if it came by no link."""
-    told: Any = carried(request.COOKIES.get(COOKIE, ""), SECONDS)
     try:
-        return Arrival(told["study"], Claim(told["worker"], told["submission"]), told["mark"])
-    except (TypeError, KeyError):
+        study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), SECONDS)
+    except InvalidToken:
         return None
+    return Arrival(study, Claim(worker, submission), mark)
 
 
 def keep(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
     """Let the browser keep a claim, encrypted; its mark is the same for all that it begins."""
     before = arrival_of(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
-    value = carry(
-        {"study": study.pk, "worker": claim.worker, "submission": claim.submission, "mark": mark}
-    )
+    value = encrypt(COOKIE, [study.pk, claim.worker, claim.submission, mark])
     response.set_cookie(
         COOKIE,
         value,
@@ -416,7 +415,7 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
                 participation=made,
                 kind=kind,
                 digest=digest_of(study.provider, kind, text),
-                sealed=seal(text),
+                sealed=encrypt(IDS, text),
                 at_work=kind == "worker",
             )
     _knows(person, earlier)
@@ -548,7 +547,7 @@ def studies_of(person: Person) -> list[dict[str, Any]]:
     return [
         {
             "market": part.study.provider,
-            "ids": {row.kind: unseal(row.sealed) for row in _kept(part)},
+            "ids": {row.kind: decrypt(IDS, row.sealed) for row in _kept(part)},
             "work": part.study.kind,
             "began": part.began,
             "ended": part.ended,

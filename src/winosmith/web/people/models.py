@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hmac
+import json
 import re
 import secrets
 import unicodedata
+from base64 import urlsafe_b64encode
 from hashlib import sha256
 from typing import Any, ClassVar
 
+from cryptography.fernet import Fernet
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
@@ -281,6 +284,30 @@ def keyed(purpose: str, text: str) -> str:
     """Return a digest that only the holder of the site's key can make; 64 hex digits."""
     message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
     return hmac.new(settings.SECRET_KEY.encode(), message, sha256).hexdigest()
+
+
+def encrypt(purpose: str, value: Any) -> str:
+    """Return a value as a text that only the holder of the site's key reads, and makes.
+
+    Args:
+        purpose: each has a key of its own.
+        value: what JSON can hold.
+    """
+    return _fernet(purpose).encrypt(json.dumps(value).encode()).decode("ascii")
+
+
+def decrypt(purpose: str, text: str, seconds: int | None = None) -> Any:
+    """Return a value that `encrypt` was given.
+
+    Raises:
+        cryptography.fernet.InvalidToken: another key made the text, it was changed, or it is older
+            than `seconds`.
+    """
+    return json.loads(_fernet(purpose).decrypt(text.encode("utf-8", "replace"), ttl=seconds))
+
+
+def _fernet(purpose: str) -> Fernet:
+    return Fernet(urlsafe_b64encode(bytes.fromhex(keyed("encryption", purpose))))
 
 
 def pseudonym(person: Person) -> str:

@@ -12,9 +12,7 @@ by which it is asked holds the address and no link, and is deleted when the mail
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,9 +20,9 @@ from datetime import datetime, timedelta
 from smtplib import SMTPException
 from typing import Any
 
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
-from django.core import signing
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
@@ -45,7 +43,7 @@ from winosmith.web.jobs import MAIL, Job, Progress, later
 from winosmith.web.people.accounts import way_in, ways_back
 from winosmith.web.people.addresses import address, network
 from winosmith.web.people.gates import SOON, rate_limit
-from winosmith.web.people.models import Person, stop_if_gone
+from winosmith.web.people.models import Person, decrypt, encrypt, stop_if_gone
 
 MOST = 99
 """Items of one kind that are reported at once; the badge says no more, either."""
@@ -135,7 +133,8 @@ ASKED_NETWORK, ASKED_ADDRESS, GIVEN = 60, 5, 10
 WAY_IN = 60
 """Minutes for which the link to a new password works."""
 
-_SALT = "people.mail"
+LINK = "people.mail"
+"""The purpose of a link to an address, for keys and digests."""
 
 
 def sends_mail() -> bool:
@@ -223,9 +222,7 @@ def send_mail(job: Job, _progress: Progress) -> None:
 
 def address_token(person: Person, email: str, news: bool) -> str:
     """Return what makes an address a person's, and shows it to nobody who reads logs of links."""
-    nonce = secrets.token_urlsafe()
-    told = [_whose(person), nonce, _veiled(email.encode(), nonce).hex(), news]
-    return signing.dumps(told, salt=_SALT)
+    return encrypt(LINK, [_whose(person), email, news])
 
 
 def confirm_address(person: Person, token: str) -> None:
@@ -235,19 +232,12 @@ def confirm_address(person: Person, token: str) -> None:
         InputError: the token is none, too old, another person's, or something changed since.
     """
     try:
-        whose, nonce, veiled, news = signing.loads(token, salt=_SALT, max_age=LASTS)
-    except (signing.BadSignature, ValueError):
+        whose, email, news = decrypt(LINK, token, LASTS)
+    except InvalidToken:
         whose = ""
     if whose != _whose(person):
         raise InputError(_("This link no longer works; enter your address again."))
-    _keep(person, _veiled(bytes.fromhex(veiled), nonce).decode(), news=news)
-
-
-def _veiled(text: bytes, nonce: str) -> bytes:
-    """Return a text added to a stream of the site's key and a nonce, or one that was, as it was."""
-    key = f"{_SALT}:{settings.SECRET_KEY}:{nonce}".encode()
-    stream = hashlib.shake_256(key).digest(len(text))
-    return bytes(a ^ b for a, b in zip(text, stream, strict=True))
+    _keep(person, email, news=news)
 
 
 def _whose(person: Person) -> str:
@@ -256,7 +246,7 @@ def _whose(person: Person) -> str:
     Anyone who gets the mail reads none of these in it.
     """
     bound = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
-    return str(salted_hmac(_SALT, bound, algorithm="sha256").hexdigest())
+    return str(salted_hmac(LINK, bound, algorithm="sha256").hexdigest())
 
 
 def choose_news(person: Person, news: bool) -> None:
