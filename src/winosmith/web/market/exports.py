@@ -6,9 +6,7 @@ wants it.
 
 from __future__ import annotations
 
-import csv
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,15 +17,15 @@ from typing import Any
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
+from winosmith.data import Delimited, Source
 from winosmith.errors import InputError
-from winosmith.outputs import unguarded
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import confirm, refuse
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw
 from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
-from winosmith.web.market.providers import PROVIDERS, digest_of, find_separator
+from winosmith.web.market.providers import PROVIDERS, digest_of
 from winosmith.web.people.models import pseudonym
 
 FAULTS = 20
@@ -133,51 +131,35 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     Raises:
         InputError: it is no export of this market; every fault with its file and line.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file, strict=True, delimiter=find_separator(file))
-            rows, faults = _read(table, provider, path, currency)
-    except (csv.Error, UnicodeDecodeError) as error:
-        fault = _("this is not a CSV table in UTF-8")
-        raise InputError(f"{path}: {fault}: {error}") from None
-    faults += _twice(path, rows)
-    if faults:
-        more = len(faults) - FAULTS
-        told = [*faults[:FAULTS], _("and %d more") % more] if more > 0 else faults
-        raise InputError("\n".join(told))
-    return rows
-
-
-def _read(
-    table: csv.DictReader[str], provider: str, path: Path, currency: str
-) -> tuple[list[Row], list[str]]:
-    """Return the rows that can be read, and the faults of the others."""
-    format_, rows, faults = FORMATS[provider], [], []
-    header = [name.strip() for name in table.fieldnames or ()]
+    table, format_ = Delimited(Source(path)), FORMATS[provider]
     needed = [format_.worker, format_.status]
     if PROVIDERS[provider].needs_submission:
         needed.append(format_.submission)
-    if absent := [name for name in needed if name not in header]:
+    if absent := [name for name in needed if name not in table.header]:
         fault = _(
             "the column %(column)r is missing; export all submissions of the study from "
             "%(market)s, and change no column"
         ) % {"column": absent[0], "market": PROVIDERS[provider].title}
         raise InputError(f"{path}:1: {fault}")
-    if twice := [name for name, n in Counter(header).items() if name and n > 1]:
-        fault = _("two columns are called %r") % twice[0]
-        raise InputError(f"{path}:1: {fault}")
-    table.fieldnames = header
-    for cells in table:
-        if None in cells or None in cells.values():
-            fault = _("not as many cells as columns (%d)") % len(header)
-            faults.append(f"{path}:{table.line_num}: {fault}")
-            continue
-        named = {name: unguarded(text.strip()) for name, text in cells.items()}
+    rows: list[Row] = []
+    faults, lines = [], dict[str, int]()
+    for line in table.rows():
         try:
-            rows.append(_row(table.line_num, named, format_, provider, currency))
+            if line.values is None:
+                raise InputError(line.reason)
+            cells = {name: cell.strip() for name, cell in line.values.items()}
+            rows.append(_row(line.place.number, cells, format_, provider, currency))
+            key = rows[-1].submission or f"of {rows[-1].worker}"
+            if key in lines:
+                raise InputError(_("the same submission as in line %d") % lines[key])
+            lines[key] = line.place.number
         except InputError as error:
-            faults.append(f"{path}:{table.line_num}: {error}")
-    return rows, faults
+            faults.append(f"{line.place}: {error}")
+    if faults:
+        more = len(faults) - FAULTS
+        shown = [*faults[:FAULTS], _("and %d more") % more] if more > 0 else faults
+        raise InputError("\n".join(shown))
+    return rows
 
 
 def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str, currency: str) -> Row:
@@ -263,19 +245,6 @@ def _seconds(name: str, text: str) -> int | None:
     if not 0 <= value < 10**7:
         raise InputError(_("%(column)r is %(cell)r, which is out of range") % told)
     return value
-
-
-def _twice(path: Path, rows: list[Row]) -> list[str]:
-    """Return faults for submissions, or workers without one, that are in the file twice."""
-    seen: dict[tuple[str, str], int] = {}
-    faults = []
-    for row in rows:
-        key = ("", row.submission) if row.submission else (row.worker, "")
-        if key in seen:
-            fault = _("the same submission as in line %d") % seen[key]
-            faults.append(f"{path}:{row.line}: {fault}")
-        seen.setdefault(key, row.line)
-    return faults
 
 
 REASONS: dict[str, str] = {

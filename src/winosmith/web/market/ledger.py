@@ -5,7 +5,6 @@ The reward is the state that the market's export names. Bonuses are entries, eac
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,13 +14,14 @@ from statistics import median
 
 from django.utils.translation import gettext as _
 
+from winosmith.data import Delimited, Source
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, pace
 from winosmith.web.market import models
 from winosmith.web.market.exports import read_sum
 from winosmith.web.market.models import Identity, Participation, Payment, Study
-from winosmith.web.market.providers import digest_of, find_separator
+from winosmith.web.market.providers import digest_of
 from winosmith.web.market.workers import (
     count_done,
     is_held,
@@ -240,18 +240,17 @@ def record_bonuses(study: Study, path: Path) -> int:
             its payment is in the ledger with another amount or worker; nothing is written then.
     """
     found: dict[str, tuple[str, Payment]] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            table = csv.reader(file, strict=True, delimiter=find_separator(file))
-            for at, cells in enumerate(table, start=1):
-                if any(cells):
-                    where = f"{path}:{at}"
-                    payment = _payment(study, cells, where)
-                    if payment.key in found:
-                        raise InputError(f"{where}: the payment {payment.key} is in the file twice")
-                    found[payment.key] = where, payment
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: this is not a CSV table in UTF-8: {error}") from None
+    for row in Delimited(Source(path)).rows(("worker", "amount", "currency", "payment")):
+        where = str(row.place)
+        if row.values is None:
+            raise InputError(
+                f"{where}: a line has an id of the market, an amount, a currency and an id of the "
+                "payment; give the file of bonuses as it was written here"
+            )
+        payment = _payment(study, [cell.strip() for cell in row.values.values()], where)
+        if payment.key in found:
+            raise InputError(f"{where}: the payment {payment.key} is in the file twice")
+        found[payment.key] = where, payment
     with writing():
         Study.objects.select_for_update().get(pk=study.pk)  # one file at a time
         for known in study.payments.filter(key__in=found):
@@ -266,12 +265,7 @@ def record_bonuses(study: Study, path: Path) -> int:
 
 
 def _payment(study: Study, cells: list[str], where: str) -> Payment:
-    if len(cells) != 4:
-        raise InputError(
-            f"{where}: a line has an id of the market, an amount, a currency and an id of the "
-            f"payment, not {len(cells)} cells; give the file of bonuses as it was written here"
-        )
-    worker, amount, currency, key = (cell.strip() for cell in cells)
+    worker, amount, currency, key = cells
     if not KEY.fullmatch(key):
         raise InputError(f"{where}: {key!r} is no id of a payment")
     if currency != study.currency:

@@ -6,21 +6,12 @@ import re
 from base64 import b32encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TextIO
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web.people.models import keyed
-
-
-def find_separator(table: TextIO) -> str:
-    """Return the separator of a table's cells by its first line: comma, semicolon or tab."""
-    first = table.readline()
-    table.seek(0)
-    return max(",;\t", key=first.count)
-
 
 CODE = 10
 """Letters and digits of a completion code: 50 bits."""

@@ -5,13 +5,12 @@ Who may come is read from a file of ids or of qualifications; only digests are k
 
 from __future__ import annotations
 
-import csv
 import hmac
 import operator
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -23,12 +22,12 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from winosmith.data import Delimited, Source
 from winosmith.errors import InputError
-from winosmith.outputs import unguarded
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS, digest_of, find_separator
+from winosmith.web.market.providers import PROVIDERS, digest_of
 from winosmith.web.people.models import token_digest
 
 HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
@@ -94,53 +93,31 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
         InputError: an id looks like none, or a column or a number is missing; with file and line.
             Or the file is no text.
     """
-    form, ids = PROVIDERS[provider].form, []
-    try:
-        for line, text in _candidates(path, require):
-            if not form.fullmatch(text):
-                fault = _("this is not an id of %s") % PROVIDERS[provider].title
-                raise InputError(f"{path}:{line}: {fault}")
-            ids.append(text)
-    except (csv.Error, UnicodeDecodeError) as error:
-        fault = _("this is not a list or table in UTF-8")
-        raise InputError(f"{path}: {fault}: {error}") from None
+    table, ids = Delimited(Source(path)), []
+    header = [name.lower() for name in table.header]
+    worker = next((name for name in HEADERS if name in header), "")
+    if not worker and (len(header) > 1 or require):
+        fault = _("no column is called %s") % ", ".join(HEADERS)
+        raise InputError(f"{path}:1: {fault}")
+    if absent := [one.column for one in require if one.column not in header]:
+        fault = _("there is no column %r") % absent[0]
+        raise InputError(f"{path}:1: {fault}")
+    for row in table.rows() if worker else table.rows([worker]):
+        try:
+            if row.values is None:
+                raise InputError(row.reason)
+            cells = {name.lower(): cell.strip() for name, cell in row.values.items()}
+            if not all(one.holds(cells[one.column]) for one in require):
+                continue
+            if not PROVIDERS[provider].form.fullmatch(cells[worker]):
+                raise InputError(_("this is not an id of %s") % PROVIDERS[provider].title)
+            ids.append(cells[worker])
+        except InputError as error:
+            raise InputError(f"{row.place}: {error}") from None
     if not ids:
         fault = _("no id remains; check the file and the requirements")
         raise InputError(f"{path}: {fault}")
     return list(dict.fromkeys(ids))
-
-
-def _candidates(path: Path, require: Sequence[Requirement]) -> Iterator[tuple[int, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, delimiter=find_separator(file))
-        header = [cell.strip().lower() for cell in next(rows, [])]
-        at = next((header.index(name) for name in HEADERS if name in header), None)
-        if at is None:
-            if len(header) > 1 or require:
-                fault = _("no column is called %s") % ", ".join(HEADERS)
-                raise InputError(f"{path}:1: {fault}")
-            file.seek(0)
-            yield from ((n, line.strip()) for n, line in enumerate(file, 1) if line.strip())
-            return
-        for one in require:
-            if one.column not in header:
-                fault = _("there is no column %r") % one.column
-                raise InputError(f"{path}:1: {fault}")
-        for row in rows:
-            if not any(row):
-                continue
-            if len(row) != len(header):
-                fault = _("%(cells)d cells under %(columns)d columns") % {
-                    "cells": len(row),
-                    "columns": len(header),
-                }
-                raise InputError(f"{path}:{rows.line_num}: {fault}")
-            try:
-                meets = all(one.holds(row[header.index(one.column)]) for one in require)
-            except InputError as error:
-                raise InputError(f"{path}:{rows.line_num}: {error}") from None
-            if meets:
-                yield rows.line_num, unguarded(row[at].strip())
 
 
 def screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
