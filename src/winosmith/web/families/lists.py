@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db import connection
+from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import counted
 from winosmith.web._kept import Refreshed
 from winosmith.web.families.figures import worth
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.predict.models import Model
+from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.search import Term, matching
 from winosmith.web.problems.states import public_problems
@@ -71,39 +70,38 @@ class Family:
         }
 
 
-_COUNTS = """SELECT v.root_id, count(*), max(v.step), max(v.problem_id)
-    FROM perturb_version v JOIN problems_problem p ON p.id = v.problem_id
-    WHERE v.step > 0 AND p.public GROUP BY v.root_id"""
-_FROM = """
-    FROM perturb_version v
-    JOIN problems_problem p ON p.id = v.problem_id
-    JOIN predict_prediction r ON r.problem_id = v.problem_id
-    JOIN predict_model m ON m.id = r.model_id
-    WHERE v.step > 0 AND m.current AND p.public"""
-_ANSWERS = f"""SELECT v.root_id, r.model_id, count(*),
-    sum(CASE WHEN r.tie OR r."right" THEN 0 ELSE 1 END), sum(CASE WHEN r.tie THEN 1 ELSE 0 END)
-    {_FROM} AND (r.tie OR r."right" IS NOT NULL) GROUP BY v.root_id, r.model_id"""
-_TIES = f"""SELECT v.root_id, r.model_id, r.choice, CAST(r.scores AS text), p.answer, count(*)
-    {_FROM} AND r.tie GROUP BY 1, 2, 3, 4, 5"""
+def _versions() -> QuerySet[Version]:
+    """Return the public versions that were made of others."""
+    return Version.objects.filter(step__gt=0, problem__public=True).order_by()
+
+
+def _answers() -> QuerySet[Prediction]:
+    """Return what the current models predicted about these versions."""
+    rows = Prediction.objects.filter(model__current=True, problem__version__in=_versions())
+    return rows.annotate(root=F("problem__version__root")).order_by()
 
 
 def families() -> list[Family]:
     """Return all families with a public version, counted now."""
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNTS)
-        found = {row[0]: Family(*row) for row in cursor.fetchall()}
-        cursor.execute(_ANSWERS)
-        for root, model, answered, wrong, ties in cursor.fetchall():
-            if root in found:
-                found[root].answered[model] = answered
-                found[root].errors[model] = wrong
-                found[root].ties[model] = ties
-                found[root].fooling += wrong
-        cursor.execute(_TIES)
-        for root, model, choice, scores, answer, ties in cursor.fetchall():
-            if root in found and model in found[root].errors:
-                missed = ties * (1 - worth(choice, json.loads(scores), answer))
-                found[root].errors[model] = counted(found[root].errors[model] + missed)
+    counts = _versions().values_list("root")
+    counts = counts.annotate(Count("pk"), Max("step"), Max("problem_id"))
+    found = {row[0]: Family(*row) for row in counts}
+    wrong, tie = Q(tie=False, right=False), Q(tie=True)
+    answers = _answers().filter(tie | Q(right__isnull=False)).values_list("root", "model")
+    for root, model, answered, errors, ties in answers.annotate(
+        n=Count("pk"), errors=Count("pk", filter=wrong), ties=Count("pk", filter=tie)
+    ):
+        if root in found:
+            found[root].answered[model] = answered
+            found[root].errors[model] = errors
+            found[root].ties[model] = ties
+            found[root].fooling += errors
+    tied = _answers().filter(tie)
+    tied = tied.values_list("root", "model", "choice", "scores", "problem__answer")
+    for root, model, choice, scores, answer, n in tied.annotate(n=Count("pk")):
+        if root in found and model in found[root].errors:
+            missed = n * (1 - worth(choice, scores, answer))
+            found[root].errors[model] = counted(found[root].errors[model] + missed)
     return list(found.values())
 
 
@@ -186,41 +184,23 @@ class Entry:
         return sum(self.fools.values())
 
 
-_BY_PEOPLE = """FROM perturb_version v
-    JOIN problems_problem p ON p.id = v.problem_id
-    JOIN problems_twin t ON t.id = p.twin_id"""
-_WHERE = """WHERE v.step > 0 AND t.contributor_id IS NOT NULL AND p.public"""
-_VERSIONS = f"SELECT t.contributor_id, count(*) {_BY_PEOPLE} {_WHERE} GROUP BY 1"
-_FIRST = f"""SELECT t.contributor_id, count(*) {_BY_PEOPLE} {_WHERE} AND v.problem_id IN (
-    SELECT min(v.problem_id) FROM perturb_version v
-    JOIN problems_problem p ON p.id = v.problem_id
-    WHERE v.step > 0 AND p.public GROUP BY v.root_id
-    ) GROUP BY 1"""  # noqa: S608
-_FOOLS = f"""SELECT t.contributor_id, r.model_id, count(*), coalesce(max(v.edit), 0) {_BY_PEOPLE}
-    JOIN predict_prediction r ON r.problem_id = v.problem_id
-    JOIN predict_model m ON m.id = r.model_id
-    {_WHERE} AND m.current AND NOT r."right" GROUP BY 1, 2"""
-
-
 def entries() -> list[Entry]:
     """Return what each contributor did, counted now, in no order."""
-    rows: dict[str, Sequence[Any]] = {}
-    with connection.cursor() as cursor:
-        for name, query in (("versions", _VERSIONS), ("families", _FIRST), ("fools", _FOOLS)):
-            cursor.execute(query)
-            rows[name] = cursor.fetchall()
-    people = Person.objects.only("pk", "salt").in_bulk([row[0] for row in rows["versions"]])
-    found = {number: Entry(pseudonym(person)) for number, person in people.items()}
-    for number, versions in rows["versions"]:
-        found[number].versions = versions
-    for number, begun in rows["families"]:
-        if number in found:
-            found[number].families = begun
-    for number, model, fools, deepest in rows["fools"]:
-        if number in found:
-            entry = found[number]
-            entry.fools[model] = fools
-            entry.deepest = deepest if entry.deepest is None else max(deepest, entry.deepest)
+    by = "problem__twin__contributor"
+    versions = _versions().filter(**{f"{by}__isnull": False})
+    first = _versions().values("root").annotate(first=Min("problem_id")).values("first")
+    fools = _answers().filter(right=False, **{f"{by}__isnull": False}).values_list(by, "model")
+    number = dict(versions.values_list(by).annotate(Count("pk")))
+    people = Person.objects.only("pk", "salt").in_bulk(number)
+    found = {key: Entry(pseudonym(person), number[key]) for key, person in people.items()}
+    for key, n in versions.filter(problem__in=first).values_list(by).annotate(Count("pk")):
+        if key in found:
+            found[key].families = n
+    deepest = Coalesce(Max("problem__version__edit"), 0)
+    for key, model, n, depth in fools.annotate(Count("pk"), deepest=deepest):
+        if key in found:
+            found[key].fools[model] = n
+            found[key].deepest = max(depth, found[key].deepest or 0)
     return list(found.values())
 
 

@@ -16,13 +16,13 @@ class Config(AppConfig):
         from winosmith.web.judge import submissions, trust, turns, votes
         from winosmith.web.people import accounts, news, privacy
 
-        privacy.telling["problems"] = privacy.Telling(submissions.problems_of, "problems.Twin")
-        privacy.naming["problem"] = privacy.Naming("problem__twin", submissions.name_of)
+        privacy.telling["problems"] = (submissions.problems_of, "problems.Twin")
+        privacy.naming["problem"] = ("problem__twin", submissions.name_of)
         privacy.hiding.append(submissions.hide_texts)
         privacy.erasing.append(submissions.erase_judge)
         privacy.tidying["timings"] = lambda _now, before: votes.forget_timings(before)
         privacy.tidying["origins"] = lambda now, _before: trust.forget_origins(now)
         accounts.adopting.append(submissions.adopt_texts)
-        news.happenings.append(turns.heard)
-        news.works.append(turns.waiting)
+        news.news_sources.append(turns.judging_news)
+        news.work_sources.append(turns.judging_work)
         add_duty(ORIGINS, HOUR, trust.forget_origins)

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting
-from winosmith.web.judge.votes import add_slots, counted, decide, settle_votes
+from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting_votes
+from winosmith.web.judge.votes import add_slots, count_votes, decide, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import locked, move
@@ -136,7 +136,7 @@ def drop_waiting(person: Person) -> None:
     judge = Judge.objects.filter(person=person, held__isnull=False).first()
     if judge is not None:
         reason = "the judge was erased before a moderator looked"
-        _change(waiting(judge), None, reason, "exclude", excluded=True)
+        _change(waiting_votes(judge), None, reason, "exclude", excluded=True)
 
 
 def votes_to_change(person: Person, kind: Change, until: datetime | None) -> Slots:
@@ -169,7 +169,7 @@ def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> 
         kind: "exclude" or "include".
     """
     problem.note(f"{kind}-vote", by=by, reason=reason)
-    missing = settings.RULES.judges - counted(problem)
+    missing = settings.RULES.judges - count_votes(problem)
     if problem.state == State.JUDGING:
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
         add_slots(problem, max(0, missing))
@@ -190,7 +190,7 @@ def _close_spare(problem: Problem) -> None:
     With it the number of votes would be even, and they could be tied.
     """
     waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
-    total = counted(problem) + waiting.count()
+    total = count_votes(problem) + waiting.count()
     if total % 2 == 0:
         spare = waiting.filter(holder=None).order_by("-n").values("pk")[:1]
         Slot.objects.filter(pk__in=list(spare.values_list("pk", flat=True))).update(open=False)

@@ -15,7 +15,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import drop_waiting
 from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, inherit_seen
-from winosmith.web.judge.votes import close_slots, give_back, open_new
+from winosmith.web.judge.votes import close_slots, give_back, open_many
 from winosmith.web.people.models import Person
 from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, forget, remember
@@ -72,7 +72,7 @@ def enter(
     )
     remember(*entered, new=True)
     if state == State.JUDGING:
-        open_new(entered)
+        open_many(entered)
     if twin.revises:
         inherit_seen(twin.revises, twin)
     return entered
@@ -194,12 +194,13 @@ def _problem(row: Problem, events: list[Event]) -> dict[str, Any]:
         "licence": row.twin.licence,
         "created": row.created,
         "history": [
-            {"at": e.at, "what": e.kind, "after": e.after, "reason": reason_told(e)} for e in events
+            {"at": e.at, "what": e.kind, "after": e.after, "reason": reason_for_contributor(e)}
+            for e in events
         ],
     }
 
 
-def reason_told(event: Event) -> str:
+def reason_for_contributor(event: Event) -> str:
     """Return why something was done to a problem, for who wrote it; "" where that is not for them.
 
     Why a vote does not count is about its judge, and for moderators. What the votes that count say

@@ -25,7 +25,7 @@ from django.utils.translation import gettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen
-from winosmith.web.judge.votes import counted, give_back, place_of, settle_votes
+from winosmith.web.judge.votes import count_votes, give_back, place_of, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, keyed
 from winosmith.web.problems.models import Problem, State
@@ -36,7 +36,7 @@ HOUR = timedelta(hours=1)
 PACE, GOLD, ADDRESS, TRAINING, MODERATOR = Judge.Cause.values
 
 CAREFUL = 0.95
-"""The fraction of gold questions that a careful judge answers rightly, for `mistaken`."""
+"""The fraction of gold questions that a careful judge answers rightly, for `false_hold_rate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def pace(person: int, since: datetime | None = None, over: int | None = None) ->
     return Pace(median(seconds), len(seconds)) if seconds else Pace()
 
 
-def records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
+def gold_records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
     """Return how many gold questions people answered rightly, and of how many, by their keys.
 
     A question that was retired does not count, nor an answer that the judge contested, unless a
@@ -109,14 +109,17 @@ def _gold(
     return rows.filter(Q(right=True) | Q(contest=None) | counts)
 
 
-def _last_gold(judge: Judge, contests: int = CONTESTS) -> tuple[int, int]:
-    """Return how many of a judge's last gold questions are right, and how many these are."""
+def _failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
+    """Return the numbers if a judge's last gold questions pass the bound; otherwise nothing."""
+    rules = settings.RULES
     rows = _gold([judge.pk], judge.since, contests).order_by("-answered_at")
-    last = list(rows.values_list("right", flat=True)[: settings.RULES.hold_gold_over])
-    return sum(map(bool, last)), len(last)
+    last = list(rows.values_list("right", flat=True)[: rules.hold_gold_over])
+    right, n = sum(map(bool, last)), len(last)
+    failed = n >= rules.hold_gold_over and 100 * right < rules.hold_gold_percent * n
+    return {"right": right, "over": n} if failed else {}
 
 
-def mistaken(share: float = CAREFUL) -> float:
+def false_hold_rate(share: float = CAREFUL) -> float:
     """Return how likely a judge's last gold questions pass the bound although they read with care.
 
     The binomial chance, at one look, that fewer than `SiteRules.hold_gold_percent` of
@@ -170,16 +173,18 @@ def training(judge: Judge | None) -> Training | None:
 
 def enough_gold() -> bool:
     """Return whether the site has gold questions for one training, of twins of their own."""
-    return askable().values("twin").distinct().count() >= settings.RULES.training_questions
+    return (
+        askable_questions().values("twin").distinct().count() >= settings.RULES.training_questions
+    )
 
 
-def askable() -> QuerySet[Problem]:
+def askable_questions() -> QuerySet[Problem]:
     """Return the gold questions that judges get: none whose other half everyone may read."""
     half = Problem.objects.filter(twin=OuterRef("twin"), public=True)
     return questions().filter(~Exists(half))
 
 
-def trained(judge: Judge) -> None:
+def finish_training(judge: Judge) -> None:
     """Let a judge's votes begin when their training is passed, or let it begin again.
 
     Call it once a gold question was answered, before its training; `judge` is locked.
@@ -192,7 +197,7 @@ def trained(judge: Judge) -> None:
         judge.save(update_fields=["since", "qualified"])
 
 
-def untrained(judge: Judge) -> None:
+def waive_training(judge: Judge) -> None:
     """Let somebody judge for whom no question of the training is left; a moderator looks."""
     judge.qualified = timezone.now()
     judge.save(update_fields=["qualified"])
@@ -200,7 +205,7 @@ def untrained(judge: Judge) -> None:
         hold(judge, TRAINING)
 
 
-def origin(address: str, at: datetime | None = None) -> str:
+def digest_origin(address: str, at: datetime | None = None) -> str:
     """Return what is kept for an hour or two of the address of who judges; "" for none.
 
     A digest by the site's key and the hour: the same address has another one an hour later. Of
@@ -254,13 +259,13 @@ def _from_same_address(slot: Slot, address: str) -> set[int]:
     Accounts that a moderator has released after such a hold are none of them.
     """
     at = slot.answered_at or timezone.now()
-    digests = {origin(address, at), origin(address, at - HOUR)} - {""}
+    digests = {digest_origin(address, at), digest_origin(address, at - HOUR)} - {""}
     rows = Slot.objects.filter(problem=slot.problem_id, gold=False, origin__in=digests)
     rows = rows.filter(answered_at__gt=at - HOUR).exclude(holder__judging__cleared=True)
     return set(rows.values_list("holder", flat=True))
 
 
-def weigh(judge: Judge, slot: Slot, address: str = "") -> None:
+def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
     """Hold a judge's votes where what they just answered passes a bound of the site.
 
     A vote by which one address would have more than `_minority` of a problem's is omitted from the
@@ -311,12 +316,10 @@ def check(judge: Judge) -> None:
     """Hold the votes of a judge whose last gold questions pass the bound; never for a few.
 
     They are `SiteRules.hold_gold_over` questions, of which less than `hold_gold_percent` are right;
-    `mistaken` tells how seldom that befalls who reads with care.
+    `false_hold_rate` tells how seldom that befalls who reads with care.
     """
-    rules = settings.RULES
-    right, n = _last_gold(judge)
-    if n >= rules.hold_gold_over and 100 * right < rules.hold_gold_percent * n:
-        hold(judge, GOLD, {"right": right, "over": n})
+    if failed := _failed_gold(judge):
+        hold(judge, GOLD, failed)
 
 
 def _minority() -> int:
@@ -333,7 +336,7 @@ def _leave_out(judge: Judge, slot: Slot) -> None:
 
 def _bring_back(judge: Judge, problem: Problem) -> None:
     """Let a vote of who is being held wait in its place that was omitted, where it is lacking."""
-    if counted(problem) < settings.RULES.judges and not judge.provisional:
+    if count_votes(problem) < settings.RULES.judges and not judge.provisional:
         Slot.objects.filter(problem=problem, holder=judge.pk, gold=False).update(excluded=False)
 
 
@@ -357,7 +360,7 @@ def hold(
 ) -> None:
     """Let a judge's votes wait for a moderator, those still undecided and those to come.
 
-    What has been decided by them stays decided (`suspect` finds it).
+    What has been decided by them stays decided (`suspect_problems` finds it).
 
     Args:
         judge: locked, or nobody else's yet.
@@ -382,9 +385,7 @@ def lift_if_unfounded(judge: Judge) -> None:
     """
     if judge.held is None or judge.cause != GOLD:
         return
-    right, n = _last_gold(judge, contests=0)
-    rules = settings.RULES
-    if n < rules.hold_gold_over or 100 * right >= rules.hold_gold_percent * n:
+    if not _failed_gold(judge, contests=0):
         _lift(judge)
 
 
@@ -397,7 +398,7 @@ def _lift(judge: Judge, *, answered: Slot | None = None) -> None:
             problems that others are answering now are left for the next time, since who holds one
             problem must not wait for another.
     """
-    left = waiting(judge) if not judge.provisional else Slot.objects.none()
+    left = waiting_votes(judge) if not judge.provisional else Slot.objects.none()
     rows = Problem.objects.filter(pk__in=left.values("problem")).select_related("twin__contributor")
     rows = rows.order_by("pk")
     for problem in rows.select_for_update(
@@ -420,17 +421,17 @@ def release(judge: Judge) -> None:
         gold.exclude(answered_at=None).update(provisional=False)
 
 
-def waiting(judge: Judge) -> Slots:
+def waiting_votes(judge: Judge) -> Slots:
     """Return a judge's votes that wait: for a moderator, or for a market."""
     return Slot.objects.filter(holder=judge.pk).waiting()
 
 
-def held(person: Person) -> Judge | None:
+def held_judge(person: Person) -> Judge | None:
     """Return the row of somebody whose votes wait for a moderator; None if they don't."""
     return Judge.objects.filter(person=person, held__isnull=False).first()
 
 
-def stops(judge: Judge | None) -> bool:
+def is_stopped(judge: Judge | None) -> bool:
     """Return whether a judge gets no further problem until a moderator has looked.
 
     That is so where a moderator holds them, and where `SiteRules.held_most` of their votes wait.
@@ -439,10 +440,10 @@ def stops(judge: Judge | None) -> bool:
         return False
     if judge.cause == MODERATOR:
         return True
-    return waiting(judge).count() >= settings.RULES.held_most
+    return waiting_votes(judge).count() >= settings.RULES.held_most
 
 
-def suspect(judge: Judge) -> QuerySet[Problem]:
+def suspect_problems(judge: Judge) -> QuerySet[Problem]:
     """Return the problems that were decided with the votes of a judge who is held now.
 
     Nothing reopens them but a moderator.
@@ -504,7 +505,7 @@ def draw_gold(judge: Judge) -> Slot | None:
         problem = _unknown(judge.person).filter(pk=_drawn(judge.person)).first()
         if problem is not None:
             return _slot(judge, problem)
-        untrained(judge)
+        waive_training(judge)
     every = settings.RULES.gold_every
     if not every:
         return None
@@ -552,7 +553,7 @@ def _drawn(person: Person) -> int | None:
 def _unknown(person: Person) -> QuerySet[Problem]:
     """Return the gold questions that are asked and that a person has not read."""
     seen = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
-    rows = askable().filter(~Exists(seen)).select_related("twin")
+    rows = askable_questions().filter(~Exists(seen)).select_related("twin")
     # That of a problem without a contributor is none of this person's.
     return rows.filter(Q(twin__contributor=None) | ~Q(twin__contributor=person))
 

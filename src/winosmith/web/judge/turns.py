@@ -22,8 +22,8 @@ from winosmith import text
 from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
+from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot, note_seen, note_whole, unseen
-from winosmith.web.judge.trust import draw_gold, origin, stops, take_back_gold, trained, weigh
 from winosmith.web.judge.votes import give_back, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
@@ -31,7 +31,7 @@ from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.models import Event, Problem, State, new_ref
 from winosmith.web.problems.states import GONE, locked
 
-tests: list[Callable[[Person], bool]] = []
+test_checks: list[Callable[[Person], bool]] = []
 """Each tells whether a person is in the middle of a test; `take` adds its own."""
 
 MOST_COUNTED = 1000
@@ -44,11 +44,11 @@ UNDO = timedelta(minutes=1)
 """How long one's last answer can be taken back."""
 
 
-class Gone(InputError):  # noqa: N818 - it reads as what happened
+class ProblemLostError(InputError):
     """The problem is no longer this judge's to answer."""
 
 
-def go_on(person: Person) -> Slot | None:
+def next_problem(person: Person) -> Slot | None:
     """Give a person the next problem; the one that they hold already comes first.
 
     Returns:
@@ -61,19 +61,19 @@ def go_on(person: Person) -> Slot | None:
     """
     with writing():
         judge = judge_of(person)
-        if stops(judge) or in_a_test(person):
+        if trust.is_stopped(judge) or in_a_test(person):
             return None
-        held = current(person)
+        held = current_slot(person)
         if held is not None:
-            Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease())
+            Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease_length())
             return held
         if job_is_done(judge):
             return None
         slot = next_slot(person, judge.cursor, lock=True)
         if slot is None:  # what came all the same would be gold
             return None
-        take_back_gold(person)
-        slot = draw_gold(judge) or slot
+        trust.take_back_gold(person)
+        slot = trust.draw_gold(judge) or slot
         if not slot.gold and slot.lease_until is None:
             judge.cursor = slot.place
         judge.save(update_fields=["cursor", "next_gold"])
@@ -91,7 +91,7 @@ def job_is_done(judge: Judge) -> bool:
 
 def _take(slot: Slot, person: Person) -> None:
     now = timezone.now()
-    slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease()
+    slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
     slot.ref = new_ref()
     note_seen(person, slot, spent=not (needs_local(slot) and _is_cut(slot.problem)))
@@ -117,10 +117,10 @@ def judge_of(person: Person) -> Judge:
 
 def in_a_test(person: Person) -> bool:
     """Tell whether a person has a sheet of a human test out: meanwhile they judge nothing new."""
-    return any(area(person) for area in tests)
+    return any(area(person) for area in test_checks)
 
 
-def current(person: Person) -> Slot | None:
+def current_slot(person: Person) -> Slot | None:
     """Return the slot that a person holds and has not answered; None if there is none.
 
     Its lease may have run out: the slot is theirs as long as nobody else took it.
@@ -129,7 +129,7 @@ def current(person: Person) -> Slot | None:
     return rows.select_related("problem__twin").order_by("taken_at").first()
 
 
-def lease() -> timedelta:
+def lease_length() -> timedelta:
     """Return how long a problem waits for who took it."""
     return timedelta(minutes=settings.RULES.lease_minutes)
 
@@ -171,7 +171,7 @@ def fresh(person: Person, after: int) -> QuerySet[Slot]:
     return rows.filter(unseen(person)).order_by("place")
 
 
-def shown(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
+def slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page of a slot shows.
 
     Args:
@@ -179,7 +179,7 @@ def shown(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
         typed: what the judge sent before, to be shown again; or what they took back.
     """
     problem, first = slot.problem, needs_local(slot)
-    sentence = shown_first(problem) if first else problem.sentence
+    sentence = local_context_of(problem) if first else problem.sentence
     before, _, after = sentence.partition(BLANK)
     earlier = typed.get("choice", "") if typed else "" if slot.choice is None else str(slot.choice)
     if first and not typed:
@@ -207,17 +207,17 @@ def needs_local(slot: Slot) -> bool:
     return settings.RULES.local_first and slot.local_at is None
 
 
-def shown_first(problem: Problem) -> str:
+def local_context_of(problem: Problem) -> str:
     """Return the local context of a problem, as judges see it before the whole."""
     return text.local_context(problem.sentence, settings.RULES.local_before)
 
 
 def _is_cut(problem: Problem) -> bool:
     """Return whether a problem's local context leaves something out."""
-    return len(text.words(shown_first(problem))) < len(text.words(problem.sentence))
+    return len(text.words(local_context_of(problem))) < len(text.words(problem.sentence))
 
 
-def ahead(person: Person, judge: Judge | None) -> dict[str, Any]:
+def judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
     """Return what a judge who holds nothing has ahead of them.
 
     Whether they are `paused`: a moderator has to look at their judging first; whether they are in
@@ -228,15 +228,15 @@ def ahead(person: Person, judge: Judge | None) -> dict[str, Any]:
         person: who judges.
         judge: their place in the queue; None before their first problem.
     """
-    paused, testing = stops(judge), in_a_test(person)
+    paused, testing = trust.is_stopped(judge), in_a_test(person)
     free = not (paused or testing)
     left = free and next_slot(person, judge.cursor if judge else 0) is not None
-    why = why_none_left(person) if free and not left else None
+    why = find_no_work_reason(person) if free and not left else None
     return {"paused": paused, "testing": testing, "left": left, "none_left": why}
 
 
 @dataclass(frozen=True, slots=True)
-class NoneLeft:
+class NoWorkReason:
     """What is in a judge's way to the problems that await somebody.
 
     Attributes:
@@ -252,13 +252,13 @@ class NoneLeft:
     until: datetime | None
 
 
-def why_none_left(person: Person) -> NoneLeft:
+def find_no_work_reason(person: Person) -> NoWorkReason:
     """Return why a person gets no problem now; each number is MOST_COUNTED at most."""
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
     held = rows.filter(unseen(person), lease_until__gt=timezone.now())
     own = rows.filter(contributor=person)
     seen = rows.exclude(contributor=person).exclude(unseen(person))
-    return NoneLeft(
+    return NoWorkReason(
         own[:MOST_COUNTED].count(),
         seen[:MOST_COUNTED].count(),
         held[:MOST_COUNTED].count(),
@@ -275,7 +275,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
         choice: the 0-based index of an option.
 
     Raises:
-        Gone: the problem is not theirs any more.
+        ProblemLostError: the problem is not theirs any more.
         InputError: there is no such option.
     """
     with writing():
@@ -287,7 +287,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
         now = timezone.now()
         slot.local_choice, slot.local_at = choice, now
         slot.local_seconds = _seconds(slot.taken_at, now)
-        slot.lease_until = now + lease()
+        slot.lease_until = now + lease_length()
         slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
         note_whole(person, slot)
         return slot
@@ -319,7 +319,7 @@ def answer(
             two.
 
     Raises:
-        Gone: the problem is not theirs any more, or is answered.
+        ProblemLostError: the problem is not theirs any more, or is answered.
         InputError: no choice, no such option, a comment too long, or the local context comes first.
     """
     with writing():
@@ -337,14 +337,14 @@ def answer(
         slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
         slot.comment, slot.answered_at, slot.open = comment, now, False
         slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
-        slot.job, slot.origin = judge.job, origin(address, now)
+        slot.job, slot.origin = judge.job, trust.digest_origin(address, now)
         slot.provisional = judge.held is not None or (judge.job is not None and judge.provisional)
         if slot.gold:
             slot.right = choice == slot.problem.answer
         slot.save(update_fields=_OF_ANSWER)
-        weigh(judge, slot, address)
+        trust.apply_bounds(judge, slot, address)
         if slot.gold:
-            trained(judge)
+            trust.finish_training(judge)
         else:
             settle_votes(slot.problem)
         return slot
@@ -361,7 +361,7 @@ def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
     """Pass a problem on; others get it first, and this person never again.
 
     Raises:
-        Gone: the problem is not theirs any more.
+        ProblemLostError: the problem is not theirs any more.
         InputError: the reason is none of `Skip.Reason`, or the comment is too long.
     """
     with writing():
@@ -380,19 +380,19 @@ def undo(person: Person, ref: str) -> Slot:
     """Take back one's last answer, within a minute and before the problem is decided.
 
     Raises:
-        Gone: it is too late for that.
+        ProblemLostError: it is too late for that.
     """
     with writing():
         judge = judge_of(person)
         slot = undoable(person)
         if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
-            raise Gone(_("That answer can no longer be undone."))
+            raise ProblemLostError(_("That answer can no longer be undone."))
         slot.problem = locked(slot.problem_id)
         if slot.problem.state != State.JUDGING:
-            raise Gone(_("The problem has been decided; the answer stays."))
+            raise ProblemLostError(_("The problem has been decided; the answer stays."))
         slot.open, slot.answered_at, slot.seconds = True, None, None
         slot.job, slot.provisional, slot.origin = None, False, ""
-        slot.lease_until = timezone.now() + lease()
+        slot.lease_until = timezone.now() + lease_length()
         changed = ("open", "answered_at", "seconds", "job", "provisional", "origin", "lease_until")
         slot.save(update_fields=changed)
         return slot
@@ -400,10 +400,10 @@ def undo(person: Person, ref: str) -> Slot:
 
 def undoable(person: Person) -> Slot | None:
     """Return the slot with a person's last answer where it can still be taken back."""
-    return so_far(person)[1]
+    return count_judged(person)[1]
 
 
-def so_far(person: Person) -> tuple[int, Slot | None]:
+def count_judged(person: Person) -> tuple[int, Slot | None]:
     """Return how many problems a person has judged, and what `undoable` returns."""
     given = Slot.objects.filter(holder=person, answered_at__isnull=False)
     last = given.filter(open=False).select_related("problem").order_by("-answered_at").first()
@@ -420,7 +420,7 @@ def _held(person: Person, ref: str) -> Slot:
     rows = rows.select_related("problem__twin__contributor")
     slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
     if slot is None:
-        raise Gone(
+        raise ProblemLostError(
             _(
                 "This problem is no longer reserved for you: after %d minutes, "
                 "another judge took it."
@@ -428,7 +428,7 @@ def _held(person: Person, ref: str) -> Slot:
             % settings.RULES.lease_minutes
         )
     if not slot.open:
-        raise Gone(
+        raise ProblemLostError(
             _("You have already answered this problem.")
             if slot.answered_at
             else _("This problem is no longer judged; a moderator withdrew it.")
@@ -443,7 +443,7 @@ def _check_choice(slot: Slot, choice: int) -> None:
 
 def _seconds(start: datetime | None, end: datetime) -> float | None:
     """Return how long an answer took; None if the judge was away in the meantime."""
-    if start is None or end - start > lease():
+    if start is None or end - start > lease_length():
         return None
     return round(max(0.0, (end - start).total_seconds()), 1)
 
@@ -458,7 +458,7 @@ def answers_of(person: Person) -> QuerySet[Slot]:
     return rows.select_related("problem").order_by("-answered_at", "-pk")
 
 
-def told(slot: Slot) -> dict[str, Any]:
+def answer_summary(slot: Slot) -> dict[str, Any]:
     """Return what the page of one's history tells of an answer; no sentence that was withdrawn."""
     problem = slot.problem
     shown = problem.state not in GONE and all(at < len(problem.options) for at in slot.shown)
@@ -473,7 +473,7 @@ def told(slot: Slot) -> dict[str, Any]:
     }
 
 
-def heard(person: Person, after: datetime) -> Iterator[Item]:
+def judging_news(person: Person, after: datetime) -> Iterator[Item]:
     """Tell what became of what a judge contested, and that there are new problems for them."""
     if not may_judge(person):
         return
@@ -491,21 +491,21 @@ def heard(person: Person, after: datetime) -> Iterator[Item]:
     new = Event.objects.filter(after=State.JUDGING, at__gt=after, problem__gold=False)
     newest = new.exclude(problem__twin__contributor=person).order_by("-at").first()
     # While they hold a problem, whether it is the last would tell that it is no gold question.
-    if newest is not None and current(person) is None and _is_left(person):
+    if newest is not None and current_slot(person) is None and _is_left(person):
         yield Item(newest.at, _("There are new problems to judge"), reverse("judge:turn"))
 
 
 def _is_left(person: Person) -> bool:
     judge = Judge.objects.filter(person=person).first()
-    return bool(ahead(person, judge)["left"])
+    return bool(judging_status(person, judge)["left"])
 
 
-def waiting(person: Person) -> Iterator[Work]:
+def judging_work(person: Person) -> Iterator[Work]:
     """Tell how many problems a judge can judge now."""
     if not may_judge(person):
         return
     to = reverse("judge:turn")
-    if current(person) is not None:
+    if current_slot(person) is not None:
         yield Work(_("A problem is reserved for you and not answered"), to)
     elif _is_left(person):
         rows = fresh(person, 0).order_by().values("problem").distinct()

@@ -19,7 +19,7 @@ from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.pages import beside, is_number, percent
 from winosmith.web.people.addresses import address
-from winosmith.web.people.gates import agreed_to_judge, form_once, judges_only, new_key, rate_limit
+from winosmith.web.people.gates import agreed_to_judge, form_once, judges_only, rate_limit
 from winosmith.web.people.models import Person
 
 Done = tuple[dict[str, Any], Slot | None]
@@ -32,7 +32,7 @@ Done = tuple[dict[str, Any], Slot | None]
 def turn(request: HttpRequest) -> HttpResponse:
     """Show what the judge holds; otherwise the way to the next problem, or why there is none."""
     person: Person = request.user
-    return _turn(request, person, turns.current(person))
+    return _turn(request, person, turns.current_slot(person))
 
 
 def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpResponse:
@@ -42,11 +42,11 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
     if person.hired:
         return _go(request, "market:work")
     judge = Judge.objects.filter(person=person).first()
-    found = turns.ahead(person, judge)
+    found = turns.judging_status(person, judge)
     page = {
         **_around(person),
         **found,
-        "held": trust.held(person),
+        "held": trust.held_judge(person),
         "training": trust.training(judge) if found["left"] else None,
         "local_first": settings.RULES.local_first,
         "minutes": settings.RULES.lease_minutes,
@@ -77,14 +77,14 @@ def _acting(act: Callable[[HttpRequest, Person], Done]) -> Callable[[HttpRequest
         try:
             result = form_once(request, person, acted, _ref(request))
         except InputError as error:
-            slot = None if isinstance(error, turns.Gone) else turns.current(person)
+            slot = None if isinstance(error, turns.ProblemLostError) else turns.current_slot(person)
             if slot is None or slot.ref != _ref(request):
                 page = {"reason": str(error), "comment": request.POST.get("comment", "")}
                 return render(request, "judge/gone.html", page, status=409)
             return _show(request, slot, error=str(error), typed=request.POST, status=422)
         if "to" in result or not request.htmx:
             return _go(request, result.get("to", "judge:turn"))
-        shown = _turn(request, person, held[0] if held else turns.current(person))
+        shown = _turn(request, person, held[0] if held else turns.current_slot(person))
         shown.headers.setdefault("HX-Replace-Url", reverse("judge:turn"))
         return shown
 
@@ -94,7 +94,7 @@ def _acting(act: Callable[[HttpRequest, Person], Done]) -> Callable[[HttpRequest
 @_acting
 def take(_request: HttpRequest, person: Person) -> Done:
     """Take the next problem."""
-    return {}, turns.go_on(person)
+    return {}, turns.next_problem(person)
 
 
 @_acting
@@ -119,7 +119,7 @@ def whole(request: HttpRequest, person: Person) -> Done:
     )
     if slot.gold:  # which is talked about before the next problem comes
         return {"to": reverse("judge:checked", args=[slot.ref])}, None
-    return {}, turns.go_on(person)
+    return {}, turns.next_problem(person)
 
 
 @_acting
@@ -128,7 +128,7 @@ def pass_on(request: HttpRequest, person: Person) -> Done:
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
     turns.skip(person, _ref(request), reason, comment)
-    return {}, turns.go_on(person)
+    return {}, turns.next_problem(person)
 
 
 @_acting
@@ -172,8 +172,8 @@ def _show(
 ) -> HttpResponse:
     page = {
         **_around(request.user),
-        "held": trust.held(request.user),
-        **turns.shown(slot, typed or {}),
+        "held": trust.held_judge(request.user),
+        **turns.slot_context(slot, typed or {}),
         "error": error,
         "reasons": Skip.Reason.choices,
         "longest": turns.LONGEST,
@@ -184,13 +184,10 @@ def _show(
 
 def _around(person: Person) -> dict[str, Any]:
     """Return what stands around each page: how many were judged, what can be taken back."""
-    judged, last = turns.so_far(person)
+    judged, last = turns.count_judged(person)
     return {
-        "key": new_key(),
         "judged": judged,
         "undo": last,
-        "undo_key": new_key(),
-        "skip_key": new_key(),
         "undo_seconds": int(turns.UNDO.total_seconds()),
     }
 
@@ -214,12 +211,10 @@ def _checked(
         "answer": problem.options[problem.answer or 0],
         "chosen": None if slot.choice is None else problem.options[slot.choice],
         "contest": Contest.objects.filter(slot=slot).first(),
-        "paused": trust.stops(judge),
-        "held": trust.held(slot.holder),
+        "paused": trust.is_stopped(judge),
+        "held": trust.held_judge(slot.holder),
         "training": trust.training(judge),
         "training_over": _training_over(judge, slot),
-        "key": new_key(),
-        "next_key": new_key(),
         "text": text,
         "error": error,
     }
@@ -262,9 +257,9 @@ def judged(request: HttpRequest) -> HttpResponse:
     person: Person = request.user
     page = Paginator(turns.answers_of(person), turns.SIZE).get_page(request.GET.get("page"))
     context = {
-        "rows": list(map(turns.told, page.object_list)),
-        "judged": turns.so_far(person)[0],
-        "held": trust.held(person),
+        "rows": list(map(turns.answer_summary, page.object_list)),
+        "judged": turns.count_judged(person)[0],
+        "held": trust.held_judge(person),
         "page": beside(page),
     }
     return render(request, "judge/history.html", context)

@@ -55,7 +55,7 @@ def place_of(problem: Problem) -> int:
     return problem.pk * WIDTH
 
 
-def counted(problem: Problem) -> int:
+def count_votes(problem: Problem) -> int:
     """Return how many votes a problem has, with those that a market has yet to confirm.
 
     Those that were taken out of the count are none.
@@ -74,14 +74,14 @@ def open_slots(problem: Problem) -> None:
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
         rows.filter(open=False, answered_at=None).update(open=True, **_given_back())
-        missing = settings.RULES.judges - counted(problem) - rows.filter(open=True).count()
+        missing = settings.RULES.judges - count_votes(problem) - rows.filter(open=True).count()
         if missing > 0:
             add_slots(problem, missing)
         elif not rows.filter(Q(open=True) | Q(provisional=True, excluded=False)).exists():
             add_slots(problem, settings.RULES.judges + 1)
 
 
-def open_new(problems: Iterable[Problem]) -> None:
+def open_many(problems: Iterable[Problem]) -> None:
     """Open many problems to judges at once that never had a slot, as `open_slots` does one by one.
 
     Their twins are loaded already.
@@ -205,7 +205,7 @@ FAULTS = (
 _NEXT = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)}: )")
 
 
-def in_words(reason: str) -> str:
+def translate_verdict(reason: str) -> str:
     """Return the reason of a verdict in the reader's language; another text as it is.
 
     Args:
@@ -439,7 +439,7 @@ def _alpha() -> tuple[Reliability | None, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class AgreementWithOthers:
     """How often a judge chooses what most of the others chose on the same problem.
 
     Attributes:
@@ -464,7 +464,7 @@ class Agreed:
         return wilson_interval(self.same, self.of)
 
 
-def with_others(judges: Iterable[int]) -> dict[int, Agreed]:
+def agreement_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOthers]:
     """Return how far each judge agrees with the others, over their last LAST_OF_ONE votes.
 
     The judge's own vote is none of those that it is compared with, and only problems count on which
@@ -487,7 +487,7 @@ def with_others(judges: Iterable[int]) -> dict[int, Agreed]:
 
 def _agreed(
     judge: int, mine: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
-) -> Agreed | None:
+) -> AgreementWithOthers | None:
     pairs: list[tuple[int | None, int | None]] = []
     ties = 0
     for problem, choice in mine.items():
@@ -503,7 +503,7 @@ def _agreed(
         return None
     ours, theirs = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
     chance = sum(ours[choice] * theirs[choice] for choice in ours) / len(pairs) ** 2
-    return Agreed(sum(a == b for a, b in pairs), len(pairs), ties, chance)
+    return AgreementWithOthers(sum(a == b for a, b in pairs), len(pairs), ties, chance)
 
 
 def _answered() -> QuerySet[Slot]:

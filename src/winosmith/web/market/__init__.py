@@ -13,8 +13,8 @@ class Config(AppConfig):
     def ready(self) -> None:
         """Connect what the site does with ids that are old, and with workers who are erased."""
         from winosmith.web.market.workers import forget_ids, forget_worker, studies_of
-        from winosmith.web.people.privacy import Telling, erasing, telling, tidying
+        from winosmith.web.people.privacy import erasing, telling, tidying
 
-        telling["studies"] = Telling(studies_of, "market.Participation")
+        telling["studies"] = (studies_of, "market.Participation")
         tidying["market"] = forget_ids
         erasing.append(forget_worker)

@@ -425,12 +425,12 @@ def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
             found.append((row.line, _("the code is not the one that the site gave")))
     if workers.is_held(part) and row.verdict not in models.TURNED_AWAY:
         found.append((row.line, _("the votes are on hold: a moderator must check them first")))
-    if row.verdict not in models.TURNED_AWAY and (told := workers.training_told(part)):
+    if row.verdict not in models.TURNED_AWAY and (told := workers.describe_training(part)):
         found.append((row.line, told))
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.part:
         found.append((row.line, _("approved, but not all of the work is stored")))
     if row.verdict not in models.TURNED_AWAY and (
-        told := workers.lacking_told(part, workers.count_done(part))
+        told := workers.describe_missing_work(part, workers.count_done(part))
     ):
         found.append((row.line, told))
     return found

@@ -18,17 +18,10 @@ from winosmith.data import Delimited, Source
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, pace
-from winosmith.web.market import models
+from winosmith.web.market import models, workers
 from winosmith.web.market.exports import read_sum
 from winosmith.web.market.models import Identity, Participation, Payment, Study
 from winosmith.web.market.providers import digest_of
-from winosmith.web.market.workers import (
-    count_done,
-    is_held,
-    lacking_told,
-    seconds_of,
-    training_told,
-)
 from winosmith.web.people.models import decrypt, keyed, pseudonym
 
 CENT = Decimal("0.01")
@@ -155,11 +148,11 @@ def planned_wage(study: Study) -> Decimal:
 def _entries(study: Study) -> Iterator[Entry]:
     parts = study.participations.select_related("person", "study").prefetch_related("payments")
     for part in parts.order_by("began", "pk"):
-        done = count_done(part)
-        seconds = seconds_of(part) if part.seconds is None else part.seconds
+        done = workers.count_done(part)
+        seconds = workers.seconds_of(part) if part.seconds is None else part.seconds
         entry = Entry(
             part, pseudonym(part.person), done, seconds, _owed(part, done),
-            part.paid + part.bonus, pace(part.person_id), is_held(part), (),
+            part.paid + part.bonus, pace(part.person_id), workers.is_held(part), (),
         )  # fmt: skip
         yield replace(entry, notes=tuple(_notes(entry)))
 
@@ -179,13 +172,15 @@ def _notes(entry: Entry) -> Iterator[str]:
     part, least = entry.part, entry.part.study.least_wage
     if entry.held:
         yield _("on hold: a moderator must check before votes count or pay is due")
-    if told := training_told(part):
+    if told := workers.describe_training(part):
         yield told
     if entry.paid and not entry.done:
         yield _("paid without work")
     elif entry.paid and entry.done < part.study.amount and part.state != models.SHORT:
         yield _("paid in full for part of the work")
-    elif part.verdict not in models.TURNED_AWAY and (told := lacking_told(part, entry.done)):
+    elif part.verdict not in models.TURNED_AWAY and (
+        told := workers.describe_missing_work(part, entry.done)
+    ):
         yield told
     if entry.done and not entry.paid and part.verdict in models.TURNED_AWAY:
         yield _("worked without pay")

@@ -43,7 +43,7 @@ class Claim:
     submission: str = field(repr=False)
 
 
-class Unfilled(InputError):  # noqa: N818 - it reads as what happened
+class UnfilledLinkError(InputError):
     """A link that came as it was given to the market, its placeholders still in it."""
 
     def __init__(self, name: str, text: str):
@@ -102,13 +102,13 @@ class Provider:
         """Return the claim of a link.
 
         Raises:
-            Unfilled: in place of an id stands what the market should have put one for.
+            UnfilledLinkError: in place of an id stands what the market should have put one for.
             InputError: an id is missing or looks like none, or the link is another study's.
         """
         worker, submission = query.get(self.worker, ""), query.get(self.submission, "")
         for name, text in ((self.worker, worker), (self.submission, submission)):
             if _stands_for_an_id(text):
-                raise Unfilled(name, text)
+                raise UnfilledLinkError(name, text)
         if not self.form.fullmatch(worker):
             raise InputError(_("Your id on the market is missing from the link, or not valid."))
         if (submission or self.needs_submission) and not self.form.fullmatch(submission):

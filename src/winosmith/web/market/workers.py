@@ -29,14 +29,14 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import refuse
 from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_of
-from winosmith.web.judge.trust import askable, held, stops
-from winosmith.web.judge.turns import ahead, current
+from winosmith.web.judge.trust import askable_questions, held_judge, is_stopped
+from winosmith.web.judge.turns import current_slot, judging_status
 from winosmith.web.judge.votes import give_back
 from winosmith.web.market import models
 from winosmith.web.market.models import IDS, Identity, Participation, Screen, Study
 from winosmith.web.market.providers import Claim, digest_of, own_code
 from winosmith.web.market.studies import may_come
-from winosmith.web.people.accounts import close_doors
+from winosmith.web.people.accounts import end_access
 from winosmith.web.people.models import Person, decrypt, encrypt
 from winosmith.web.problems.models import Problem, State, Twin
 
@@ -84,7 +84,7 @@ def arrival_of(request: HttpRequest) -> Arrival | None:
     return Arrival(study, Claim(worker, submission), mark)
 
 
-def keep(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
+def store_claim(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
     """Let the browser keep a claim, encrypted; its mark is the same for all that it begins."""
     before = arrival_of(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
@@ -105,7 +105,7 @@ IDLE = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
 A problem takes seconds; a twin, which leaves one trace when it is sent, takes many minutes."""
 
 
-def worked(times: Iterable[datetime], idle: timedelta) -> int:
+def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
     """Return the seconds between the first and the last of some times, gaps of `idle` at most.
 
     >>> from datetime import datetime, timedelta
@@ -128,7 +128,7 @@ def seconds_of(part: Participation) -> int:
         for found in slots.values_list("taken_at", "local_at", "answered_at"):
             times += filter(None, found)
         times += Skip.objects.filter(person=part.person_id).values_list("at", flat=True)
-    return worked(times, IDLE[Study.Kind(part.study.kind)])
+    return sum_work_seconds(times, IDLE[Study.Kind(part.study.kind)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Workload:
         return not (self.complete or self.holding or self.left)
 
 
-def part_of(person: Person | None) -> Participation | None:
+def participation_of(person: Person | None) -> Participation | None:
     """Return a person's part in a study; None for who came by no market."""
     if person is None or not getattr(person, "hired", False):
         return None
@@ -184,7 +184,7 @@ def count_done(part: Participation) -> int:
     return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
 
 
-def lacking_told(part: Participation, done: int) -> str:
+def describe_missing_work(part: Participation, done: int) -> str:
     """Return why of work that was all stored in the end less is counted now; "" for nothing.
 
     Studies that ended before perturbed sentences counted as none were ended by these, too.
@@ -202,7 +202,7 @@ def lacking_told(part: Participation, done: int) -> str:
 @register.simple_tag
 def study_progress(user: Any) -> dict[str, Any] | None:
     """Return how much of a worker's study is stored, for every page; None once it is over."""
-    part = part_of(user)
+    part = participation_of(user)
     if part is None or part.state != models.WORKING:
         return None
     done, amount = count_done(part), part.study.amount
@@ -211,10 +211,10 @@ def study_progress(user: Any) -> dict[str, Any] | None:
 
 def is_held(part: Participation) -> bool:
     """Return whether a worker's votes wait for a moderator."""
-    return held(part.person) is not None
+    return held_judge(part.person) is not None
 
 
-def training_told(part: Participation) -> str:
+def describe_training(part: Participation) -> str:
     """Return what anyone who pays should know of a worker's training; "" for nothing.
 
     Its questions are a part of the paid work, and no votes: who answers them wrongly gets others,
@@ -241,10 +241,10 @@ def workload(part: Participation) -> Workload:
     if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
     judge = Judge.objects.get(person=part.person_id)
-    holding = current(part.person) is not None
+    holding = current_slot(part.person) is not None
     if holding or done >= amount:
-        return Workload(done, amount, holding, False, stops(judge), None)
-    found = ahead(part.person, judge)
+        return Workload(done, amount, holding, False, is_stopped(judge), None)
+    found = judging_status(part.person, judge)
     until = found["none_left"].until if found["none_left"] else None
     return Workload(done, amount, False, found["left"], found["paused"], until)
 
@@ -313,23 +313,23 @@ LEFT_AFTER = timedelta(hours=24)
 """After so long without a trace, work in another study counts as given up."""
 
 
-class Over(InputError):  # noqa: N818 - it reads as what happened
+class StudyClosedError(InputError):
     """The study takes nobody new."""
 
 
-class NotInvited(InputError):  # noqa: N818
+class NotInvitedError(InputError):
     """The worker is not among those who may come."""
 
 
-class Elsewhere(InputError):  # noqa: N818
+class StartedElsewhereError(InputError):
     """The id is at work already, and not in this browser."""
 
 
-def begun(study: Study, arrival: Arrival) -> Participation | None:
+def find_begun(study: Study, arrival: Arrival) -> Participation | None:
     """Return what this browser began in a study by this claim; None if it began nothing.
 
     Raises:
-        Elsewhere: the id began the study in another browser, or under another submission.
+        StartedElsewhereError: the id began the study in another browser or submission.
     """
     worker = _found(study, models.WORKER, arrival.claim.worker)
     submission = worker
@@ -339,7 +339,7 @@ def begun(study: Study, arrival: Arrival) -> Participation | None:
         return None
     if worker is not None and hmac.compare_digest(worker.browser, arrival.browser):
         return worker
-    raise Elsewhere(
+    raise StartedElsewhereError(
         _(
             "The study was begun with your id in another browser, and goes on there alone. If you "
             "can’t go on there, return your submission at the market and write to whoever runs "
@@ -364,31 +364,34 @@ def begin(study: Study, arrival: Arrival) -> Participation:
     another id, until now: of questions with a known answer only as long as a training is left.
 
     Raises:
-        Elsewhere: the id is at work in another browser, or in another study.
-        Over: the study is closed, or all of its places are taken.
-        NotInvited: the id is screened out.
+        StartedElsewhereError: the id is at work in another browser, or in another study.
+        StudyClosedError: the study is closed, or all of its places are taken.
+        NotInvitedError: the id is screened out.
     """
     try:
         with writing():
-            made = begun(study, arrival) or _begun_now(study, arrival)
+            made = find_begun(study, arrival) or _begun_now(study, arrival)
             beside = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
             _knows(made.person, list(beside), spared=_spared(made.person, beside))
             return made
-    except (IntegrityError, Elsewhere) as error:  # the same id may have begun at this moment
-        found = begun(study, arrival)
+    except (
+        IntegrityError,
+        StartedElsewhereError,
+    ) as error:  # the same id may have begun at this moment
+        found = find_begun(study, arrival)
         if found is not None:
             return found
-        if isinstance(error, Elsewhere):
+        if isinstance(error, StartedElsewhereError):
             raise
-        raise Elsewhere(_at_work()) from None
+        raise StartedElsewhereError(_at_work()) from None
 
 
 def _begun_now(study: Study, arrival: Arrival) -> Participation:
     open_study = Study.objects.select_for_update().filter(pk=study.pk, closed=None).first()
     if open_study is None:
-        raise Over(_("This study is closed to new people."))
+        raise StudyClosedError(_("This study is closed to new people."))
     if open_study.participations.count() >= open_study.most:
-        raise Over(
+        raise StudyClosedError(
             _(
                 "All places of this study are taken. Please return your "
                 "submission on the market’s site."
@@ -396,7 +399,7 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
         )
     worker = digest_of(study.provider, models.WORKER, arrival.claim.worker)
     if not may_come(study, worker):
-        raise NotInvited(
+        raise NotInvitedError(
             _(
                 "This study is for invited people, and your id is not on the "
                 "list. Please return your submission on the market’s site."
@@ -435,16 +438,16 @@ def _earlier(worker: str) -> list[Participation]:
     """Return what a worker did in other studies; all of it is over.
 
     Raises:
-        Elsewhere: one of these studies continues.
+        StartedElsewhereError: one of these studies continues.
     """
     rows = Participation.objects.select_related("person", "study")
     found = list(rows.filter(identities__digest=worker).order_by("pk"))
     for one in found:
         if one.state == models.WORKING:
             if timezone.now() - _last_act(one) < LEFT_AFTER:
-                raise Elsewhere(_at_work())
+                raise StartedElsewhereError(_at_work())
             end(one, models.LEFT)
-        close_doors(one.person)
+        end_access(one.person)
     return found
 
 
@@ -500,7 +503,7 @@ def _spared(person: Person, beside: QuerySet[Participation]) -> list[int]:
     if not needed or Judge.objects.filter(person=person, qualified__isnull=False).exists():
         return []
     known = Seen.objects.filter(person__in=beside.values("person")).values("twin")
-    questions = askable().values_list("twin", flat=True).distinct()
+    questions = askable_questions().values_list("twin", flat=True).distinct()
     if questions.exclude(twin__in=known).count() >= needed:
         return []
     judged = Problem.objects.filter(state__in=(State.HELD, State.JUDGING), gold=False)

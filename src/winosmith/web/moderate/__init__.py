@@ -21,8 +21,8 @@ class Config(AppConfig):
         post_migrate.connect(_keep_indexes, sender=self)
         privacy.erasing.append(decisions.forget_words)
         accounts.adopting.append(decisions.adopt_appeals)
-        news.happenings += [queue.came_in, people.heard]
-        news.works.append(queue.awaits)
+        news.news_sources += [queue.moderation_news, people.votes_news]
+        news.work_sources.append(queue.moderation_work)
 
 
 def _keep_indexes(using: str, **_: Any) -> None:

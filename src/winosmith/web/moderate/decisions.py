@@ -22,10 +22,10 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import HIDDEN
-from winosmith.web.judge.votes import close_slots, in_words, open_slots
+from winosmith.web.judge.votes import close_slots, open_slots, translate_verdict
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.models import Person
-from winosmith.web.problems.family import COVERING, lift, put_under
+from winosmith.web.problems.family import COVERING, lift_embargo, set_embargo
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import LATE, locked, move
 
@@ -234,7 +234,7 @@ CLOSING = frozenset({"accept", "restore", "reopen", "decline"})
 """The actions that answer an open appeal."""
 
 
-def in_the_log(text: Any) -> str:
+def in_site_language(text: Any) -> str:
     """Return a text that is looked up later as the log keeps it: in the site's language."""
     with translation.override(settings.LANGUAGE_CODE):
         return str(text)
@@ -243,7 +243,7 @@ def in_the_log(text: Any) -> str:
 @register.filter
 def translated(reason: str) -> str:
     """Return a kept reason in the language of the page, as far as the site knows its words."""
-    if (told := in_words(reason)) != reason:
+    if (told := translate_verdict(reason)) != reason:
         return told
     if translation.get_language() == settings.LANGUAGE_CODE:
         return reason
@@ -255,14 +255,16 @@ def translated(reason: str) -> str:
 
 def _known() -> tuple[str, ...]:
     """Return the texts that the site itself puts into reasons, as the log keeps them."""
-    offered = tuple(in_the_log(reason) for action in ACTIONS.values() for reason in action.reasons)
+    offered = tuple(
+        in_site_language(reason) for action in ACTIONS.values() for reason in action.reasons
+    )
     return (*offered, HIDDEN)
 
 
 LONGEST = 2000
 """Characters of a reason, and of an appeal."""
 
-NOBODYS = (*COVERING.values(), LATE)
+AUTOMATIC_KINDS = (*COVERING.values(), LATE)
 """Kinds of events that nobody decided about: they are in no decision's way."""
 
 APPEALED = (State.REJECTED, State.WITHDRAWN)
@@ -316,7 +318,7 @@ def adopt_appeals(account: Person, anonymous: Person) -> None:
     Appeal.objects.filter(person=anonymous).update(person=account)
 
 
-class Conflict(InputError):  # noqa: N818 - it tells of a meeting, not of a fault
+class ConflictError(InputError):
     """Somebody else did something to the problem after the moderator saw it.
 
     Attributes:
@@ -347,7 +349,7 @@ def may_decide(person: Person, problem: Problem) -> bool:
     return person.moderates and problem.twin.contributor_id != person.pk
 
 
-def must_decide(person: Person, problem: Problem) -> None:
+def check_may_decide(person: Person, problem: Problem) -> None:
     """Refuse a decision that is not the person's to make.
 
     Raises:
@@ -365,9 +367,9 @@ def last_event(problems: Iterable[Problem]) -> dict[int, int]:
     return dict(rows.values("problem").annotate(last=Max("pk")).values_list("problem", "last"))
 
 
-def in_force(problem: Problem) -> list[Event]:
+def events_in_force(problem: Problem) -> list[Event]:
     """Return the problem's events that hold, oldest first: without those that were taken back."""
-    events = list(problem.events.exclude(kind__in=NOBODYS).order_by("pk"))
+    events = list(problem.events.exclude(kind__in=AUTOMATIC_KINDS).order_by("pk"))
     undone = {event.undoes_id for event in events}
     return [event for event in events if event.kind != UNDO and event.pk not in undone]
 
@@ -399,17 +401,17 @@ def decide(
         batch: the mark of all that is done together.
 
     Raises:
-        Conflict: something happened to the problem that the moderator has not seen.
+        ConflictError: something happened to the problem that the moderator has not seen.
         InputError: the person may not decide about it, or the action does not fit its state.
     """
     reason = checked_reason(reason)
     with writing():
         now = locked(problem.pk)
-        must_decide(person, now)
-        later = now.events.filter(pk__gt=seen).exclude(kind__in=NOBODYS)
+        check_may_decide(person, now)
+        later = now.events.filter(pk__gt=seen).exclude(kind__in=AUTOMATIC_KINDS)
         since = list(later.order_by("pk").select_related("actor"))
         if since:
-            raise Conflict(now, since)
+            raise ConflictError(now, since)
         if hindrance := _hindrance(action, now):
             raise InputError(hindrance)
         event = _act(now, action, by=person, kind=action.name, reason=reason, batch=batch)
@@ -468,7 +470,7 @@ def _no_show(action: Action, problem: Problem) -> str:
 
 def _no_return(problem: Problem) -> str:
     """Return why a withdrawn problem stays withdrawn: only moderators' decisions are reversed."""
-    held = in_force(problem)
+    held = events_in_force(problem)
     if _is_erased(problem):
         return gettext("its contributor asked for erasure")
     if not held or held[-1].after != State.WITHDRAWN:
@@ -504,7 +506,7 @@ def _choose(twin: Twin, chosen: bool) -> None:
 
 def _origin(problem: Problem) -> State:
     """Return where a withdrawn problem stood before."""
-    held = reversed(in_force(problem))
+    held = reversed(events_in_force(problem))
     return State(next(event.before for event in held if event.before != State.WITHDRAWN))
 
 
@@ -521,13 +523,13 @@ def _move(problem: Problem, to: State, **note: Any) -> Event:
 
 def _set_embargo(problem: Problem, embargo: bool, **note: Any) -> Event:
     """Put a problem under embargo with all that was made of it, or lift it; the state stays."""
-    (put_under if embargo else lift)(problem, by=note["by"])
+    (set_embargo if embargo else lift_embargo)(problem, by=note["by"])
     return problem.note(**note)
 
 
 def undoable(person: Person, problem: Problem) -> Event | None:
     """Return the decision on a problem that the person can take back now: the last that holds."""
-    held = in_force(problem)
+    held = events_in_force(problem)
     if not held or not may_decide(person, problem) or _no_undo(held[-1], problem, held):
         return None
     return held[-1]
@@ -551,8 +553,8 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
     """
     with writing():
         problem = locked(event.problem_id)
-        must_decide(person, problem)
-        if hindrance := _no_undo(event, problem, in_force(problem)):
+        check_may_decide(person, problem)
+        if hindrance := _no_undo(event, problem, events_in_force(problem)):
             raise InputError(hindrance)
         note: dict[str, Any] = {"by": person, "kind": UNDO, "reason": reason, "batch": batch}
         note["undoes"] = event

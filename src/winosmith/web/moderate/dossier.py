@@ -18,7 +18,7 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.outputs import guarded
-from winosmith.text import Change, differing
+from winosmith.text import differing
 from winosmith.web.judge.votes import skips_of, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
@@ -33,37 +33,20 @@ from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.states import LATE, waits_until
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A problem in a list.
+def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[dict[str, Any]]:
+    """Return problems as rows of a list.
 
-    Attributes:
-        seen: the key of its newest event, 0 for none: what the reader of the page has seen.
-        contributor: a pseudonym; "" where nobody of the site wrote it.
-        own: the reader wrote it, so others decide.
-        appeal: the text of an open appeal.
-        root: the id of its family's root; "" for what was not perturbed.
-        until: when it is public at the latest, where it waits for the other half of its twin.
+    `pick` is the value of a row's box: the problem with its newest event, which the reader of the
+    page has seen. `contributor` is a pseudonym, "" if nobody of the site wrote it; `own` says that
+    the reader wrote it, so that others decide; `appeal` is the text of an open one; `root` the id
+    of its family's root, "" if it was not perturbed; `until` when it is public at the latest, if it
+    waits for the other half of its twin.
+
+    Args:
+        reader: a moderator.
+        problems: with their twins and contributors.
+        other: another half's sentence; differences from it are marked.
     """
-
-    problem: Problem
-    pieces: list[Change]
-    options: list[tuple[str, bool]]
-    seen: int
-    contributor: str
-    own: bool
-    appeal: str
-    root: str = ""
-    until: datetime | None = None
-
-    @property
-    def pick(self) -> str:
-        """The value of its box."""
-        return f"{self.problem.ref}:{self.seen}"
-
-
-def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[Row]:
-    """Return problems as rows; where another half's sentence is given, differences are marked."""
     seen = decisions.last_event(problems)
     appeals = dict(
         Appeal.objects.filter(problem__in=[p.pk for p in problems], answer=None).values_list(
@@ -73,17 +56,17 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[R
     perturbed = Version.objects.filter(problem__in=[p.pk for p in problems], parent__isnull=False)
     roots = dict(perturbed.values_list("problem", "root__ref"))
     return [
-        Row(
-            problem,
-            differing(problem.sentence, other or problem.sentence),
-            [(option, number == problem.answer) for number, option in enumerate(problem.options)],
-            seen.get(problem.pk, 0),
-            pseudonym(problem.twin.contributor) if problem.twin.contributor else "",
-            not decisions.may_decide(reader, problem),
-            appeals.get(problem.pk, ""),
-            roots.get(problem.pk, ""),
-            waits_until(problem),
-        )
+        {
+            "problem": problem,
+            "pieces": differing(problem.sentence, other or problem.sentence),
+            "options": [(text, at == problem.answer) for at, text in enumerate(problem.options)],
+            "pick": f"{problem.ref}:{seen.get(problem.pk, 0)}",
+            "contributor": pseudonym(problem.twin.contributor) if problem.twin.contributor else "",
+            "own": not decisions.may_decide(reader, problem),
+            "appeal": appeals.get(problem.pk, ""),
+            "root": roots.get(problem.pk, ""),
+            "until": waits_until(problem),
+        }
         for problem in problems
     ]
 
@@ -161,7 +144,7 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _halves(reader: Person, problem: Problem) -> list[Row]:
+def _halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
     """Return the problem and, after it, its other half."""
     others = list(
         problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor")[:1]

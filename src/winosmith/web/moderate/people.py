@@ -20,8 +20,8 @@ from winosmith.web._kept import cached_each
 from winosmith.web._lock import writing
 from winosmith.web.judge import exclusion
 from winosmith.web.judge.models import Judge, Slot
-from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, pace, records
-from winosmith.web.judge.votes import Agreed, with_others
+from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, gold_records, pace
+from winosmith.web.judge.votes import AgreementWithOthers, agreement_with_others
 from winosmith.web.moderate.decisions import checked_reason
 from winosmith.web.moderate.models import Appointment
 from winosmith.web.pages import fixed, newest, percent
@@ -97,7 +97,7 @@ class Judged:
     excluded: int = 0
     waiting: int = 0
     pace: Pace = field(default_factory=Pace)
-    agreement: Agreed | None = None
+    agreement: AgreementWithOthers | None = None
     gold: Proportion | None = None
     held: Judge | None = None
 
@@ -171,7 +171,7 @@ def judged_by_each(people: Sequence[Person]) -> dict[int, Judged]:
         for key, n, out, waits in counted.values_list("holder", "n", "out", "waits")
     }
     held = {one.pk: one for one in Judge.objects.filter(person__in=people, held__isnull=False)}
-    agreeing, gold = with_others(votes), records(people)
+    agreeing, gold = agreement_with_others(votes), gold_records(people)
     return {
         person.pk: Judged(
             **votes.get(person.pk, {}),
@@ -356,7 +356,7 @@ _WAITING = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
 that wait."""
 
 
-def heard(person: Person, after: datetime) -> Iterator[Item]:
+def votes_news(person: Person, after: datetime) -> Iterator[Item]:
     """Tell a judge what a moderator decided about their votes; why is in the moderators' log."""
     told = {
         Kind.EXCLUDE: _("A moderator excluded your votes"),

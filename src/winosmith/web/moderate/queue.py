@@ -216,21 +216,23 @@ def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
         return query.filter(pk__in=open_ones)
     if only == "close":
         # Said as what it is not, so that SQLite walks the list instead of sorting two states.
-        return close(query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}]))
+        return narrow_majority(
+            query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}])
+        )
     if only == "hinted":
         return hinted(query)
     if only == "suspect":
-        return suspect(query)
+        return decided_by_held(query)
     return query.filter(**{only: True})
 
 
-def close(query: QuerySet[Problem]) -> QuerySet[Problem]:
+def narrow_majority(query: QuerySet[Problem]) -> QuerySet[Problem]:
     """Return those of problems whose votes were one apart: 2:1, 3:2, …"""
     near = [f"{n + 1},{n}" for n in range(1, 50)]
     return query.filter(Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near)))
 
 
-def suspect(query: QuerySet[Problem]) -> QuerySet[Problem]:
+def decided_by_held(query: QuerySet[Problem]) -> QuerySet[Problem]:
     """Return those of problems that were decided with a vote of a judge whose votes wait now."""
     since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
     votes = Slot.objects.counting().filter(since, holder__judging__held__isnull=False)
@@ -288,7 +290,7 @@ def _unmarked(mark: str) -> tuple[datetime, int] | None:
         return None
 
 
-def waiting() -> dict[str, int]:
+def count_waiting() -> dict[str, int]:
     """Return how much awaits a moderator, of each kind; 1000 stands for more."""
     held: QuerySet[Any] = Problem.objects.filter(state=State.HELD)
     appeals: QuerySet[Any] = Appeal.objects.filter(answer=None)
@@ -314,7 +316,7 @@ def note_read(person: Person, problems: Sequence[Problem]) -> None:
             note_all(person, [blocks[block] for block in new])
 
 
-def came_in(person: Person, after: datetime) -> Iterator[Item]:
+def moderation_news(person: Person, after: datetime) -> Iterator[Item]:
     """Tell a moderator, as news, what people appealed against and contested after a time."""
     if not person.moderates:
         return
@@ -328,11 +330,11 @@ def came_in(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(at, str(_("A judge contests a known answer")), reverse("moderate:contests"))
 
 
-def awaits(person: Person) -> Iterator[Work]:
+def moderation_work(person: Person) -> Iterator[Work]:
     """Tell a moderator what awaits one: held problems, appeals, contests, held judges."""
     if not person.moderates:
         return
-    found, queue = waiting(), reverse("moderate:queue")
+    found, queue = count_waiting(), reverse("moderate:queue")
     for kind, to, text in (
         ("held", queue, ngettext("%d problem is held", "%d problems are held", found["held"])),
         (

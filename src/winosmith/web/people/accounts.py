@@ -83,11 +83,11 @@ def reset(person: Person, minutes: int, *, by: Person | None = None) -> str:
     if by is not None and not (by.is_active and by.is_superuser):
         raise InputError(_("Only admins can restore access."))
     with writing():
-        ways_back(person).update(used=timezone.now())
+        recovery_links(person).update(used=timezone.now())
         return _new_link(minutes, made_by=by, person=person)
 
 
-def way_in(person: Person, minutes: int) -> str:
+def recovery_link(person: Person, minutes: int) -> str:
     """Return the path of such a link to be mailed: those that were given before go on working."""
     return _new_link(minutes, person=person)
 
@@ -110,7 +110,7 @@ def past_invitation(token: str) -> Invitation | None:
     return Invitation.objects.filter(digest=token_digest(token)).first()
 
 
-def ways_back(person: Person) -> QuerySet[Invitation]:
+def recovery_links(person: Person) -> QuerySet[Invitation]:
     """Return the links that work and set a new password for somebody."""
     return _open().filter(person=person)
 
@@ -202,38 +202,24 @@ def sign_up(
     if invitation is None and settings.RULES.signup == "invited":
         raise InputError(_("New people join this site by invitation; ask a moderator for a link."))
     name = _checked_name(name)
-    roles = {
-        field: bool(invitation and getattr(invitation, field))
-        for field in ("is_judge", "is_moderator", "is_superuser")
-    }
     try:
-        return _made(name, password, anonymous, invitation, roles)
+        with writing():
+            _check_free(name)
+            person = Person.objects.select_for_update().filter(
+                pk=anonymous.pk if anonymous else None, anonymous=True, is_active=True
+            ).first() or Person(name=name)
+            person.anonymous = False
+            person.call(name)
+            for role in ROLES["admin"]:
+                setattr(person, role, bool(invitation and getattr(invitation, role)))
+            validate_password(password, person)
+            person.set_password(password)
+            person.save()
+            if invitation is not None:
+                _use(invitation, person)
+            return person
     except IntegrityError:  # somebody took the name in the same moment
         raise InputError(TAKEN) from None
-
-
-def _made(
-    name: str,
-    password: str,
-    anonymous: Person | None,
-    invitation: Invitation | None,
-    roles: dict[str, bool],
-) -> Person:
-    with writing():
-        _check_free(name)
-        person = Person.objects.select_for_update().filter(
-            pk=anonymous.pk if anonymous else None, anonymous=True, is_active=True
-        ).first() or Person(name=name)
-        person.anonymous = False
-        person.call(name)
-        for field, given in roles.items():
-            setattr(person, field, given)
-        validate_password(password, person)
-        person.set_password(password)
-        person.save()
-        if invitation is not None:
-            _use(invitation, person)
-    return person
 
 
 def _checked_name(name: str) -> str:
@@ -261,7 +247,7 @@ def _check_free(name: str) -> None:
     raise InputError(TAKEN)
 
 
-def enter(
+def check_login(
     request: HttpRequest,
     name: str,
     password: str,
@@ -280,7 +266,7 @@ def enter(
         then: what follows a success, in the second transaction.
 
     Raises:
-        TooMany: there were too many failures within an hour; this attempt is not counted.
+        RateLimitError: there were too many failures within an hour; this attempt is not counted.
     """
     name = unicodedata.normalize("NFKC", name).strip()
     where = network(address(request))
@@ -303,7 +289,7 @@ def enter(
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class OpenAccess:
     """How much opens an account without its password.
 
     Attributes:
@@ -330,25 +316,25 @@ class Doors:
         return ", ".join(text for text, count in zip(told, counts, strict=True) if count)
 
 
-def open_doors(person: Person) -> Doors:
+def count_access(person: Person) -> OpenAccess:
     """Return what opens an account now."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
-    return Doors(live.count(), person.tokens.live().count(), ways_back(person).count())
+    return OpenAccess(live.count(), person.tokens.live().count(), recovery_links(person).count())
 
 
-def close_doors(person: Person) -> Doors:
+def end_access(person: Person) -> OpenAccess:
     """Log a person out everywhere; end their tokens and links, too. Return what was open."""
     with writing():
-        found = open_doors(person)
+        found = count_access(person)
         person.entry = new_salt()
         person.save(update_fields=["entry"])
         person.sessions.all().delete()
         person.tokens.live().update(revoked=timezone.now())
-        ways_back(person).update(used=timezone.now())
+        recovery_links(person).update(used=timezone.now())
     return found
 
 
-def new_password(person: Person, password: str, invitation: Invitation | None = None) -> Doors:
+def new_password(person: Person, password: str, invitation: Invitation | None = None) -> OpenAccess:
     """Give an account a new password; all that opened it ends. Return what that was.
 
     Raises:
@@ -362,7 +348,7 @@ def new_password(person: Person, password: str, invitation: Invitation | None = 
             _use(invitation, person)
         person.set_password(password)
         person.save(update_fields=["password"])
-        return close_doors(person)
+        return end_access(person)
 
 
 adopting: list[Callable[[Person, Person], None]] = []

@@ -143,7 +143,7 @@ SOON = 1.0
 """Seconds for which reading waits to be counted."""
 
 
-class TooMany(WinosmithError):  # noqa: N818 - it tells when to come again, not of a fault
+class RateLimitError(WinosmithError):
     """Somebody did something more often than the site allows; `again` is when they may."""
 
     def __init__(self, what: str, again: datetime):
@@ -181,7 +181,7 @@ def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> No
         most: how many within an hour.
 
     Raises:
-        TooMany: the hour is full; nothing was counted.
+        RateLimitError: the hour is full; nothing was counted.
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
@@ -196,14 +196,14 @@ def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> No
             row.count += 1
             row.save(update_fields=["count"])
             return
-    raise TooMany(what, _again(before, row.count, most, hour, now))
+    raise RateLimitError(what, _again(before, row.count, most, hour, now))
 
 
 def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
     """Count as `rate_limit` does that somebody reads; uncounted if nothing can be written.
 
     Raises:
-        TooMany: the hour is full.
+        RateLimitError: the hour is full.
     """
     with suppress(OperationalError), since(_lock.PATIENCE - SOON):
         rate_limit(somebody, what, most)
@@ -223,7 +223,7 @@ def rate_limit_typing(somebody: HttpRequest | Person, what: str, sent: int) -> N
         sent: how many texts of that form may be sent within an hour.
 
     Raises:
-        TooMany: TYPED for each of these are done.
+        RateLimitError: TYPED for each of these are done.
     """
     rate_limit_reading(somebody, what, TYPED * sent)
 
@@ -260,7 +260,7 @@ def answer_too_many(
         return get_response(request)
 
     def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, TooMany):
+        if not isinstance(error, RateLimitError):
             return None
         if wants_page(request):
             page = render(request, "429.html", {"wait": error.minutes}, status=429)
@@ -274,14 +274,14 @@ def answer_too_many(
     return middleware
 
 
-def rest(request: HttpRequest, many: TooMany) -> HttpResponse:
+def paused_part(request: HttpRequest, many: RateLimitError) -> HttpResponse:
     """Return the part of a page that says until when what is typed is not checked (429)."""
     part = render(request, "partials/rest.html", {"wait": many.minutes}, status=429)
     part.headers["Retry-After"] = str(many.seconds)
     return part
 
 
-class Reused(InputError):  # noqa: N818
+class KeyReusedError(InputError):
     """A key that another form was sent with."""
 
 
@@ -290,7 +290,7 @@ def new_key() -> str:
     return secrets.token_hex(16)
 
 
-def once(
+def act_once(
     person: Person, key: str, form: str, act: Callable[[], dict[str, Any]]
 ) -> tuple[dict[str, Any], bool]:
     """Do something for the first form with this key; for the others return what came of it.
@@ -318,14 +318,22 @@ def once(
             done.result = {**act(), "form": form}
             done.save(update_fields=["result"])
         elif done.result.get("form") != form:
-            raise Reused(_("This form was already used for something else; open the page again."))
+            raise KeyReusedError(
+                _("This form was already used for something else; open the page again.")
+            )
         return done.result, new
+
+
+def result_of(person: Person | None, key: str) -> dict[str, Any]:
+    """Return what came of a form that somebody sent with this key; nothing if none was sent."""
+    rows = Done.objects.filter(person=person, key=key) if person and key else Done.objects.none()
+    return rows.values_list("result", flat=True).first() or {}
 
 
 def form_once(
     request: HttpRequest, person: Person, act: Callable[[], object], part: str = ""
 ) -> dict[str, Any]:
-    """Do what a form asks, by the key in it as `once` does; return what came of it the first time.
+    """Do what a form asks, as `act_once` does; return what came of it the first time.
 
     Args:
         request: with the form, which belongs to the address that it is sent to.
@@ -342,7 +350,7 @@ def form_once(
         return made if isinstance(made, dict) else {}
 
     form = f"{request.path} {part}" if part else request.path
-    return once(person, request.POST.get("key", ""), form, acted)[0]
+    return act_once(person, request.POST.get("key", ""), form, acted)[0]
 
 
 P = ParamSpec("P")
@@ -391,9 +399,9 @@ def _agreed(view: View[P], *, judging: bool) -> View[P]:
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         person = existing_writer(request)
         if person is None and not settings.RULES.anonymous:
-            return go(request, "people:login")
+            return send_to(request, "people:login")
         if missing(person, judging=judging):
-            return go(request, "people:consent")
+            return send_to(request, "people:consent")
         return view(request, *args, **kwargs)
 
     return gated
@@ -409,7 +417,7 @@ def _gate(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            return go(request, "people:login")
+            return send_to(request, "people:login")
         if not may(request.user):
             return render(request, "403.html", status=403)
         return view(request, *args, **kwargs)
@@ -417,7 +425,7 @@ def _gate(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     return gated
 
 
-def go(request: HttpRequest, name: str) -> HttpResponse:
+def send_to(request: HttpRequest, name: str) -> HttpResponse:
     """Send a browser to another page that leads back here, with or without htmx."""
     to = f"{reverse(name)}?{urlencode({'next': page_of(request)})}"
     if request.headers.get("HX-Request") == "true":
@@ -434,12 +442,16 @@ def page_of(request: HttpRequest) -> str:
 
 
 def entrance(request: HttpRequest) -> dict[str, Any]:
-    """Return the account whose page it is, and where logging in leads back (context processor)."""
+    """Return the account whose page it is, where logging in leads back, and `new_key`.
+
+    A context processor; each `{{ new_key }}` in a template is a key of its own.
+    """
     user = getattr(request, "user", None)  # none of a request that is refused before that
     if user is not None and user.is_authenticated:
-        return {"account": pseudonym(user)}
+        return {"account": pseudonym(user), "new_key": new_key}
     doors = {reverse("people:login"), reverse("people:join")}
-    return {"account": "", "back": (safe_next if request.path in doors else page_of)(request)}
+    back = safe_next(request) if request.path in doors else page_of(request)
+    return {"account": "", "back": back, "new_key": new_key}
 
 
 def _is_ours(request: HttpRequest, url: str) -> bool:

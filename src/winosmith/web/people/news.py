@@ -40,7 +40,7 @@ from winosmith.errors import InputError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
 from winosmith.web.jobs import MAIL, Job, Progress, later
-from winosmith.web.people.accounts import way_in, ways_back
+from winosmith.web.people.accounts import recovery_link, recovery_links
 from winosmith.web.people.addresses import address, network
 from winosmith.web.people.gates import SOON, rate_limit
 from winosmith.web.people.models import Person, decrypt, encrypt, stop_if_gone
@@ -82,35 +82,35 @@ class Work:
     to: str
 
 
-happenings: list[Callable[[Person, datetime], Iterable[Item]]] = []
+news_sources: list[Callable[[Person, datetime], Iterable[Item]]] = []
 """Each returns what happened after a time that concerns somebody, MOST items at most."""
 
-works: list[Callable[[Person], Iterable[Work]]] = []
+work_sources: list[Callable[[Person], Iterable[Work]]] = []
 """Each returns what waits for somebody now."""
 
 
-def heard(person: Person) -> datetime:
+def last_look(person: Person) -> datetime:
     """Return when somebody looked last; before the first time, when they joined."""
     return person.news_seen or person.joined
 
 
-def happened(person: Person, after: datetime) -> list[Item]:
+def news_since(person: Person, after: datetime) -> list[Item]:
     """Return what happened after a time, the newest first."""
-    found = [item for area in happenings for item in area(person, after)]
+    found = [item for area in news_sources for item in area(person, after)]
     return sorted(found, key=lambda item: item.at, reverse=True)
 
 
-def unheard(person: Person) -> int:
+def count_unread(person: Person) -> int:
     """Return how much happened since somebody looked, 0–MOST; a minute old at most."""
-    after = heard(person)
+    after = last_look(person)
 
     def count() -> int:
-        return min(MOST, len(happened(person, after)))
+        return min(MOST, len(news_since(person, after)))
 
     return int(cache.get_or_set(f"news.{person.pk}.{after.timestamp()}", count, FRESH))
 
 
-def note_heard(person: Person) -> None:
+def mark_as_read(person: Person) -> None:
     """Write down that somebody looked now; not if nothing can be written."""
     with suppress(OperationalError), since(_lock.PATIENCE - SOON), writing():
         Person.objects.filter(pk=person.pk).update(news_seen=timezone.now())
@@ -121,7 +121,7 @@ def badge(request: HttpRequest) -> dict[str, Any]:
     person = getattr(request, "user", None)  # none of a request that is refused before that
     if person is None or not person.is_authenticated or person.hired:
         return {}
-    return {"unheard": SimpleLazyObject(lambda: unheard(person))}
+    return {"unheard": SimpleLazyObject(lambda: count_unread(person))}
 
 
 LASTS = 24 * 3600
@@ -162,7 +162,7 @@ class ResetForm(PasswordResetForm):
         """Send the link to anyone who has the address.
 
         Raises:
-            TooMany: too many were asked for from this network, or for this address.
+            RateLimitError: too many were asked for from this network, or for this address.
         """
         rate_limit(f"network {network(address(request))}", "reset", ASKED_NETWORK)
         rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", ASKED_ADDRESS)
@@ -179,7 +179,7 @@ def offer_address(person: Person, email: str, news: bool, request: HttpRequest) 
 
     Raises:
         InputError: it is no address.
-        TooMany: too many were asked for.
+        RateLimitError: too many were asked for.
     """
     try:
         validate_email(email)
@@ -216,7 +216,7 @@ def send_mail(job: Job, _progress: Progress) -> None:
             return
         subject = _("A new password at %(title)s") % {"title": settings.RULES.title}
         for person in ResetForm().get_users(email):
-            page = {"link": asked["there"] + way_in(person, WAY_IN), "user": person}
+            page = {"link": asked["there"] + recovery_link(person, WAY_IN), "user": person}
             _send(subject, "people/mail_reset.txt", page, person.email)
 
 
@@ -267,7 +267,7 @@ def _keep(person: Person, email: str, *, news: bool) -> None:
     with writing():
         stop_if_gone(person)
         if email != person.email:
-            ways_back(person).update(used=timezone.now())
+            recovery_links(person).update(used=timezone.now())
         person.email, person.mail_news, person.mailed = email, news, timezone.now()
         person.save(update_fields=["email", "mail_news", "mailed"])
 
@@ -297,7 +297,7 @@ def send_news() -> int:
         return 0
     rows = Person.objects.filter(mail_news=True, is_active=True).exclude(email="")
     for person in rows.order_by("pk"):
-        items = happened(person, max(heard(person), person.mailed or person.joined))
+        items = news_since(person, max(last_look(person), person.mailed or person.joined))
         wishes = rows.filter(pk=person.pk, email=person.email)
         if not items or not wishes.exists():  # others' mails take long: somebody may have left
             continue

@@ -14,10 +14,11 @@ import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -29,14 +30,10 @@ from winosmith.web.people import models
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, Session, pseudonym
 
 
-def _current() -> QuerySet[Document]:
+def current_documents() -> QuerySet[Document]:
+    """Return the newest version of each text, the consent first."""
     newer = Document.objects.filter(kind=OuterRef("kind"), version__gt=OuterRef("version"))
     return Document.objects.filter(~Exists(newer)).order_by("kind")
-
-
-def current_documents() -> list[Document]:
-    """Return the newest version of each text, the consent first."""
-    return list(_current())
 
 
 def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
@@ -50,7 +47,7 @@ def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
     paid_judge = judging and person is not None and person.hired and person.is_judge
     study = Q(kind=Document.Kind.STUDY)
     agreed = Agreement.objects.filter(person=person, document=OuterRef("pk"))
-    return list(_current().filter(study if paid_judge else ~study).filter(~Exists(agreed)))
+    return list(current_documents().filter(study if paid_judge else ~study).filter(~Exists(agreed)))
 
 
 def has_agreed(person: Person) -> bool:
@@ -110,128 +107,16 @@ def first_documents() -> None:
 
 def shipped(kind: str, licence: str = "") -> str:
     """Return the text of a kind that a new site starts with; headings are lines without a stop."""
-    return {"consent": CONSENT, "licence": LICENCE, "study": STUDY}[kind].format(licence=licence)
+    return render_to_string(f"people/documents/{kind}.txt", {"licence": licence})
 
 
-CONSENT = """\
-What you take part in
+telling: dict[str, tuple[Callable[[Person], Any], str]] = {}
+"""By the name in the file: returns what an area holds about somebody, as JSON can hold it; and the
+label of the model whose rows it describes in words of its own."""
 
-This site collects sentence problems for research on language understanding. You may write \
-sentences, and, with an account, judge sentences of others. Taking part is voluntary; you can stop \
-at any time and need not say why.
-
-What is kept about you
-
-With an account: the name that you chose, a scrambled form of your password, when you joined, and \
-to what you agreed. No e-mail address and no real name is asked for; where this site sends mail, \
-you may give an address, which is used for what you choose there and for nothing else. Without an \
-account: a mark in your browser's cookie, so that you find your own sentences again.
-
-Of everything that you write or judge: the text or the answer, when it was sent, and how long it \
-took. To keep the site usable, it counts how often something is done from a network; what it \
-stores is a digest of a part of the network address, which only this site could make again. \
-Digests, timings and drafts are deleted after the number of days that this page states.
-
-What others see
-
-Sentences that judges find valid are shown to everyone and can be downloaded. They stand under a \
-pseudonym, never under your name. Those who run the site can look up which name stands behind a \
-pseudonym, so that they can act on abuse. Judges never learn who wrote a sentence, and \
-writers never learn who judged it.
-
-What to leave out
-
-Invent the people and the situations. Write nothing by which a living person can be recognised, \
-nothing that you did not write yourself, and nothing that was published before.
-
-What you can ask for
-
-On the page about you: all data about you as a file; that your sentences are hidden; that you are \
-erased, with everything that ties sentences to you, and, if you wish, with your unpublished \
-sentences. What others downloaded before can't be called back. Copies in the site's backups go \
-when the backups do.
-"""
-
-LICENCE = """\
-What you grant
-
-You give the sentences that you send to this site to everyone, under the licence {licence}. \
-Anyone may use them as that licence says, also in data sets and in models trained on them. You \
-keep every right that is yours; you only can't take the licence back from those who already have a \
-copy.
-
-What you assure
-
-You wrote the sentences yourself, you may give them away, and they come from no book, web page, \
-data set or language model. If you used the words of others, or a program wrote for you, do not \
-send the sentence.
-
-How you are named
-
-Published sentences stand under a pseudonym. You agree that naming the site and the data set is \
-enough, and that nobody has to name you.
-
-Marks and answers
-
-Your judgements of sentences (answers, marks, comments) may be published under the same licence, \
-without your name.
-"""
-
-
-STUDY = """\
-What you take part in
-
-You judge sentences for research on language understanding, and are paid for it. Taking part is \
-voluntary; you can stop at any time and need not say why.
-
-What is kept about you
-
-Your id on the market’s site, encrypted, so that you are paid, and a mark in your browser’s \
-cookie. Of each sentence: your answer, when you sent it, and how long it took. A digest of a part \
-of your network address, which only this site could make again. Digests and timings are deleted \
-after the number of days that this page states.
-
-What others see
-
-Your answers, marks and comments may be published under the licence {licence}, without your id. \
-Contributors never learn who judged their sentences.
-
-What you can ask for
-
-On the page about you: all data about you as a file, and that you are erased. Copies in the \
-site’s backups are deleted with the backups.
-"""
-
-
-class Telling(NamedTuple):
-    """How an area tells what it holds about somebody.
-
-    Attributes:
-        tell: returns it as JSON can hold it.
-        table: the label of the model whose rows it tells in words of its own.
-    """
-
-    tell: Callable[[Person], Any]
-    table: str
-
-
-class Naming(NamedTuple):
-    """How rows are reported that point at something of an area.
-
-    Attributes:
-        related: what is looked up with them.
-        name: what a person may know it by; None if they may not see it.
-    """
-
-    related: str
-    name: Callable[[Person, Any], str | None]
-
-
-telling: dict[str, Telling] = {}
-"""By the name in the file."""
-
-naming: dict[str, Naming] = {}
-"""By the column that points at it."""
+naming: dict[str, tuple[str, Callable[[Person, Any], str | None]]] = {}
+"""By the column that points at something of an area: what is looked up with it; and returns the
+name by which a person may know it, None if they may not see it."""
 
 hiding: list[Callable[[Person], int]] = []
 """Each withdraws what somebody wrote, and returns how many texts."""
@@ -272,7 +157,7 @@ def data_about(person: Person) -> dict[str, Any]:
             {"text": a.document.kind, "version": a.document.version, "at": a.at}
             for a in person.agreements.select_related("document")
         ],
-        **{name: area.tell(person) for name, area in telling.items()},
+        **{name: describe(person) for name, (describe, _table) in telling.items()},
     }
     told["other"] = {
         f"{model._meta.label}.{column}": rows
@@ -290,7 +175,7 @@ def _pointing() -> list[tuple[type[Model], str]]:
         for relation in relations
         if relation.auto_created and not relation.concrete
     ]
-    own = {"people.Agreement", *(area.table for area in telling.values())}
+    own = {"people.Agreement", *(table for _describe, table in telling.values())}
     return [
         (model, column)
         for model, column in columns
@@ -303,7 +188,7 @@ def _rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any
     rows = model._base_manager.filter(**{column: person})
     about = [field.name for field in model._meta.concrete_fields if field.name in naming]
     if about:
-        rows = rows.select_related(*(naming[name].related for name in about))
+        rows = rows.select_related(*(naming[name][0] for name in about))
     return sorted((_row(row, about, person) for row in rows), key=str)  # their own order tells more
 
 
@@ -317,7 +202,7 @@ def _row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
         for field in row._meta.concrete_fields
         if field.name not in WITHHELD and not field.is_relation
     }
-    names = {name: naming[name].name(person, getattr(row, name)) for name in about}
+    names = {name: naming[name][1](person, getattr(row, name)) for name in about}
     return told | {name: known for name, known in names.items() if known is not None}
 
 
@@ -359,11 +244,8 @@ def erase(person: Person, texts: bool) -> None:
         Invitation.objects.filter(Q(used_by=person) | Q(made_by=person)).update(label="")
         if not any(stays):
             person.agreements.all().delete()
-        person.salt, person.entry, person.erased = (
-            models.new_salt(),
-            models.new_salt(),
-            timezone.now(),
-        )
+        person.salt, person.entry = models.new_salt(), models.new_salt()
+        person.erased = timezone.now()
         person.call(f"erased-{secrets.token_hex(12)}")
         person.is_active = person.is_judge = person.is_moderator = person.is_superuser = False
         person.last_login = person.news_seen = person.mailed = None

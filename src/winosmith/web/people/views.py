@@ -25,7 +25,7 @@ from winosmith.web._lock import writing
 from winosmith.web.pages import attached
 from winosmith.web.people import accounts, gates, news as mails, privacy
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, pseudonym
-from winosmith.web.people.news import SHOWN, happened, heard, note_heard, works
+from winosmith.web.people.news import SHOWN, last_look, mark_as_read, news_since, work_sources
 
 CONSENTS = 240
 """People without an account who may begin within an hour from one network."""
@@ -41,6 +41,15 @@ def _password(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
         max_length=1000,
         help_text=help_text,
         widget=forms.PasswordInput(attrs={"autocomplete": kind}),
+    )
+
+
+def _name(help_text: Any = "") -> forms.CharField:
+    return forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=60,
+        help_text=help_text,
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
     )
 
 
@@ -68,13 +77,8 @@ class NewPasswordForm(forms.Form):
 class JoinForm(NewPasswordForm):
     """A new account."""
 
-    name = forms.CharField(
-        label=gettext_lazy("Name"),
-        max_length=60,
-        help_text=gettext_lazy(
-            "Only the people who run this site see it. It need not be your real name."
-        ),
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
+    name = _name(
+        gettext_lazy("Only the people who run this site see it. It need not be your real name.")
     )
     field_order = ("name", "password", "again")
 
@@ -82,11 +86,7 @@ class JoinForm(NewPasswordForm):
 class LoginForm(forms.Form):
     """A name and a password."""
 
-    name = forms.CharField(
-        label=gettext_lazy("Name"),
-        max_length=60,
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
-    )
+    name = _name()
     password = _password(gettext_lazy("Password"), "current-password")
 
 
@@ -104,7 +104,7 @@ class ConfirmedForm(forms.Form):
         typed: dict[str, Any] = super().clean() or {}
         if self.confirmed_by in self.fields and not self.errors:
             name = self.request.user.name
-            if accounts.enter(self.request, name, typed[self.confirmed_by]) is None:
+            if accounts.check_login(self.request, name, typed[self.confirmed_by]) is None:
                 self.add_error(self.confirmed_by, _("This password is not correct."))
         return typed
 
@@ -227,7 +227,7 @@ def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None)
         form.add_error("password", error)
     except InputError as error:
         # Sent twice by a double click: the account is there, with this very password.
-        found = accounts.enter(request, typed["name"], typed["password"])
+        found = accounts.check_login(request, typed["name"], typed["password"])
         if found is not None:
             return found
         form.add_error("name", str(error))
@@ -243,18 +243,20 @@ def _way_back(request: HttpRequest, invitation: Invitation, person: Person) -> H
             _begin(request, person)
             messages.success(request, _with_ended(_("Your password is changed."), ended))
             return redirect("people:me")
-    doors = _others(accounts.open_doors(person), links=1)
+    doors = _others(accounts.count_access(person), links=1)
     return _page(request, "new_password", form, person=person, doors=doors)
 
 
-def _others(doors: accounts.Doors, *, browsers: int = 0, links: int = 0) -> accounts.Doors:
+def _others(
+    doors: accounts.OpenAccess, *, browsers: int = 0, links: int = 0
+) -> accounts.OpenAccess:
     """Return what is open except for the browsers and links that somebody comes by."""
-    return accounts.Doors(
+    return accounts.OpenAccess(
         max(0, doors.browsers - browsers), doors.tokens, max(0, doors.links - links)
     )
 
 
-def _with_ended(done: str, ended: accounts.Doors) -> str:
+def _with_ended(done: str, ended: accounts.OpenAccess) -> str:
     more = _("Ended: %s.") % ended
     return f"{done} {more}" if ended else done
 
@@ -345,7 +347,7 @@ def login(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         typed = form.cleaned_data
         begin = partial(_begin, request)
-        if accounts.enter(request, typed["name"], typed["password"], then=begin):
+        if accounts.check_login(request, typed["name"], typed["password"], then=begin):
             return redirect(to)
         form.add_error(None, _("The name or the password is not correct."))
     return _page(request, "login", form, next=to)
@@ -365,7 +367,7 @@ def logout(request: HttpRequest) -> HttpResponse:
     """Log out here; where the form says so, end all that opens the account."""
     said = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
-        said = _with_ended(said, accounts.close_doors(cast(Person, request.user)))
+        said = _with_ended(said, accounts.end_access(cast(Person, request.user)))
     log_out(request)
     messages.success(request, said)
     return redirect("read:home")
@@ -384,7 +386,7 @@ def password(request: HttpRequest) -> HttpResponseBase:
             said = _with_ended(_("Your password is changed."), _others(ended, browsers=1))
             messages.success(request, said)
             return redirect("people:me")
-    doors = _others(accounts.open_doors(person), browsers=1)
+    doors = _others(accounts.count_access(person), browsers=1)
     return _page(request, "password", form, person=person, doors=doors)
 
 
@@ -394,7 +396,7 @@ def _for_writers(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
     @wraps(view)
     def shown(request: HttpRequest) -> HttpResponse:
         person = gates.existing_writer(request)
-        return view(request, person) if person else gates.go(request, "people:login")
+        return view(request, person) if person else gates.send_to(request, "people:login")
 
     return shown
 
@@ -409,8 +411,7 @@ def me(request: HttpRequest, person: Person) -> HttpResponse:
         "agreements": person.agreements.select_related("document").order_by("-at"),
         "missing": privacy.missing(person, judging=True),
         "may_judge": gates.may_judge(person),
-        "doors": accounts.open_doors(person),
-        "key": gates.new_key(),
+        "doors": accounts.count_access(person),
     }
     return render(request, "people/me.html", context)
 
@@ -419,17 +420,17 @@ def me(request: HttpRequest, person: Person) -> HttpResponse:
 @_for_writers
 def news(request: HttpRequest, person: Person) -> HttpResponse:
     """Tell anyone who is there what happened, and what waits for them; it is heard of now."""
-    before = heard(person)
-    items = happened(person, min(before, timezone.now() - SHOWN))
+    before = last_look(person)
+    items = news_since(person, min(before, timezone.now() - SHOWN))
     context = {
         "items": [(item, item.at > before) for item in items],
-        "works": [work for area in works for work in area(person)],
+        "works": [work for area in work_sources for work in area(person)],
         "may_judge": gates.may_judge(person),
         "unheard": 0,
     }
     page = render(request, "people/news.html", context)
     if request.method == "GET":
-        note_heard(person)
+        mark_as_read(person)
     return page
 
 
@@ -490,7 +491,7 @@ def consent(request: HttpRequest) -> HttpResponseBase:
     person = gates.existing_writer(request)
     to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
-        return gates.go(request, "people:login")
+        return gates.send_to(request, "people:login")
     judging = not gates.leads_to_writing(to)
     needed = privacy.missing(person, judging=judging)
     if not needed:

@@ -25,13 +25,7 @@ from winosmith.web.perturb.rules import Place, Typed, examine, measured, usable
 from winosmith.web.predict.asking import current_models, of, state_of
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.association import softmax
-from winosmith.web.problems.checks import (
-    LONGEST_OPTION,
-    LONGEST_SENTENCE,
-    live_hints,
-    next_step,
-    refused,
-)
+from winosmith.web.problems.checks import form_of, live_hints, refused, summary
 from winosmith.web.problems.family import folded, may_perturb, steps
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
@@ -207,25 +201,12 @@ def page(
         **folded(way),
         "typed": typed,
         "key": key,
-        "options": [
-            {
-                "number": number,
-                "name": f"option_{number}",
-                "value": option,
-                "faults": faults.get(f"option_{number}", []),
-                "error": f"option-{number}-error",
-            }
-            for number, option in enumerate(typed.options, 1)
-        ],
+        **form_of(typed.options, faults),
         "sentence_faults": faults.get("sentence", []),
         "answer_faults": faults.get("answer", []),
         "declared_faults": faults.get("declared", []),
-        "fault_count": sum(map(len, faults.values())),
-        "first_fault": next(iter(faults), ""),
         "error": error,
         "models": [(model, down(model)) for model in current_models()],
-        "longest_sentence": LONGEST_SENTENCE,
-        "longest_option": LONGEST_OPTION,
         **checked(place, typed, faults),
     }
 
@@ -237,7 +218,6 @@ def checked(
     checks = refused(examine(typed, place), faults or {})
     parent, read = place.parent, typed.read()
     edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
-    ready = all(check.verdict in ("pass", "note") for check in checks)
     seen = visible_to(place.person, parent)
     changed = changes(parent.sentence, read.sentence) if read.sentence and seen else []
     return {
@@ -248,10 +228,7 @@ def checked(
         "depths": measured(read, place),
         "before": place.parent.answer,
         "checks": checks,
-        "passed": sum(check.verdict == "pass" for check in checks),
-        "all": len(checks),
-        "next": next_step(checks),
-        "ready": ready,
+        **summary(checks),
         "readings": _readings(read),
         "hints": _hints(place, read),
     }

@@ -17,8 +17,8 @@ from winosmith.records import problem_record
 from winosmith.text import edit_distance, tokens, with_blank_apart, words, writing
 from winosmith.web.judge.submissions import enter, may_revise, replace
 from winosmith.web.pages import is_number
-from winosmith.web.people.gates import once
-from winosmith.web.people.models import Done, Person
+from winosmith.web.people.gates import act_once, result_of
+from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model
@@ -96,8 +96,10 @@ class Typed:
 
     def read(self) -> Typed:
         """Return it without the texts that are too long for rules to read."""
-        sentence = checks.read(self.sentence, checks.LONGEST_SENTENCE)
-        options = tuple(checks.read(option, checks.LONGEST_OPTION) for option in self.options)
+        sentence = checks.read_if_short(self.sentence, checks.LONGEST_SENTENCE)
+        options = tuple(
+            checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
+        )
         return Typed(sentence, options, self.answer, self.declared, self.against, self.parted)
 
     @property
@@ -149,7 +151,7 @@ class Place:
 def usable(typed: Typed) -> bool:
     """Return whether the options can be told apart, and none is too long."""
     short = all(len(option) <= checks.LONGEST_OPTION for option in typed.options)
-    return short and checks.told_apart(typed.options)
+    return short and checks.are_distinct(typed.options)
 
 
 def measured(typed: Typed, place: Place) -> Depths | None:
@@ -345,7 +347,7 @@ def write(
         before: what must succeed first, in the same transaction (a rate limit).
 
     Raises:
-        Refused: a rule is broken; nothing was written.
+        RefusedError: a rule is broken; nothing was written.
         InputError: the person has not agreed to the texts, may not perturb that problem, or what
             is revised was decided or replaced in the meantime.
     """
@@ -362,7 +364,7 @@ def write(
         return {"problem": _made(person, typed, now).ref}
 
     what = f"revise {place.revises.ref}" if place.revises else f"perturb {place.parent.ref}"
-    result, _new = once(person, key, what, act)
+    result, _new = act_once(person, key, what, act)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
 
 
@@ -382,16 +384,15 @@ def _still(place: Place) -> Place:
     return Place.below(person, now)
 
 
-def sent(person: Person | None, key: str) -> str:
+def submitted_problem(person: Person | None, key: str) -> str:
     """Return the `ref` of the problem that came of a form; "" when it was not sent."""
-    done = Done.objects.filter(person=person, key=key).first() if person and key else None
-    return str(done.result.get("problem", "")) if done else ""
+    return str(result_of(person, key).get("problem", ""))
 
 
 def _check(typed: Typed, goes: Place) -> None:
     faults = by_field(one for one in examine(typed, goes) if one.verdict in ("fail", "todo"))
     if faults:
-        raise checks.Refused(faults)
+        raise checks.RefusedError(faults)
 
 
 def _made(person: Person, typed: Typed, goes: Place) -> Problem:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -80,7 +81,7 @@ def flagged_words(text: str, listed: Iterable[str]) -> list[str]:
     ['idiot']
     """
     listed = tuple(listed)
-    shown = seen(text) if listed else ""
+    shown = as_seen(text) if listed else ""
     return [word for word in listed if word.strip(" *") and _pattern(word).search(shown)]
 
 
@@ -123,7 +124,7 @@ def shouting(text: str) -> list[str]:
 
 
 def _pattern(listed: str) -> re.Pattern[str]:
-    word = seen(listed.strip())
+    word = as_seen(listed.strip())
     begins = word.endswith("*")
     inside = r"\s+".join(map(re.escape, word.rstrip("*").split()))
     return re.compile(rf"(?<!\w){inside}" + ("" if begins else r"(?!\w)"))
@@ -170,7 +171,7 @@ def foreign_lookalikes(text: str) -> list[str]:
     return sorted({_name(letter) for letter in letters if _looks_latin(letter)})
 
 
-def seen(text: str) -> str:
+def as_seen(text: str) -> str:
     """Return a text as a reader sees it: without what is invisible, in Latin letters, folded.
 
     >>> seen("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
@@ -220,7 +221,7 @@ def field_of(form: Mapping[str, Any], name: str) -> str:
     return tidy(str(form.get(name, "")))
 
 
-def read(text: str, longest: int) -> str:
+def read_if_short(text: str, longest: int) -> str:
     """Return what rules read of a text: nothing of one that is too long, which one rule says.
 
     They compare word by word: 10,000 words would keep a worker busy for seconds.
@@ -228,7 +229,7 @@ def read(text: str, longest: int) -> str:
     return text if len(text) <= longest else ""
 
 
-def told_apart(options: Sequence[str]) -> bool:
+def are_distinct(options: Sequence[str]) -> bool:
     """Return whether options are texts that differ in more than capitals, none with a blank.
 
     >>> [told_apart(options) for options in (("cup", "jug"), ("cup", "Cup"), ("cup", ""))]
@@ -288,6 +289,38 @@ def next_step(checks: Sequence[Check]) -> str:
     return ""
 
 
+def summary(checks: Sequence[Check]) -> dict[str, Any]:
+    """Return what a page shows above a checklist: counts, what to do next, whether all is done."""
+    times = Counter(check.verdict for check in checks)
+    return {
+        "passed": times["pass"],
+        "failed": times["fail"],
+        "all": len(checks) - times["unchecked"],
+        "next": next_step(checks),
+        "ready": not times["fail"] and not times["todo"],
+    }
+
+
+def form_of(options: Sequence[str], faults: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return what the page of a form shows of its options, and of why it was refused, by field."""
+    return {
+        "options": [
+            {
+                "number": number,
+                "name": f"option_{number}",
+                "value": option,
+                "faults": faults.get(f"option_{number}", []),
+                "error": f"option-{number}-error",
+            }
+            for number, option in enumerate(options, 1)
+        ],
+        "fault_count": sum(map(len, faults.values())),
+        "first_fault": next(iter(faults), ""),
+        "longest_sentence": LONGEST_SENTENCE,
+        "longest_option": LONGEST_OPTION,
+    }
+
+
 def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
     """Return what to do, by the field of the form."""
     faults: dict[str, list[str]] = {}
@@ -297,7 +330,7 @@ def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
     return {field: advice for field, advice in faults.items() if advice}
 
 
-class Refused(InputError):  # noqa: N818
+class RefusedError(InputError):
     """What breaks rules; `faults` has what to do, by the field of the form."""
 
     def __init__(self, faults: dict[str, list[str]]):

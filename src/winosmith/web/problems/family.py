@@ -229,7 +229,7 @@ CHUNK = 500
 """Versions that are changed by one statement."""
 
 
-def put_under(problem: Problem, *, by: Person | None = None) -> int:
+def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     """Put a problem under embargo, and every version of it; the caller is in a transaction.
 
     One that was covered has an embargo of its own from now on.
@@ -246,7 +246,7 @@ def put_under(problem: Problem, *, by: Person | None = None) -> int:
     return len(_spread([problem.pk], by, embargo=True))
 
 
-def lift(problem: Problem, *, by: Person | None = None) -> int:
+def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
     """Lift an embargo, and that of the versions which had it from this problem alone.
 
     Those that were put under embargo by themselves stay so, with their own versions. Where what
@@ -278,7 +278,7 @@ def cover_below(keys: Sequence[int]) -> int:
     return len(_spread(keys, None, embargo=True))
 
 
-def covering(problem: Problem) -> Event:
+def covered_event(problem: Problem) -> Event:
     """Return the event that tells that a problem comes in covered, for the caller to insert."""
     return _event(problem, None, embargo=True)
 

@@ -184,12 +184,9 @@ def agreeing(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
     """Keep the problems about which judges agreed so far; one of `AGREEMENTS`."""
     if which == "none":
         return query.filter(verdict=None)
-    split = query.filter(verdict__counts__contains=",")
-    return (
-        split
-        if which == "most"
-        else query.exclude(verdict=None).exclude(verdict__counts__contains=",")
-    )
+    if which == "most":
+        return query.filter(verdict__counts__contains=",")
+    return query.exclude(verdict=None).exclude(verdict__counts__contains=",")
 
 
 def agreement() -> Agreement | None:
@@ -251,6 +248,15 @@ MOST_COUNTED = 1_000
 """Beyond this a page says "more than": counting further costs more than it tells."""
 
 
+def _choice(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, required=False, choices=[("", _("any")), *choices])
+
+
+def _date(label: Any) -> forms.DateField:
+    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    return forms.DateField(label=label, required=False, widget=widget)
+
+
 class Filters(forms.Form):
     """The filters; every field may be empty."""
 
@@ -260,26 +266,11 @@ class Filters(forms.Form):
         max_length=200,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
     )
-    domain = forms.ChoiceField(
-        label=_("Domain"),
-        required=False,
-        choices=[
-            ("", _("any")),
-            ("social", _("social")),
-            ("physical", _("physical")),
-            ("other", _("other")),
-        ],
+    domain = _choice(
+        _("Domain"), ("social", _("social")), ("physical", _("physical")), ("other", _("other"))
     )
-    twins = forms.ChoiceField(
-        label=_("Twins"),
-        required=False,
-        choices=[("", _("any")), ("twins", _("whole twins")), ("singles", _("singles"))],
-    )
-    kind = forms.ChoiceField(
-        label=_("Kind"),
-        required=False,
-        choices=[("", _("any")), ("original", _("originals")), ("perturbed", _("perturbed"))],
-    )
+    twins = _choice(_("Twins"), ("twins", _("whole twins")), ("singles", _("singles")))
+    kind = _choice(_("Kind"), ("original", _("originals")), ("perturbed", _("perturbed")))
     family = forms.CharField(
         label=_("Family of"),
         required=False,
@@ -288,9 +279,7 @@ class Filters(forms.Form):
             attrs={"placeholder": _("the id of a problem"), "autocomplete": "off"}
         ),
     )
-    agreement = forms.ChoiceField(
-        label=_("Judges"), required=False, choices=[("", _("any")), *AGREEMENTS]
-    )
+    agreement = _choice(_("Judges"), *AGREEMENTS)
     contributor = forms.CharField(
         label=_("Contributor"),
         required=False,
@@ -300,16 +289,8 @@ class Filters(forms.Form):
         ],
         widget=forms.TextInput(attrs={"placeholder": "p-…", "autocomplete": "off"}),
     )
-    since = forms.DateField(
-        label=_("Written from"),
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-    )
-    until = forms.DateField(
-        label=_("Written until"),
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-    )
+    since = _date(_("Written from"))
+    until = _date(_("Written until"))
 
     def __init__(self, *args: Any, **fields: Any):
         super().__init__(*args, label_suffix="", **fields)
@@ -444,17 +425,16 @@ def page(query: QuerySet[Problem], asked: QueryDict) -> Page:
         asked: the query of the request.
     """
     after, before = unsealed(asked.get("after", "")), unsealed(asked.get("before", ""))
-    if before is not None and after is None:
-        found = list(query.filter(place__gt=before).order_by("place")[: SIZE + 1])
-        more = len(found) > SIZE
-        rows = found[:SIZE][::-1]
-        return Page(rows, _link(asked, rows, "before", more), _link(asked, rows, "after", True))
-    if after is not None:
-        query = query.filter(place__lt=after)
-    found = list(query.order_by("-place")[: SIZE + 1])
+    back = before is not None and after is None
+    mark = before if back else after
+    if mark is not None:
+        query = query.filter(**{"place__gt" if back else "place__lt": mark})
+    found = list(query.order_by("place" if back else "-place")[: SIZE + 1])
     rows, more = found[:SIZE], len(found) > SIZE
-    newer = _link(asked, rows, "before", after is not None)
-    return Page(rows, newer, _link(asked, rows, "after", more))
+    if back:
+        rows.reverse()
+    newer, older = (more, True) if back else (mark is not None, more)
+    return Page(rows, _link(asked, rows, "before", newer), _link(asked, rows, "after", older))
 
 
 def _link(asked: QueryDict, rows: list[Problem], key: str, more: bool) -> str:

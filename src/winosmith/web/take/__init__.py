@@ -16,9 +16,9 @@ class Config(AppConfig):
         from winosmith.web.people import news, privacy
         from winosmith.web.take import sheets
 
-        privacy.telling["tests"] = privacy.Telling(sheets.tests_of, "take.Subject")
+        privacy.telling["tests"] = (sheets.tests_of, "take.Subject")
         privacy.tidying["take"] = sheets.forget_times
         privacy.erasing.append(sheets.forget_subject)
-        turns.tests.append(sheets.in_a_test)
-        news.happenings.append(sheets.offered)
-        news.works.append(sheets.begun)
+        turns.test_checks.append(sheets.in_a_test)
+        news.news_sources.append(sheets.test_news)
+        news.work_sources.append(sheets.test_work)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
@@ -18,7 +19,7 @@ from winosmith import Dataset, humans
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web._lock import chunked, writing
-from winosmith.web.problems.family import lift, put_under
+from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Material, Round, Sheet, Sitting
@@ -29,48 +30,22 @@ if TYPE_CHECKING:
     from winosmith.dataset import Dropped
     from winosmith.web.people.models import Person
 
-CONSENT = """\
-What you do
-
-You read short texts, one after another, and say of each what a certain word in it stands for. \
-There are {questions} questions; that takes about {minutes} minutes. You can stop whenever you \
-like, close the browser, and go on later, also on another device. You may give up at any time, and \
-need not say why. It tests the texts, not you.
-
-What is kept
-
-Your answers, for how long each question was before you, what you note about a text or a word, and \
-what you choose to tell of yourself on this page. They stand under a random code. One list on this \
-site knows which code is yours, so that you are never shown a text whose counterpart you know. The \
-texts that you were shown count as read: you will not be asked to judge them or their counterparts \
-here. Times are forgotten after as many days as this site keeps such things.
-
-Who sees it
-
-Those who run the test see the answers under the codes, and may publish them so, without any name. \
-Nobody is told which answers are yours. If you are erased from this site, so is your entry in the \
-list of codes, with everything that you wrote in words of your own; your answers stay as nobody's.
-
-What we ask of you
-
-Answer by yourself, and do not ask a program. Show the texts to nobody, and do not put them on the \
-web: people and machines that come after you must not know them.
-"""
-"""What people agree to before a test; whoever opens a round may put another text in its place."""
-
 
 def consent_text(questions: list[int]) -> str:
-    """Return the text for sheets of so many questions; headings are lines without a stop.
+    """Return what people agree to before a test; whoever opens a round may use another text.
+
+    Headings are lines without a stop.
 
     Args:
         questions: how many each sheet has.
     """
     least, most = min(questions), max(questions)
     short, long = minutes(least), minutes(most)
-    return CONSENT.format(
-        questions=str(most) if least == most else f"{least} to {most}",
-        minutes=str(long) if short == long else f"{short} to {long}",
-    )
+    numbers = {
+        "questions": str(most) if least == most else f"{least} to {most}",
+        "minutes": str(long) if short == long else f"{short} to {long}",
+    }
+    return render_to_string("take/consent.txt", numbers)
 
 
 CHUNK = 500
@@ -216,7 +191,7 @@ def _embargo(rows: Any) -> None:
     """Put what is not public under embargo, and write down that it was."""
     for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
         if not row.embargo:
-            put_under(row)
+            set_embargo(row)
             row.note("embargo", reason=_("it is asked in a human test"))
 
 
@@ -307,7 +282,7 @@ def keep_figures(round_: Round) -> None:
                 round_.save(update_fields=["figures"])
 
 
-def let_count(round_: Round, ref: str, by: Person) -> None:
+def approve_sheet(round_: Round, ref: str, by: Person) -> None:
     """Let a sheet count that was held for its pace; a closed round's figures are taken again.
 
     Raises:
@@ -344,7 +319,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
         for row in _rows(after.withheld.ids):
             _mark(row, after.canary)
         for row in _rows(after.released.ids):
-            lift(row)
+            lift_embargo(row)
             row.released = True
             _mark(row, after.canary)
             row.note("publish", by=by, reason=_("the human test %r is over") % name)
@@ -407,7 +382,7 @@ _COUNTS = {
 }
 
 
-def standing(round_: Round) -> dict[str, Any]:
+def round_progress(round_: Round) -> dict[str, Any]:
     """Return how far a round is.
 
     The `round`; how many `problems` its data have; its `sheets`, a row each: code, test, order,

@@ -29,7 +29,7 @@ from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Seen, lock_reader, note_all
-from winosmith.web.judge.turns import current
+from winosmith.web.judge.turns import current_slot
 from winosmith.web.judge.votes import give_back
 from winosmith.web.pages import is_number
 from winosmith.web.people.news import MOST, Item, Work
@@ -73,7 +73,7 @@ def _by_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
     return rows.annotate(kin=Coalesce(F("version__root__twin"), F("twin")))
 
 
-def known(person: Person, round_: Round) -> set[str]:
+def known_problems(person: Person, round_: Round) -> set[str]:
     """Return the ids of a round's problems that give away, or are, what a person has read.
 
     That is a problem of a twin, or of a family of perturbations, of which they have read any
@@ -148,7 +148,7 @@ def enrol(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         sheet = next_sheet(person, round_)
         told = _told(round_, declared)
-        slot = current(person)
+        slot = current_slot(person)
         if slot is not None:
             give_back(slot)
         subject = _subject(person, round_)
@@ -167,7 +167,7 @@ def next_sheet(person: Person, round_: Round) -> Sheet:
     if round_.state != Round.State.OPEN:
         raise InputError(_("This test is closed."))
     rows = {sheet.code: sheet for sheet in round_.sheets.order_by("pk")}
-    met = known(person, round_)
+    met = known_problems(person, round_)
     spoilt = {sheet.test for sheet in rows.values() if refs([sheet]) & met}
     free = [sheet_of(sheet) for sheet in rows.values() if sheet.test not in spoilt]
     ledger, mark = _ledger(person, rows.values()), _mark(person.pk, 0)
@@ -286,7 +286,7 @@ MOST_REMARKS = 200
 """Of one sheet; more is no longer noting."""
 
 
-class Over(InputError):  # noqa: N818 - it reads as what happened
+class SheetClosedError(InputError):
     """The sheet is no longer out: it was handed in or given up, or the round was closed."""
 
 
@@ -294,12 +294,12 @@ def _out(person: Person, ref: str) -> Sitting:
     """Return a sheet that a person has out; it is locked until the transaction ends.
 
     Raises:
-        Over: it is not, or is none of theirs.
+        SheetClosedError: it is not, or is none of theirs.
     """
     rows = Sitting.objects.select_for_update(of=("self",)).select_related("sheet", "subject__round")
     sitting = rows.filter(ref=ref, subject__person=person).first()
     if sitting is None or sitting.state != Sitting.State.GIVEN:
-        raise Over(
+        raise SheetClosedError(
             _(
                 "You can no longer fill in this sheet: it was submitted or given "
                 "up, or the test is over."
@@ -322,7 +322,7 @@ def answer(
         to: the number of the question that comes next; None to stay.
 
     Raises:
-        Over: the sheet is no longer out.
+        SheetClosedError: the sheet is no longer out.
         InputError: it has no such question, or the question no such answer.
     """
     with writing():
@@ -345,7 +345,7 @@ def note(person: Person, ref: str, number: int, kind: str, text: str) -> None:
     """Keep what somebody notes about a question on its page; an empty text takes it away.
 
     Raises:
-        Over, InputError: as `remark`.
+        SheetClosedError, InputError: as `remark`.
     """
     with writing():
         sitting, text = _checked(person, ref, number, text)
@@ -367,7 +367,7 @@ def remark(person: Person, ref: str, kind: str, number: str, text: str) -> None:
         text: what they recognised, or the word.
 
     Raises:
-        Over: the sheet is no longer out.
+        SheetClosedError: the sheet is no longer out.
         InputError: there is no such question, or the text is empty or too long.
     """
     number = number.strip()
@@ -402,7 +402,7 @@ def take_back(person: Person, ref: str, key: str) -> None:
     """Take away something that was noted; nothing happens where it is gone.
 
     Raises:
-        Over: the sheet is no longer out.
+        SheetClosedError: the sheet is no longer out.
     """
     with writing():
         sitting = _out(person, ref)
@@ -417,7 +417,7 @@ def finish(person: Person, ref: str) -> Sitting:
     held: in no figures until a moderator lets it count.
 
     Raises:
-        Over: the sheet is no longer out.
+        SheetClosedError: the sheet is no longer out.
     """
     return _end(person, ref, "done")
 
@@ -426,7 +426,7 @@ def give_up(person: Person, ref: str) -> Sitting:
     """Give a sheet up: somebody else takes it. What it showed counts as seen all the same.
 
     Raises:
-        Over: the sheet is no longer out.
+        SheetClosedError: the sheet is no longer out.
     """
     return _end(person, ref, "dropped")
 
@@ -443,7 +443,7 @@ def _end(person: Person, ref: str, state: str) -> Sitting:
         return sitting
 
 
-def offered(person: Person, after: datetime) -> Iterator[Item]:
+def test_news(person: Person, after: datetime) -> Iterator[Item]:
     """Tell of the tests that were opened after a time and that somebody may take, as news."""
     if not may_take(person):
         return
@@ -453,7 +453,7 @@ def offered(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(round_.created, _("A new test: %s") % round_.title, to)
 
 
-def begun(person: Person) -> Iterator[Work]:
+def test_work(person: Person) -> Iterator[Work]:
     """Tell of the sheet that somebody has out, as work that waits."""
     out = unfinished(person)
     if out is not None:

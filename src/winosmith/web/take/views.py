@@ -19,7 +19,7 @@ from winosmith.web.people.privacy import agree, missing
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import shown_results
-from winosmith.web.take.rounds import let_count, standing, subjects_of
+from winosmith.web.take.rounds import approve_sheet, round_progress, subjects_of
 
 ENROLMENTS = 60
 """Times that somebody may begin a test within an hour; each shows them a sheet."""
@@ -89,7 +89,6 @@ def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpRespo
         "agreed": read and bool(request.POST.get("agree")),  # nobody agreed to what came since
         "again": person is not None and round_.subjects.filter(person=person).exists(),
         "longest": sheets.LONGEST,
-        "key": gates.new_key(),
         "error": error,
     }
     return render(request, "take/about.html", page, status=422 if error else 200)
@@ -206,7 +205,7 @@ def _act(
     """Do what a form asks, once, and lead on; a script is told where to, a page is led there."""
     try:
         gates.form_once(request, cast(Person, request.user), act)
-    except sheets.Over as error:
+    except sheets.SheetClosedError as error:
         return render(request, "take/over.html", {"reason": str(error)}, status=409)
     except InputError as error:
         return again(str(error))
@@ -242,7 +241,6 @@ def _question(
         },
         "longest": sheets.LONGEST,
         "shown": sheets.mark_shown(sitting, number),
-        "key": gates.new_key(),
         "error": error,
     }
     return render(request, "take/question.html", page, status=422 if error else 200)
@@ -289,12 +287,10 @@ def _end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResp
                 "wrong": wrong == kind,
                 "number": request.POST.get("number", "") if wrong == kind else "",
                 "text": request.POST.get("text", "") if wrong == kind else "",
-                "key": gates.new_key(),
             }
             for kind in Remark.Kind.values
         ],
         "longest": sheets.LONGEST,
-        "key": gates.new_key(),
         "error": error,
     }
     return render(request, "take/end.html", page, status=422 if error else 200)
@@ -307,7 +303,7 @@ def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
     person = cast(Person, request.user)
 
     def ask(error: str = "") -> HttpResponse:
-        page = {"sitting": sitting, "key": gates.new_key(), "error": error}
+        page = {"sitting": sitting, "error": error}
         return render(request, "take/give_up.html", page, status=422 if error else 200)
 
     def act() -> dict[str, Any]:
@@ -339,7 +335,7 @@ def _sitting(request: HttpRequest, ref: str) -> Sitting:
 @gates.moderators_only
 def rounds(request: HttpRequest) -> HttpResponse:
     """Show all rounds and how far each is."""
-    rows = [standing(round_) for round_ in Round.objects.order_by("-created")]
+    rows = [round_progress(round_) for round_ in Round.objects.order_by("-created")]
     return render(request, "take/progress.html", {"rows": rows})
 
 
@@ -357,7 +353,7 @@ def count(request: HttpRequest, name: str) -> HttpResponse:
     """Let a sheet count that is held for its pace."""
     round_ = get_object_or_404(Round, name=name)
     try:
-        let_count(round_, request.POST.get("sheet", ""), cast(Person, request.user))
+        approve_sheet(round_, request.POST.get("sheet", ""), cast(Person, request.user))
     except InputError as error:
         return _round(request, round_, str(error))
     return redirect("take:round", name=name)
@@ -366,7 +362,7 @@ def count(request: HttpRequest, name: str) -> HttpResponse:
 def _round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse:
     subjects = subjects_of(round_, cast(Person, request.user))
     page: dict[str, Any] = {
-        "standing": standing(round_),
+        "standing": round_progress(round_),
         "round": round_,
         "held": [one for one in subjects if one["held"]],
         "error": error,

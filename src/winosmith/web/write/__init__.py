@@ -18,5 +18,5 @@ class Config(AppConfig):
         privacy.tidying["write"] = rules.drop_old_drafts
         privacy.erasing.append(rules.drop_drafts)
         accounts.adopting.append(rules.adopt_drafts)
-        news.happenings.append(page.heard)
-        news.works.append(page.unsent)
+        news.news_sources.append(page.submission_news)
+        news.work_sources.append(page.draft_work)

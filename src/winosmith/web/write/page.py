@@ -17,17 +17,21 @@ from winosmith.problem import BLANK
 from winosmith.text import Change, changes, differing
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import Kept, cached
-from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems, reason_told
+from winosmith.web.judge.submissions import (
+    may_revise,
+    may_withdraw,
+    own_problems,
+    reason_for_contributor,
+)
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.people import written_by
 from winosmith.web.pages import whole_percent
-from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems import checks
 from winosmith.web.problems.association import association
-from winosmith.web.problems.checks import next_step, refused, text_hints
+from winosmith.web.problems.checks import refused, summary, text_hints
 from winosmith.web.problems.family import root_of
 from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
@@ -108,11 +112,6 @@ def page(
         error: why nothing came of what was asked for.
     """
     form, faults = typed.as_form(), faults or {}
-    options: list[dict[str, Any]] = [
-        {"number": n, "name": f"option_{n}", "value": form[f"option_{n}"]} for n in (1, 2)
-    ]
-    for option in options:
-        option["faults"] = faults.get(option["name"], [])
     halves = [
         {
             "number": number,
@@ -133,15 +132,11 @@ def page(
         "version": stored.version if stored else draft.version,
         "domains": list(zip(DOMAINS, labels, strict=True)),
         "domain_faults": faults.get("domain", []),
-        "options": options,
         "halves": halves,
-        "fault_count": sum(map(len, faults.values())),
-        "first_fault": next(iter(faults), ""),
         "stored": stored,
         "stored_typed": Typed.of(stored.typed) if stored else None,
         "error": error,
-        "longest_sentence": checks.LONGEST_SENTENCE,
-        "longest_option": checks.LONGEST_OPTION,
+        **checks.form_of(typed.options, faults),
         **checked(draft, typed, person, faults),
     }
 
@@ -160,11 +155,7 @@ def checked(
         "groups": [
             (name, [check for check in checks if check.half == half]) for half, name in groups
         ],
-        "passed": sum(check.verdict == "pass" for check in checks),
-        "failed": sum(check.verdict == "fail" for check in checks),
-        "all": sum(check.verdict != "unchecked" for check in checks),
-        "next": next_step(checks),
-        "ready": all(check.verdict in ("pass", "unchecked") for check in checks),
+        **summary(checks),
         "previews": preview(typed),
         "near": _near(draft, typed, person),
         "hints": text_hints(halves, settings.RULES.words_to_flag),
@@ -273,7 +264,7 @@ def twins_of(person: Person | None) -> QuerySet[Twin]:
     return mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
 
 
-def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
+def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
     """Return what the page of one's own twin shows.
 
     Args:
@@ -300,7 +291,6 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
                 "appeal": decisions.open_appeal(problem),
                 "may_appeal": decisions.may_appeal(person, problem),
                 "typed": sent.get("text", "") if sent.get("problem") == problem.ref else "",
-                "key": new_key(),
             }
             for problem, reading in zip(problems, readings, strict=True)
         ],
@@ -310,7 +300,6 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
         "may_withdraw": may_withdraw(person, found),
         "may_revise": may_revise(person, found),
         "later": Twin.objects.filter(revises=found).first(),
-        "key": new_key(),
         "error": error,
         "longest_appeal": decisions.LONGEST,
     }
@@ -329,7 +318,10 @@ def _votes(problem: Problem) -> list[Vote]:
 
 def _history(problem: Problem) -> list[Any]:
     """Return what was done to a problem and why, without telling who did it."""
-    told = ((event.at, _done(event), reason_told(event)) for event in problem.events.order_by("pk"))
+    told = (
+        (event.at, _done(event), reason_for_contributor(event))
+        for event in problem.events.order_by("pk")
+    )
     return [entry for entry in told if any(entry[1:])]
 
 
@@ -350,14 +342,16 @@ def _done(event: Event) -> str:
     return _became(event) if event.kind == "decline" or (moved and not own) else ""
 
 
-def heard(person: Person, after: datetime) -> Iterator[Item]:
+def submission_news(person: Person, after: datetime) -> Iterator[Item]:
     """Tell what became of what somebody wrote: what was decided, by judges or a moderator."""
     rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
     told = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
     rows = rows.filter(told, at__gt=after).exclude(actor=person)
     for event in rows.select_related("problem__twin").order_by("-pk")[:MOST]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
-        yield Item(event.at, _became(event), to, event.problem.sentence, reason_told(event))
+        yield Item(
+            event.at, _became(event), to, event.problem.sentence, reason_for_contributor(event)
+        )
 
 
 def _became(event: Event) -> str:
@@ -388,7 +382,7 @@ def _became(event: Event) -> str:
     return told.get(State(event.after), _("Your sentence: %s") % State(event.after).label)
 
 
-def unsent(person: Person) -> Iterator[Work]:
+def draft_work(person: Person) -> Iterator[Work]:
     """Tell of somebody's drafts."""
     n = len(rules.drafts_of(person))
     if n:

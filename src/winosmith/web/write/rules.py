@@ -24,11 +24,11 @@ from winosmith.topics import Topic, open_topics
 from winosmith.validate import DOMAINS, Examined, StructureRules, examine_structure
 from winosmith.web._lock import writing
 from winosmith.web.judge.submissions import enter, may_revise, replace
-from winosmith.web.people.gates import once
-from winosmith.web.people.models import Done, Person, stop_if_gone
+from winosmith.web.people.gates import act_once, result_of
+from winosmith.web.people.models import Person, stop_if_gone
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
-from winosmith.web.problems.checks import Check, Refused, Verdict, by_field, field_of, hints
+from winosmith.web.problems.checks import Check, RefusedError, Verdict, by_field, field_of, hints
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Twin, new_ref
 from winosmith.web.write.models import Draft
@@ -40,7 +40,7 @@ UNTOUCHED = timedelta(hours=1)
 """After so long a topic for which nothing was typed makes room for the next one."""
 
 
-class Stale(InputError):  # noqa: N818
+class StaleDraftError(InputError):
     """Another window saved the draft after this one read it; `draft` is what it saved."""
 
     def __init__(self, draft: Draft):
@@ -48,7 +48,7 @@ class Stale(InputError):  # noqa: N818
         super().__init__(_("This draft was changed in another window; choose which text to keep."))
 
 
-def draw() -> Topic:
+def draw_topic() -> Topic:
     """Return a random topic with its anchor words.
 
     Raises:
@@ -96,7 +96,7 @@ def save(draft: Draft, typed: Typed, version: int) -> Draft:
         version: the version that the window last read or saved.
 
     Raises:
-        Stale: another window was quicker; nothing was overwritten.
+        StaleDraftError: another window was quicker; nothing was overwritten.
         InputError: the text is far too long, or the draft was sent or discarded in the meantime.
     """
     stop_if_long(typed)
@@ -105,7 +105,7 @@ def save(draft: Draft, typed: Typed, version: int) -> Draft:
         if Typed.of(now.typed) == typed:
             return now
         if now.version != version:
-            raise Stale(now)
+            raise StaleDraftError(now)
         return _keep(now, typed=typed.as_form())
 
 
@@ -124,7 +124,7 @@ def redraw(draft: Draft, what: Literal["topic", "words"]) -> Draft:
     """
     if draft.revises_id:
         raise InputError(_("A revision keeps the topic and the anchor words of its twin."))
-    topic = draw() if what == "topic" else _other_words(draft)
+    topic = draw_topic() if what == "topic" else _other_words(draft)
     with writing():
         return _keep(_locked(draft), **_columns(topic))
 
@@ -224,7 +224,7 @@ def submit(
         before: what must succeed first, in the same transaction (a rate limit).
 
     Raises:
-        Refused: a rule is broken; nothing was written.
+        RefusedError: a rule is broken; nothing was written.
         InputError: the person has not agreed to the texts, or may not revise that twin.
     """
     # The texts are read before one's turn to write comes: others need not wait for that.
@@ -235,7 +235,7 @@ def submit(
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
         if faults:
-            raise Refused(faults)
+            raise RefusedError(faults)
         if before:
             before()
         made.append(_made(person, typed, draft, found))
@@ -243,14 +243,13 @@ def submit(
         return {"twin": made[0].ref}
 
     made: list[Twin] = []
-    result, _new = once(person, draft.ref, "twin", act)
+    result, _new = act_once(person, draft.ref, "twin", act)
     return made[0] if made else Twin.objects.get(ref=result["twin"])
 
 
-def sent(person: Person | None, key: str) -> str:
+def submitted_twin(person: Person | None, key: str) -> str:
     """Return the `ref` of the twin that came of a form; "" when it was not sent."""
-    done = Done.objects.filter(person=person, key=key).first() if person else None
-    return str(done.result.get("twin", "")) if done else ""
+    return str(result_of(person, key).get("twin", ""))
 
 
 def revise(person: Person, twin: Twin) -> Draft:
@@ -372,8 +371,12 @@ class Typed:
 
     def read(self) -> Typed:
         """Return it without the texts that are too long for rules to read."""
-        first, second = (checks.read(one, checks.LONGEST_SENTENCE) for one in self.sentences)
-        one, other = (checks.read(option, checks.LONGEST_OPTION) for option in self.options)
+        first, second = (
+            checks.read_if_short(one, checks.LONGEST_SENTENCE) for one in self.sentences
+        )
+        one, other = (
+            checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
+        )
         return Typed(self.domain, (one, other), (first, second), self.answers, self.parted)
 
     @property
@@ -418,7 +421,7 @@ def examine(typed: Typed, anchors: Sequence[str]) -> list[Check]:
     What is too long is reported so by its own rule; the others wait until it is shorter.
     """
     whole, typed = typed, typed.read()
-    usable = checks.told_apart(typed.options)
+    usable = checks.are_distinct(typed.options)
     anchor = anchor_of(typed.sentences, anchors)
     rows: dict[int, int] = {}
     problems: list[Problem] = []

@@ -23,7 +23,7 @@ from winosmith.web.pages import beside, clock, is_number
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
-from winosmith.web.problems.checks import Refused
+from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Twin
 from winosmith.web.write import page as pages, rules
 from winosmith.web.write.models import Draft
@@ -48,7 +48,6 @@ def start(request: HttpRequest) -> HttpResponse:
         "drafts": shown,
         "counts": pages.counts(person),
         "error": error,
-        "key": gates.new_key(),
     }
     return render(request, "write/start.html", context, status=422 if error else 200)
 
@@ -62,15 +61,15 @@ def _begun(request: HttpRequest) -> str:
     Raises:
         InputError: the form has no key, the site has no topics, or the person too many drafts.
     """
-    person, topic = gates.writer(request), rules.draw()
+    person, topic = gates.writer(request), rules.draw_topic()
 
     def act() -> dict[str, str]:
         gates.rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": rules.start(person, topic).ref}
 
-    result, new = gates.once(person, request.POST.get("key", ""), request.path, act)
+    result, new = gates.act_once(person, request.POST.get("key", ""), request.path, act)
     ref = str(result["draft"])
-    there = new or rules.draft_of(person, ref) is not None or rules.sent(person, ref)
+    there = new or rules.draft_of(person, ref) is not None or rules.submitted_twin(person, ref)
     return reverse("write:draft", args=[ref]) if there else reverse("write:start")
 
 
@@ -91,18 +90,18 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
     try:
         rules.stop_if_long(typed)
         if found.version != _version(request) and rules.Typed.of(found.typed) != typed:
-            raise rules.Stale(found)
+            raise rules.StaleDraftError(found)
         if do == "submit":
             return _submit(request, person, found, typed)
         saved = rules.save(found, typed, _version(request))
         if do in ("topic", "words"):
             rules.redraw(saved, "topic" if do == "topic" else "words")
-    except rules.Stale as stale:
+    except rules.StaleDraftError as stale:
         return _shown(request, pages.page(found, typed, person, stored=stale.draft), 409)
-    except Refused as refused:
+    except RefusedError as refused:
         kept = _kept(request, found, typed)
         return _shown(request, pages.page(kept, typed, person, faults=refused.faults), 422)
-    except gates.TooMany:
+    except gates.RateLimitError:
         _kept(request, found, typed)
         raise
     except InputError as refused:
@@ -120,13 +119,13 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if person is None or found is None:
-        if rules.sent(person, ref):
+        if rules.submitted_twin(person, ref):
             return HttpResponse(status=204)
         raise Http404
     try:
         _count_typing(request, "check")
-    except gates.TooMany as many:
-        return gates.rest(request, many)
+    except gates.RateLimitError as many:
+        return gates.paused_part(request, many)
     return render(
         request, "write/checks.html", pages.checked(found, rules.Typed.of(request.POST), person)
     )
@@ -140,18 +139,18 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
     if person is None:
         return JsonResponse({"reason": _("Not saved: you are logged out.")}, status=401)
     if found is None:
-        twin = rules.sent(person, ref)
+        twin = rules.submitted_twin(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
     typed = rules.Typed.of(request.POST)
     try:
         _count_typing(request, "save")
         saved = rules.save(found, typed, _version(request))
-    except rules.Stale as stale:
+    except rules.StaleDraftError as stale:
         other = rules.Typed.of(stale.draft.typed)
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
         return render(request, "write/conflict.html", context, status=409)
-    except gates.TooMany as many:
+    except gates.RateLimitError as many:
         wait = _("Not saved: too many requests. Saving is retried in %d minutes.")
         answer = JsonResponse({"reason": wait % many.minutes}, status=429)
         answer.headers["Retry-After"] = str(many.seconds)
@@ -188,7 +187,7 @@ def _submit(request: HttpRequest, person: Person, found: Draft, typed: rules.Typ
 
 def _sent_already(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
     """Lead from a draft that was sent to the twin that came of it."""
-    twin = rules.sent(person, ref)
+    twin = rules.submitted_twin(person, ref)
     if not twin:
         raise Http404
     messages.info(request, _("This twin was already submitted; nothing was submitted twice."))
@@ -239,7 +238,7 @@ def twins(request: HttpRequest) -> HttpResponse:
 def twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Show one of one's twins, with what the judges said once it is decided."""
     person, found = _own(request, ref)
-    return render(request, "write/twin.html", pages.about(person, found))
+    return render(request, "write/twin.html", pages.twin_context(person, found))
 
 
 @require_POST
@@ -264,7 +263,7 @@ def revise(request: HttpRequest, ref: str) -> HttpResponse:
         return redirect("write:draft", rules.revise(person, found).ref)
     except InputError as refused:
         return render(
-            request, "write/twin.html", pages.about(person, found, str(refused)), status=422
+            request, "write/twin.html", pages.twin_context(person, found, str(refused)), status=422
         )
 
 
@@ -289,7 +288,7 @@ def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -
     try:
         result = gates.form_once(request, person, lambda: {"said": act(person, found)})
     except InputError as refused:
-        context = pages.about(person, found, str(refused), request.POST)
+        context = pages.twin_context(person, found, str(refused), request.POST)
         return render(request, "write/twin.html", context, status=422)
     messages.success(request, str(result["said"]))
     return redirect("write:twin", ref)
