@@ -6,12 +6,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and answers for what people wrote and judged."""
+    """The application, and what it registers for accounts and privacy."""
 
     name = "winosmith.web.judge"
 
     def ready(self) -> None:
-        """Join what tells, hides, adopts, erases and tidies up."""
+        """Register the functions that export, hide, adopt, erase and tidy up data of judging."""
         from winosmith.web.jobs import HOUR, ORIGINS, add_duty
         from winosmith.web.judge import submissions, trust, turns, votes
         from winosmith.web.people import accounts, news, privacy

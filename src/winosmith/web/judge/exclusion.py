@@ -1,4 +1,4 @@
-"""Votes out of the count and into it: by a moderator, or by the market of who was paid."""
+"""Exclude votes and count them again: by a moderator, or by a market's decision on paid work."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from winosmith.web.problems.states import locked, move
 
 
 def resume(person: Person, by: Person) -> None:
-    """Let a judge who is held continue; pace and gold questions are measured again from now.
+    """Let a judge whose votes are on hold continue.
 
-    What they vote from now on counts; `change_votes` lets those count that wait. Who was held for
-    their address is never held for it again.
+    Pace and gold questions are measured again from now, and new votes count. `change_votes` counts
+    the votes that wait. A judge who was on hold for their address is never held for it again.
 
     Raises:
-        InputError: `by` may not, or the person is not held.
+        InputError: `by` may not do it, or the votes are not on hold.
     """
     _check_moderator(person, by)
     with writing():
@@ -43,12 +43,12 @@ def resume(person: Person, by: Person) -> None:
 
 
 def pause(person: Person, by: Person) -> None:
-    """Hold a judge: their votes wait, and they get no further problem.
+    """Put a judge on hold: their votes wait, and they get no further problem.
 
-    What they have before them is theirs to finish.
+    They can still answer the problem that they have.
 
     Raises:
-        InputError: `by` may not.
+        InputError: `by` may not do it.
     """
     _check_moderator(person, by)
     with writing():
@@ -57,14 +57,13 @@ def pause(person: Person, by: Person) -> None:
 
 
 Change = Literal["exclude", "include", "confirm", "discard"]
-"""What a moderator does with the votes of a judge.
+"""How a moderator changes the votes of a judge.
 
-- exclude: all leave the count.
-- include: those that were excluded count again; from then on none of theirs is omitted for the
-  address that it came from.
-- confirm: those that wait for a moderator count; `resume` comes first. What a market has not
-  confirmed waits on.
-- discard: those that wait leave the count. What was decided by their other votes stays decided.
+- exclude: all votes leave the count.
+- include: excluded votes count again; later votes are no longer omitted for their address.
+- confirm: votes that wait for a moderator count; call `resume` first. Votes that wait for a market
+  still wait.
+- discard: votes that wait leave the count. Problems decided by other votes stay decided.
 """
 
 
@@ -77,27 +76,27 @@ def change_votes(
     until: datetime | None = None,
     seconds: float = math.inf,
 ) -> int:
-    """Take votes of a judge out of the count or into it; problems that lack votes are judged on.
+    """Exclude votes of a judge or count them again; problems that lack votes are judged again.
 
-    A problem that was decided by votes is decided again where enough are left, and goes back to
-    the judges where not; one that waited for these votes alone is decided. What a moderator
-    decided, withdrew or holds stays as it is.
+    A problem that votes decided is decided again if enough votes are left; otherwise it returns to
+    the judges. A problem that only waited for these votes is decided. A moderator's own decisions
+    stay.
 
-    Each problem is a transaction of its own: called again, it resumes where it stopped.
+    Each problem is one transaction: called again, the function resumes.
 
     Args:
         person: the judge.
         kind: see `Change`.
         by: a moderator.
         reason: for the audit log.
-        until: votes given later stay as they are; None for all.
-        seconds: after so many it stops before the next problem.
+        until: votes given later stay as they are; None for all votes.
+        seconds: time after which no further problem is started.
 
     Returns:
-        On how many problems a vote changed now.
+        The number of votes that changed now.
 
     Raises:
-        InputError: `by` may not, or there is no reason.
+        InputError: `by` may not do it, or the reason is empty.
     """
     _check_moderator(person, by)
     if not (reason := reason.strip()):
@@ -115,10 +114,7 @@ def change_votes(
 def _change(
     rows: Slots, by: Person | None, reason: str, kind: str, seconds: float = math.inf, **to: bool
 ) -> int:
-    """Change votes, and let verdicts follow; each problem is a transaction of its own.
-
-    Others write in between. Returns how many votes changed.
-    """
+    """Change votes, each problem in a transaction, and update verdicts; return how many changed."""
     over, changed = time.monotonic() + seconds, 0
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
         if time.monotonic() > over:
@@ -132,7 +128,7 @@ def _change(
 
 
 def drop_waiting(person: Person) -> None:
-    """Take the votes out of the count that wait for a look at somebody who is being erased."""
+    """Exclude the waiting votes of a judge who is being erased."""
     judge = Judge.objects.filter(person=person, held__isnull=False).first()
     if judge is not None:
         reason = "the judge was erased before a moderator looked"
@@ -142,12 +138,12 @@ def drop_waiting(person: Person) -> None:
 def votes_to_change(person: Person, kind: Change, until: datetime | None) -> Slots:
     """Return the votes of a judge that a change would change.
 
-    What a market has not confirmed, no moderator brings into the count.
+    A moderator can't count votes that a market has not confirmed.
 
     Args:
         person: the judge.
         kind: see `Change`.
-        until: votes given later stay as they are; None for all.
+        until: votes given later stay as they are; None for all votes.
     """
     rows = Slot.objects.filter(holder=person, excluded=kind == "include").votes()
     if kind == "include":
@@ -160,11 +156,11 @@ def votes_to_change(person: Person, kind: Change, until: datetime | None) -> Slo
 
 
 def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> None:
-    """Write down that votes changed, and let the verdict follow; the caller holds its lock.
+    """Log that votes changed, and update the verdict; the caller holds the problem's lock.
 
     Args:
-        problem: whose votes changed.
-        by: whose act it was; None for the site.
+        problem: the problem whose votes changed.
+        by: who changed them; None for the site.
         reason: for the audit log.
         kind: "exclude" or "include".
     """
@@ -185,7 +181,7 @@ def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> 
 
 
 def _close_spare(problem: Problem) -> None:
-    """Close the slot that was opened for a vote which counts again, unless somebody holds it.
+    """Close the slot that replaced a vote which counts again, unless a judge holds it.
 
     With it the number of votes would be even, and they could be tied.
     """
@@ -197,7 +193,7 @@ def _close_spare(problem: Problem) -> None:
 
 
 def _by_votes(problem: Problem) -> bool:
-    """Return whether the votes, and no moderator, brought a problem to where it is."""
+    """Return whether votes, not a moderator, gave a problem its state."""
     moved = problem.events.exclude(before=F("after")).order_by("-pk").first()
     return moved is not None and moved.kind in ("verdict", "recount")
 
@@ -208,17 +204,17 @@ def _check_moderator(person: Person, by: Person) -> None:
 
 
 def confirm(job: int, reason: str, *, refused: bool = False) -> int:
-    """Let the answers of a job be votes; problems that waited for them alone are decided.
+    """Count the answers of a job as votes; problems that only waited for them are decided.
 
-    What a moderator took out of the count stays out, and what waits for a moderator waits on.
+    Votes that a moderator excluded stay excluded, and votes on hold keep waiting.
 
     Args:
         job: `Slot.job`.
         reason: for the audit log.
-        refused: they were refused before, and that was wrong.
+        refused: the market refused them before, by mistake.
 
     Returns:
-        How many votes count from now on that did not.
+        The number of votes that count from now on and did not before.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=False)
@@ -233,10 +229,10 @@ def confirm(job: int, reason: str, *, refused: bool = False) -> int:
 
 
 def refuse(job: int, reason: str) -> int:
-    """Take the answers of a job out of the count; others judge the problems that lack votes then.
+    """Exclude the answers of a job; others judge the problems that then lack votes.
 
     Returns:
-        How many answers counted, or were to be confirmed, and are out now.
+        The number of answers that counted, or waited, and are excluded now.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=True)

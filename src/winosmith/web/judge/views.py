@@ -1,4 +1,4 @@
-"""The pages on which people judge, and the one that tells everyone how far judges agree."""
+"""The pages on which people judge, and the public page about the agreement of judges."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ from winosmith.web.people.gates import agreed_to_judge, form_once, judges_only, 
 from winosmith.web.people.models import Person
 
 Done = tuple[dict[str, Any], Slot | None]
-"""What came of a form, for anyone who sends it again, and the slot that is held now."""
+"""The result of a form, for a repeated submission, and the slot that the judge holds now."""
 
 
 @require_safe
 @judges_only
 @agreed_to_judge
 def turn(request: HttpRequest) -> HttpResponse:
-    """Show what the judge holds; otherwise the way to the next problem, or why there is none."""
+    """Show the judge's problem; otherwise the way to the next one, or why there is none."""
     person: Person = request.user
     return _turn(request, person, turns.current_slot(person))
 
 
 def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpResponse:
-    """Show what the judge holds; otherwise the way on, or why there is none."""
     if slot is not None:
         return _show(request, slot)
     if person.hired:
@@ -56,10 +55,10 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
 
 
 def _acting(act: Callable[[HttpRequest, Person], Done]) -> Callable[[HttpRequest], HttpResponse]:
-    """Make a view of what a form asks for, which it does once; errors are shown with the form.
+    """Make a view that carries out a form once and shows errors with the form.
 
-    A page with scripts sends its forms from where it is and gets what comes next at once, as the
-    part of the page that changes; without them, a redirect leads there.
+    With scripts, a page sends its forms by htmx and gets the next part of the page at once; without
+    them, a redirect leads there.
     """
 
     @require_POST
@@ -141,7 +140,7 @@ def take_back(request: HttpRequest, person: Person) -> Done:
 @judges_only
 @agreed_to_judge
 def checked(request: HttpRequest, ref: str) -> HttpResponse:
-    """Tell at once how a gold question went, why, and that one may contest it."""
+    """Show the result of a gold question at once, its explanation, and the form to contest it."""
     slot = _gold_answered(request, ref)
     return _checked(request, slot)
 
@@ -150,7 +149,7 @@ def checked(request: HttpRequest, ref: str) -> HttpResponse:
 @judges_only
 @agreed_to_judge
 def contest(request: HttpRequest, ref: str) -> HttpResponse:
-    """Let a judge say that the known answer is wrong."""
+    """Store a judge's objection to the known answer."""
     slot = _gold_answered(request, ref)
     person, text = request.user, request.POST.get("text", "")
     try:
@@ -183,7 +182,7 @@ def _show(
 
 
 def _around(person: Person) -> dict[str, Any]:
-    """Return what stands around each page: how many were judged, what can be taken back."""
+    """Return the context of each page: how many problems were judged, and what can be undone."""
     judged, last = turns.count_judged(person)
     return {
         "judged": judged,
@@ -222,7 +221,7 @@ def _checked(
 
 
 def _training_over(judge: Judge | None, slot: Slot) -> str:
-    """Return how the training ended with this answer: "passed", "again", or "" where it did not."""
+    """Return how the training ended with this answer: "passed", "again", or "" if it did not."""
     if judge is None or judge.since is None or slot.answered_at is None:
         return ""
     later = Slot.objects.filter(holder=slot.holder, answered_at__gt=slot.answered_at)
@@ -238,10 +237,10 @@ def _ref(request: HttpRequest) -> str:
 
 
 def _number(text: str | None) -> int | None:
-    """Return an option's index out of a form; None if none was chosen.
+    """Return an option's index from a form; None if none was chosen.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not an index.
     """
     if not text:
         return None
@@ -253,7 +252,7 @@ def _number(text: str | None) -> int | None:
 @require_safe
 @judges_only
 def judged(request: HttpRequest) -> HttpResponse:
-    """Show what somebody judged, the last first."""
+    """Show the judge's answers, the newest first."""
     person: Person = request.user
     page = Paginator(turns.answers_of(person), turns.SIZE).get_page(request.GET.get("page"))
     context = {
@@ -267,7 +266,7 @@ def judged(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def agreement(request: HttpRequest) -> HttpResponse:
-    """Show how far the site's judges agree."""
+    """Show the agreement of the site's judges."""
     found = votes.agreement()
     page = {"figures": found, "pairs": _percent(found.pairs)}
     if found.alpha is not None:

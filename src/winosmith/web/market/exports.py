@@ -63,31 +63,25 @@ class Format:
     """The columns of an export, and what its words mean.
 
     Attributes:
+        words: what each status means.
+        part: statuses of what is paid in part.
         worker, submission, status: columns that must be there; the submission only if the
             market's links name one.
         code, seconds, paid: columns that may be there.
-        words: what each status means.
-        part: statuses of what is paid in part.
     """
 
-    worker: str
-    submission: str
-    status: str
-    code: str
-    seconds: str
-    paid: str
     words: Mapping[str, str]
     part: tuple[str, ...] = ()
+    worker: str = "worker"
+    submission: str = "submission"
+    status: str = "status"
+    code: str = "code"
+    seconds: str = "seconds"
+    paid: str = "paid"
 
 
 FORMATS = {
     "prolific": Format(
-        "Participant id",
-        "Submission id",
-        "Status",
-        "Completion code",
-        "Time taken",
-        "",
         {
             "RESERVED": models.WAITING,
             "ACTIVE": models.WAITING,
@@ -100,14 +94,14 @@ FORMATS = {
             "TIMED-OUT": models.RETURNED,
         },
         ("PARTIALLY APPROVED", "SCREENED OUT"),
+        "Participant id",
+        "Submission id",
+        "Status",
+        "Completion code",
+        "Time taken",
+        "",
     ),
     "generic": Format(
-        "worker",
-        "submission",
-        "status",
-        "code",
-        "seconds",
-        "paid",
         {
             "WAITING": models.WAITING,
             "APPROVED": models.APPROVED,
@@ -339,7 +333,9 @@ def plan(
     made = Plan([], 0, [], [], [], [], Decimal(0))
     unmatched = Decimal(0)
     changes: dict[int, Change] = {}
-    by_digest = _by_digest(study)
+    ids = Identity.objects.filter(study=study)
+    ids = ids.select_related("participation__person", "participation__study")
+    by_digest = {(row.kind, row.digest): row.participation for row in ids}
     met: set[int] = set()
     for row in rows:
         worker, submission = (
@@ -365,7 +361,8 @@ def plan(
             made.doubts.append((row.line, doubt))
         if part is not None:
             made.notes.extend(_notes(row, part))
-            changes[part.pk] = _change(row, part)
+            paid, waiting = _paid(row, study), _awaiting(part)
+            changes[part.pk] = Change(part, row.verdict, row.said, paid, row.seconds, waiting)
     others = study.participations.select_related("person", "study").exclude(pk__in=met)
     for part in others.filter(began__lte=sent) if sent else others:
         made.missing.append(part)
@@ -373,18 +370,10 @@ def plan(
             changes[part.pk] = Change(
                 part, models.REJECTED, "not in the export", Decimal(0), None, _awaiting(part)
             )
-    for change in changes.values():
-        if _differs(change):
-            made.changes.append(change)
+    made.changes.extend(filter(_differs, changes.values()))
     erased = study.participations.filter(identities=None).aggregate(paid=Sum("paid"))["paid"]
     same = len(changes) - len(made.changes)
     return replace(made, same=same, unmatched=max(Decimal(0), unmatched - (erased or 0)))
-
-
-def _by_digest(study: Study) -> dict[tuple[str, str], Participation]:
-    rows = Identity.objects.filter(study=study)
-    rows = rows.select_related("participation__person", "participation__study")
-    return {(row.kind, row.digest): row.participation for row in rows}
 
 
 def _matched(
@@ -400,10 +389,6 @@ def _matched(
     if worker is None or not worker.identities.filter(kind=models.SUBMISSION).exists():
         return worker, ""
     return None, _("this worker came to the site under another submission")
-
-
-def _change(row: Row, part: Participation) -> Change:
-    return Change(part, row.verdict, row.said, _paid(row, part.study), row.seconds, _awaiting(part))
 
 
 def _paid(row: Row, study: Study) -> Decimal:

@@ -18,6 +18,7 @@ from winosmith.metrics import wilson_interval
 from winosmith.outputs import guarded
 from winosmith.web._kept import Kept, cached
 from winosmith.web.judge.models import Slot
+from winosmith.web.judge.votes import chance_agreement
 from winosmith.web.people.models import Person, pseudonym
 
 LEAST = 20
@@ -181,23 +182,11 @@ def paired(tables: Mapping[Two, Table], waits: Mapping[Two, int] | None = None) 
             sum(table.values()),
             sum(count for (a, b), count in table.items() if a == b),
             (waits or {}).get(two, 0),
-            _by_chance(table),
+            chance_agreement(table),
         )
         for two, table in tables.items()
         if sum(table.values()) >= LEAST
     ]
-    return sorted(pairs, key=_place)
-
-
-def _place(pair: Pair) -> tuple[bool, float, int, int]:
-    return pair.kappa is None, -(pair.kappa or 0.0), pair.one, pair.other
-
-
-def _by_chance(table: Table) -> float:
-    """Return the share on which two agree who give each answer as often, but at random."""
-    ours: Counter[Any] = Counter()
-    theirs: Counter[Any] = Counter()
-    for (a, b), count in table.items():
-        ours[a] += count
-        theirs[b] += count
-    return sum(ours[answer] * theirs[answer] for answer in ours) / sum(table.values()) ** 2
+    return sorted(
+        pairs, key=lambda pair: (pair.kappa is None, -(pair.kappa or 0.0), pair.one, pair.other)
+    )

@@ -322,9 +322,7 @@ def _next(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
 
 
 def _event(problem: Problem, by: Person | None, embargo: bool) -> Event:
-    state = problem.state
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )
-    kind = COVERING[embargo]
-    return Event(problem=problem, actor=by, kind=kind, before=state, after=state, reason=reason)
+    return problem.unsaved_note(COVERING[embargo], by=by, reason=reason)

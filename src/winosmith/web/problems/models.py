@@ -114,8 +114,14 @@ class Problem(models.Model):
 
     def note(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
         """Write down what leaves the problem in its state; `columns` are others of `Event`."""
+        event = self.unsaved_note(kind, by=by, **columns)
+        event.save()
+        return event
+
+    def unsaved_note(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
+        """Return the event of `note`, for the caller to insert."""
         state = self.state
-        return self.events.create(actor=by, kind=kind, before=state, after=state, **columns)
+        return Event(problem=self, actor=by, kind=kind, before=state, after=state, **columns)
 
 
 class Event(models.Model):

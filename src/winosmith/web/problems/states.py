@@ -166,10 +166,7 @@ def _note_late(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
     late = [half.pk for of in twins if any(map(_is_open, of)) for half in of if half.pk in keys]
     rows = public_problems().filter(pk__in=late).order_by("pk") if late else ()
     reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
-    Event.objects.bulk_create(
-        Event(problem=row, kind=LATE, before=row.state, after=row.state, reason=reason)
-        for row in rows
-    )
+    Event.objects.bulk_create(row.unsaved_note(LATE, reason=reason) for row in rows)
 
 
 def publish_due() -> int:

@@ -90,9 +90,9 @@ def open_round(
     plan_round(dataset, name, public=public, **how)
     import_problems(dataset, "valid", embargo=True)
     rows = _known(dataset)
-    held = Dataset(
-        (as_problem(_hidden(rows[problem_id])) for problem_id in dataset.ids), dataset.name
-    )
+    for row in rows.values():
+        row.embargo = row.embargo or not row.public
+    held = Dataset((as_problem(rows[problem_id]) for problem_id in dataset.ids), dataset.name)
     made = humans.make_sheets(held, **how)
     with writing():
         _check_name(name)
@@ -112,7 +112,16 @@ def open_round(
             Material(round=opened, problem=rows[problem_id], place=place)
             for place, problem_id in enumerate(held.ids)
         )
-        Sheet.objects.bulk_create(_row(opened, sheet) for sheet in made.sheets)
+        Sheet.objects.bulk_create(
+            Sheet(
+                round=opened,
+                code=sheet.code,
+                test=sheet.test,
+                order=sheet.order,
+                record=humans.sheet_record(sheet),
+            )
+            for sheet in made.sheets
+        )
     return opened, made.left_out
 
 
@@ -180,29 +189,12 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
         )
 
 
-def _hidden(row: Problem) -> Problem:
-    """Return a row with the embargo that the round brings."""
-    if not row.public:
-        row.embargo = True
-    return row
-
-
 def _embargo(rows: Any) -> None:
     """Put what is not public under embargo, and write down that it was."""
     for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
         if not row.embargo:
             set_embargo(row)
             row.note("embargo", reason=_("it is asked in a human test"))
-
-
-def _row(opened: Round, sheet: humans.Sheet) -> Sheet:
-    return Sheet(
-        round=opened,
-        code=sheet.code,
-        test=sheet.test,
-        order=sheet.order,
-        record=humans.sheet_record(sheet),
-    )
 
 
 @dataclass(frozen=True, slots=True)
