@@ -223,7 +223,7 @@ FAULTS = {
     "worker,status,seconds\nabcd,approved,1e999\n": ":2: 'seconds' is '1e999', which is not a num",
     "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: the same submission as in line 2",
     'worker,status\n"abcd,approved\n': ":2: this is not a row of a table",
-    "worker,status\n\udcff,approved\n": ":2: the file is in Latin-1 or Windows",
+    "worker,status\n\udcff,approved\n": "this is not a CSV table in UTF-8",
 }
 
 

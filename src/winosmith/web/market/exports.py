@@ -1,7 +1,6 @@
-"""A market's export of submissions is read strictly; by what it says, votes count, or do not.
+"""A market's export of submissions: read strictly, previewed, then applied.
 
-Each fault of a file is told with its line. What would change is shown first, and done when an admin
-wants it.
+Each fault of the file is reported with its line. The market's decisions make votes count or not.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from typing import Any
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
-from winosmith.data import Delimited, Source
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import confirm, refuse
@@ -25,26 +23,26 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw
 from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
-from winosmith.web.market.providers import PROVIDERS, digest_of
+from winosmith.web.market.providers import PROVIDERS, digest_of, read_table
 from winosmith.web.people.models import pseudonym
 
 FAULTS = 20
-"""Faults that are reported at once."""
+"""Number of faults that are reported at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What an export says of one submission.
+    """A submission in an export.
 
     Attributes:
-        line: of the file.
+        line: its line in the file.
         worker, submission: the market's ids; the submission may be "".
-        said: the market's word for where it is.
-        verdict: what that means here.
-        part: it is paid for a part of the work.
-        code: that the worker entered, or "".
-        seconds: by the market's clock; None if it says nothing.
-        paid: the reward that the market names, without bonuses; None if it names none.
+        said: the market's status.
+        verdict: its meaning here.
+        part: part of the work is paid.
+        code: entered by the worker, or "".
+        seconds: by the market's clock; None if the export has none.
+        paid: the reward without bonuses; None if the export has none.
     """
 
     line: int
@@ -110,8 +108,8 @@ FORMATS = {
         },
     ),
 }
-"""Prolific's as of its demographic export (columns "Submission id,Participant id,Status, … ,Time
-taken,Completion code, …") and the statuses of its API; generic: our own."""
+"""Prolific's columns as in its demographic export ("Submission id,Participant id,Status, … ,Time
+taken,Completion code, …") with the statuses of its API; and our own generic format."""
 
 
 def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
@@ -123,9 +121,9 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
         currency: the study's, which no sum may contradict; "" for any.
 
     Raises:
-        InputError: it is no export of this market; every fault with its file and line.
+        InputError: it is not an export of this market; with every fault, its file and line.
     """
-    table, format_ = Delimited(Source(path)), FORMATS[provider]
+    table, format_ = read_table(path), FORMATS[provider]
     needed = [format_.worker, format_.status]
     if PROVIDERS[provider].needs_submission:
         needed.append(format_.submission)
@@ -182,7 +180,7 @@ def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str, cu
 
 
 def _sum(name: str, text: str, currency: str) -> Decimal | None:
-    """Return the sum that a cell holds; None if it is empty or the column is not there."""
+    """Return the sum in a cell; None if the cell is empty or missing."""
     if not text:
         return None
     try:
@@ -196,7 +194,7 @@ SIGNS = {
     "€": frozenset({"EUR"}),
     "$": frozenset({"USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD"}),
 }
-"""The currencies that a sign may stand for."""
+"""The currencies of each sign."""
 
 _SUM = re.compile(
     r"(?:(?P<sign>[£€$]) ?|(?P<before>[A-Z]{3}) )?"
@@ -208,11 +206,11 @@ def read_sum(text: str, currency: str = "") -> Decimal:
     """Return the sum that a text states, such as "2.50", "£2.50" or "2.50 GBP".
 
     Args:
-        text: the sum, in units with at most two decimals.
+        text: the sum, with at most two decimals.
         currency: the only one that the text may name; "" for any.
 
     Raises:
-        InputError: it is no such sum, or in another currency.
+        InputError: it is not such a sum, or in another currency.
     """
     match = _SUM.fullmatch(text.strip())
     if match is None:
@@ -228,7 +226,7 @@ def read_sum(text: str, currency: str = "") -> Decimal:
 
 
 def _seconds(name: str, text: str) -> int | None:
-    """Return what a cell holds; None if it is empty or the column is not there."""
+    """Return the seconds in a cell; None if the cell is empty or missing."""
     if not text:
         return None
     told = {"column": name, "cell": text}
@@ -250,12 +248,12 @@ REASONS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one participation.
+    """The effect of an export on one participation.
 
     Attributes:
-        part: as it is.
-        verdict, said, paid, seconds: as they will be; `seconds` by the market's clock.
-        votes: that await the verdict.
+        part: before the change.
+        verdict, said, paid, seconds: after it; `seconds` by the market's clock.
+        votes: the number of votes that wait for the verdict.
     """
 
     part: Participation
@@ -266,7 +264,7 @@ class Change:
     votes: int
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it; the worker is a pseudonym."""
+        """Return it for JSON, with the worker's pseudonym."""
         return {
             "worker": pseudonym(self.part.person),
             "before": str(self.part.verdict),
@@ -279,16 +277,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an export changes, and what in it fits nothing.
+    """The effects of an export, and the lines that fit nothing.
 
     Attributes:
-        changes: those alone that change something.
-        same: how many participations it leaves as they are.
-        unknown: lines of submissions that never began here.
-        unmatched: what the market paid for those, less what the ledger has of erased workers.
+        changes: the participations that change.
+        same: the number of participations that stay the same.
+        unknown: lines of submissions that never started here.
+        unmatched: what the market paid for those, minus what the ledger has of erased workers.
         missing: participations that are not in the export.
-        doubts: lines that need a person's look, each with why; they change nothing.
-        notes: lines that do, and are worth a look.
+        doubts: lines that a person must check, with the reason; they change nothing.
+        notes: lines that take effect but deserve a look.
     """
 
     changes: list[Change]
@@ -300,7 +298,7 @@ class Plan:
     unmatched: Decimal
 
     def record(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it; workers are pseudonyms."""
+        """Return all of it for JSON, with workers' pseudonyms."""
         return {
             "changes": [change.record() for change in self.changes],
             "same": self.same,
@@ -313,22 +311,22 @@ class Plan:
 
 
 TOO_MUCH = 10
-"""Times the reward beyond which a sum is taken for one in cents."""
+"""A sum of more than this many rewards is taken for one in cents."""
 
 
 def plan(
     study: Study, rows: Sequence[Row], *, final: bool = False, sent: datetime | None = None
 ) -> Plan:
-    """Return what an export changes; nothing is written.
+    """Return what an export would change; nothing is written.
 
-    A submission is a participation's where worker and submission are both what its link named.
+    A submission belongs to a participation if both ids are those of its link.
 
     Args:
-        study: whose export it is.
-        rows: the export's.
-        final: the export holds every submission there will be; participations that are not in it
-            were begun by nobody of the market, and are rejected.
-        sent: when the export came here; who began after that is not missing in it. None for now.
+        study: the study of the export.
+        rows: of the export.
+        final: the export has all submissions; other participations did not come from the market,
+            and are rejected.
+        sent: when the export arrived; people who started later are not missing. None for now.
     """
     made = Plan([], 0, [], [], [], [], Decimal(0))
     unmatched = Decimal(0)
@@ -379,7 +377,7 @@ def plan(
 def _matched(
     row: Row, worker: Participation | None, submission: Participation | None
 ) -> tuple[Participation | None, str]:
-    """Return the participation that a row is about, and why it may be none."""
+    """Return the participation of a row, or None, and the reason if it is in doubt."""
     if not row.submission:
         return worker, ""
     if worker is not None and submission is not None and worker.pk == submission.pk:
@@ -433,9 +431,9 @@ def _differs(change: Change) -> bool:
 
 
 def apply(study: Study, found: Plan) -> int:
-    """Write what a plan says; return how many votes came to count, or to count no more.
+    """Apply a plan; return how many votes came to count or stopped counting.
 
-    Each participation is written before the next: called again, it resumes where it stopped.
+    Each participation is written before the next: called again, the function resumes.
     """
     with writing():
         Study.objects.filter(pk=study.pk).update(unmatched=found.unmatched)
@@ -443,7 +441,7 @@ def apply(study: Study, found: Plan) -> int:
 
 
 def _apply(change: Change) -> int:
-    """End the work, then change the votes, and the verdict last: an interrupt leaves it to do."""
+    """End the work, change the votes, then write the verdict: an interrupt leaves it to do."""
     part = Participation.objects.select_related("study", "person").get(pk=change.part.pk)
     reason = REASONS.get(change.verdict, "")
     votes = 0

@@ -1,6 +1,6 @@
-"""The ledger of a study: who did what in how long, what they were paid, and an hour's wage.
+"""The ledger of a study: each worker's work, time and pay, and the hourly pay.
 
-The reward is the state that the market's export names. Bonuses are entries, each with an id.
+The reward is what the market's export names. Bonuses are entries with ids.
 """
 
 from __future__ import annotations
@@ -14,44 +14,43 @@ from statistics import median
 
 from django.utils.translation import gettext as _
 
-from winosmith.data import Delimited, Source
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, pace
 from winosmith.web.market import models, workers
 from winosmith.web.market.exports import read_sum
 from winosmith.web.market.models import Identity, Participation, Payment, Study
-from winosmith.web.market.providers import digest_of
+from winosmith.web.market.providers import digest_of, read_table
 from winosmith.web.people.models import decrypt, keyed, pseudonym
 
 CENT = Decimal("0.01")
 
 NOTHING = Decimal("0.00")
-"""Shown as other sums are."""
+"""Shown like other sums."""
 
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
-"""What the id of a payment looks like."""
+"""The form of a payment's id."""
 
 COLUMNS = (
     "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",
     "bonus", "currency", "wage_per_hour", "pace", "notes",
 )  # fmt: skip
-"""The columns of the table as a file."""
+"""The columns of the CSV file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One worker's line.
+    """A worker's line.
 
     Attributes:
-        name: the pseudonym; no id of the market.
+        name: the pseudonym, not an id of the market.
         seconds: of work, by the site; `market_seconds` by the market's clock.
-        owed: the reward for all that is done, its share for a part; nothing if the market
-            turned them away, or they gave up.
+        owed: the reward for complete work, in proportion for a part; nothing if the market rejected
+            them or they gave up.
         paid: reward and bonus together.
-        pace: of their last answers; of who writes, of none.
-        held: their votes wait for a moderator, and so does what is due to them.
-        notes: what is worth a look, in words.
+        pace: of their last answers; empty for writers.
+        held: their votes, and so their pay, wait for a moderator.
+        notes: what deserves a look, in words.
     """
 
     part: Participation
@@ -66,26 +65,26 @@ class Entry:
 
     @property
     def wage(self) -> Decimal | None:
-        """Of an hour; None if nothing was paid, or no time was measured."""
+        """The hourly pay; None if nothing was paid or no time was measured."""
         if not self.paid or not self.seconds:
             return None
         return (self.paid * 3600 / self.seconds).quantize(CENT)
 
     @property
     def minutes(self) -> str:
-        """Of work, as a person reads them."""
+        """The minutes of work, as text."""
         return f"{self.seconds / 60:.1f}"
 
     @property
     def pace_told(self) -> str:
-        """Seconds a problem, as a person reads them; "" without answers."""
+        """The seconds for a problem, as text; "" without answers."""
         return "" if self.pace.seconds is None else f"{self.pace.seconds:.1f}"
 
     @property
     def due(self) -> Decimal:
-        """What is owed beyond what was paid; nothing while a word on it is awaited.
+        """What is owed beyond what was paid; nothing while a decision is awaited.
 
-        That is the market's, or a moderator's where the worker's votes are held.
+        The market decides, or a moderator if the worker's votes are on hold.
         """
         if self.held:
             return NOTHING
@@ -110,11 +109,11 @@ class Ledger:
     """A study's ledger.
 
     Attributes:
-        entries: by when they began.
-        total: what was paid in all, to people who never began here, too.
-        due: what is still to be paid.
-        median_wage: of an hour, over those who were paid; None without any.
-        warnings: of the study as a whole.
+        entries: in the order in which people started.
+        total: all payments, including those to people who never started here.
+        due: what remains to be paid.
+        median_wage: the median hourly pay of those who were paid; None without any.
+        warnings: about the study as a whole.
     """
 
     study: Study
@@ -126,7 +125,7 @@ class Ledger:
 
 
 def ledger(study: Study) -> Ledger:
-    """Return the ledger of a study as it stands."""
+    """Return the ledger of a study."""
     entries = list(_entries(study))
     wages = [entry.wage for entry in entries if entry.wage is not None]
     middle = median(wages).quantize(CENT) if wages else None
@@ -141,7 +140,7 @@ def ledger(study: Study) -> Ledger:
 
 
 def planned_wage(study: Study) -> Decimal:
-    """Return what an hour is paid if the work takes as long as the study says."""
+    """Return the hourly pay if the work takes as long as the study says."""
     return (study.reward * 60 / study.minutes).quantize(CENT)
 
 
@@ -208,10 +207,10 @@ def _warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
 
 
 def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what is due: the market's id of a worker, the amount, its currency, the payment's id.
+    """Yield each due payment: the worker's id on the market, the amount, its currency, and its id.
 
-    The one way in which ids leave the site: to anyone who pays, and into no other file. Until the
-    payment is in the ledger, it keeps its id.
+    Ids leave the site only here, for the person who pays. A payment keeps its id until it is
+    entered.
     """
     for entry in book.entries:
         identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
@@ -221,21 +220,22 @@ def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _key(part: Participation, number: int) -> str:
-    """Return the id of somebody's payment by its number; it names nobody outside the site."""
+    """Return the id of a person's payment by its number; it names nobody outside the site."""
     return f"pay-{keyed('payment', f'{part.pk} {number}')[:16]}"
 
 
 def record_bonuses(study: Study, path: Path) -> int:
-    """Enter the payments of a file, written as `bonus_lines` yields them; return how many are new.
+    """Enter the payments of a file with the lines of `bonus_lines`; return how many are new.
 
     A payment whose id is in the ledger already counts once.
 
     Raises:
-        InputError: a line is none, its worker took no part, its currency is not the study's, or
-            its payment is in the ledger with another amount or worker; nothing is written then.
+        InputError: a line is not a payment, its worker took no part, its currency is not the
+            study's, or the ledger has the payment with another amount or worker. Nothing is written
+            then.
     """
     found: dict[str, tuple[str, Payment]] = {}
-    for row in Delimited(Source(path)).rows(("worker", "amount", "currency", "payment")):
+    for row in read_table(path).rows(("worker", "amount", "currency", "payment")):
         where = str(row.place)
         if row.values is None:
             raise InputError(

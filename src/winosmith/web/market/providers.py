@@ -1,4 +1,4 @@
-"""The markets: how their links name a worker, where one returns to, and how ids are digested."""
+"""The markets: the ids in their links, the way back to them, and digests of ids."""
 
 from __future__ import annotations
 
@@ -6,12 +6,28 @@ import re
 from base64 import b32encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
-from winosmith.errors import InputError
+from winosmith.data import Delimited, Source
+from winosmith.errors import FormatError, InputError
 from winosmith.web.people.models import keyed
+
+
+def read_table(path: Path) -> Delimited:
+    """Return the table of a file of a market; packed files are refused.
+
+    Raises:
+        InputError: it is empty, or not text in UTF-8.
+    """
+    try:
+        return Delimited(Source(path, path.read_bytes()))
+    except FormatError:
+        fault = _("this is not a CSV table in UTF-8")
+        raise InputError(f"{path}: {fault}") from None
+
 
 CODE = 10
 """Letters and digits of a completion code: 50 bits."""
@@ -26,17 +42,18 @@ def digest_of(provider: str, kind: str, text: str) -> str:
 
 
 def own_code(participation: int) -> str:
-    """Return the completion code of one participation, which nobody else has."""
+    """Return the completion code of one participation, which no other has."""
     digest = bytes.fromhex(keyed("market code", str(participation)))
     return b32encode(digest).decode("ascii")[:CODE]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Whom a link says to bring. Nothing proves it: a market does not sign its links.
+    """The ids in a link. Nothing proves them: markets don't sign their links.
 
     Attributes:
-        worker: the market's id of a person; `submission`: of their part in the study, or "".
+        worker: the market's id of a person.
+        submission: of their part in the study, or "".
     """
 
     worker: str = field(repr=False)
@@ -44,7 +61,7 @@ class Claim:
 
 
 class UnfilledLinkError(InputError):
-    """A link that came as it was given to the market, its placeholders still in it."""
+    """A link whose placeholders the market did not replace by ids."""
 
     def __init__(self, name: str, text: str):
         self.name, self.text = name, text[:60]
@@ -66,7 +83,7 @@ _WORDS = {
 
 
 def _stands_for_an_id(text: str) -> bool:
-    """Return whether a text is a placeholder that nobody filled in.
+    """Return whether a text is a placeholder that was not filled in.
 
     >>> [_stands_for_an_id(text) for text in ("${workerId}", "WORKER", "a1b2", "worker-17")]
     [True, True, False, False]
@@ -80,12 +97,12 @@ class Provider:
 
     Attributes:
         title: its name.
-        worker, submission, study: what its links call these ids; the study may be "".
-        needs_submission: its links always name one.
-        form: what an id looks like.
-        query: what stands behind the link when it is given to the market.
-        back: where a worker returns with a code ("{code}" in it); empty if they enter it.
-        own_codes: each worker has a code of their own, where the study has none.
+        worker, submission, study: the names of these ids in its links; the study may be "".
+        needs_submission: its links always have a submission.
+        form: the pattern of an id.
+        query: the query of the link that the market gets.
+        back: the address to which a worker returns with a code; empty if they enter the code.
+        own_codes: each worker has their own code if the study has none.
     """
 
     title: str
@@ -102,8 +119,8 @@ class Provider:
         """Return the claim of a link.
 
         Raises:
-            UnfilledLinkError: in place of an id stands what the market should have put one for.
-            InputError: an id is missing or looks like none, or the link is another study's.
+            UnfilledLinkError: a placeholder is in the place of an id.
+            InputError: an id is missing or not valid, or the link belongs to another study.
         """
         worker, submission = query.get(self.worker, ""), query.get(self.submission, "")
         for name, text in ((self.worker, worker), (self.submission, submission)):
@@ -118,7 +135,7 @@ class Provider:
         return Claim(worker, submission)
 
     def names(self) -> tuple[str, ...]:
-        """Return the parameters that may name somebody."""
+        """Return the parameters that may contain an id."""
         return tuple(filter(None, (self.worker, self.submission, self.study)))
 
     def way_back(self, code: str) -> str:

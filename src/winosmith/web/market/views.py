@@ -1,4 +1,4 @@
-"""The pages of a study: between the market's link and the work, at work, and the admin's ledger."""
+"""The pages of a study: from the market's link to the work, at work, and the admin's ledger."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from winosmith.web.people.accounts import adopt
 from winosmith.web.people.privacy import missing
 
 BEGINS = 240
-"""Times that studies may be begun within an hour from one network."""
+"""Number of studies that one network may start within an hour."""
 
 STATUS = {
     workers.StudyClosedError: 410,
@@ -40,7 +40,7 @@ STATUS = {
 
 @require_safe
 def enter(request: HttpRequest, token: str) -> HttpResponse:
-    """Take a claim out of the address at once, into a cookie that nobody else can read."""
+    """Move a claim from the address to a cookie that nobody else can read."""
     study = find_study(token)
     if study is None and is_replaced(token):
         reason = _("This link was replaced. Open the study again on the market’s site.")
@@ -63,7 +63,7 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def welcome(request: HttpRequest) -> HttpResponse:
-    """Tell what a study asks and pays; begin it."""
+    """Show what a study requires and pays; start it."""
     arrival = workers.arrival_of(request)
     study = Study.objects.filter(pk=arrival.study).first() if arrival else None
     if arrival is None or study is None:
@@ -85,7 +85,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
 
 
 def _about(request: HttpRequest, study: Study, before: Participation | None) -> dict[str, Any]:
-    """Return what the page tells, and whether somebody may begin now."""
+    """Return the context of the page, and whether the visitor may start now."""
     part = workers.participation_of(gates.existing_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING
@@ -105,7 +105,7 @@ def _about(request: HttpRequest, study: Study, before: Participation | None) -> 
 
 
 def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
-    """Begin the study, and a session for it; what was written here before joins it."""
+    """Start the study with a session of its own; earlier texts without an account join it."""
     gates.rate_limit(request, "study", BEGINS)
     before = gates.existing_writer(request)
     with writing():
@@ -120,7 +120,7 @@ def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> Http
 
 @require_safe
 def work(request: HttpRequest) -> HttpResponse:
-    """Show how far somebody's work is, and the completion code once all of it is stored."""
+    """Show the progress of the work, and the completion code once all of it is stored."""
     part = workers.participation_of(gates.existing_writer(request))
     if part is None:
         if workers.arrival_of(request) is not None:
@@ -131,7 +131,7 @@ def work(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def end_it(request: HttpRequest) -> HttpResponse:
-    """End the work, where all of it is stored or none is left."""
+    """End the work if it is complete or none is left."""
     return _act(request, workers.finish)
 
 

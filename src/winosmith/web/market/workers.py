@@ -1,8 +1,7 @@
 """A worker of a study, from the market's link to the end of their part.
 
-They come with a claim that their browser keeps, become a person for this study, bound to one
-browser, and work; how far they are, and for how long they worked, follows from what is stored. They
-may see what the site holds about them, and be erased.
+They arrive with a claim that their browser keeps, become a person for this study and this browser,
+and work. Their progress and time follow from stored rows. They can see their data and be erased.
 """
 
 from __future__ import annotations
@@ -45,24 +44,24 @@ register = template.Library()
 
 @register.filter
 def verdict(word: str) -> str:
-    """Return what a market's verdict is called."""
+    """Return the label of a market's verdict."""
     return str(Participation.Verdict(word).label)
 
 
 COOKIE = f"study-{settings.COOKIE_MARK}"
 PATH = "/study/"
 SECONDS = 30 * 24 * 3600
-"""How long a browser may continue with what it began."""
+"""How long a browser can continue what it started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Somebody came by a link of a study.
+    """A visitor who came by a link of a study.
 
     Attributes:
         study: its number.
-        claim: whom the link named.
-        mark: random, this browser's own; with it alone work continues that was begun.
+        claim: the ids in the link.
+        mark: random, this browser's own; work continues only with it.
     """
 
     study: int
@@ -71,12 +70,12 @@ class Arrival:
 
     @property
     def browser(self) -> str:
-        """The digest of the mark, as a participation keeps it."""
+        """The digest of the mark, as a participation stores it."""
         return sha256(self.mark.encode()).hexdigest()
 
 
 def arrival_of(request: HttpRequest) -> Arrival | None:
-    """Return what this browser keeps; None if it came by no link."""
+    """Return what this browser keeps of a link; None if it came by none."""
     try:
         study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), SECONDS)
     except InvalidToken:
@@ -85,7 +84,7 @@ def arrival_of(request: HttpRequest) -> Arrival | None:
 
 
 def store_claim(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
-    """Let the browser keep a claim, encrypted; its mark is the same for all that it begins."""
+    """Let the browser keep a claim, encrypted; its mark is the same for all that it starts."""
     before = arrival_of(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
     value = encrypt(COOKIE, [study.pk, claim.worker, claim.submission, mark])
@@ -101,16 +100,16 @@ def store_claim(request: HttpRequest, response: HttpResponse, study: Study, clai
 
 
 IDLE = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
-"""The longest that counts between two traces of work: who leaves no trace for longer was away.
-A problem takes seconds; a twin, which leaves one trace when it is sent, takes many minutes."""
+"""The longest time that counts between two traces of work; after it, the worker was away. A problem
+takes seconds; a twin, which leaves one trace when it is sent, takes many minutes."""
 
 
 def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
-    """Return the seconds between the first and the last of some times, gaps of `idle` at most.
+    """Return the seconds between the first and the last of some times; gaps count `idle` at most.
 
     >>> from datetime import datetime, timedelta
     >>> at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31)]
-    >>> worked(at, timedelta(minutes=5))
+    >>> sum_work_seconds(at, timedelta(minutes=5))
     360
     """
     gaps = (min(later - earlier, idle) for earlier, later in pairwise(sorted(times)))
@@ -118,7 +117,7 @@ def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
 
 
 def seconds_of(part: Participation) -> int:
-    """Return how many seconds somebody worked in a study, from when they began."""
+    """Return how many seconds a person has worked in a study since they started."""
     times = [part.began]
     if part.study.kind == models.WRITE:
         rows = Twin.objects.filter(contributor=part.person_id, created__gte=part.began)
@@ -133,14 +132,14 @@ def seconds_of(part: Participation) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """How far somebody is.
+    """A worker's progress.
 
     Attributes:
-        done, amount: problems or twins that are stored, and that the study asks for.
+        done, amount: problems or twins stored, and required.
         holding: a problem waits for their answer.
         left: there is more to do for them now.
-        paused: a moderator has to look at their judging first.
-        until: when something may come back that others hold; None for nothing.
+        paused: a moderator must check their votes first.
+        until: when a problem that others hold may become free; None if none is held.
     """
 
     done: int
@@ -152,24 +151,24 @@ class Workload:
 
     @property
     def complete(self) -> bool:
-        """Whether all that the study asks for is stored."""
+        """Whether all required work is stored."""
         return self.done >= self.amount
 
     @property
     def short(self) -> bool:
-        """Whether nothing is left for them before the end."""
+        """Whether no work is left for them before the end."""
         return not (self.complete or self.holding or self.left)
 
 
 def participation_of(person: Person | None) -> Participation | None:
-    """Return a person's part in a study; None for who came by no market."""
+    """Return a person's part in a study; None for a person who did not come by a market."""
     if person is None or not getattr(person, "hired", False):
         return None
     return Participation.objects.select_related("study", "person").filter(person=person).first()
 
 
 def twins_of(part: Participation) -> QuerySet[Twin]:
-    """Return what was written since the work began, and not taken back."""
+    """Return the twins written since the work started and not withdrawn."""
     rows = Twin.objects.filter(
         contributor=part.person_id, revises=None, created__gte=part.began
     ).filter(~Q(problems__state=State.WITHDRAWN))
@@ -177,7 +176,7 @@ def twins_of(part: Participation) -> QuerySet[Twin]:
 
 
 def count_done(part: Participation) -> int:
-    """Return how much is stored of a part's work."""
+    """Return how much of the required work is stored."""
     if part.study.kind == models.WRITE:
         # A sentence that is bent a little is a row like a twin, and no twin that is paid for.
         return twins_of(part).filter(problems__version__parent=None).count()
@@ -185,9 +184,9 @@ def count_done(part: Participation) -> int:
 
 
 def describe_missing_work(part: Participation, done: int) -> str:
-    """Return why of work that was all stored in the end less is counted now; "" for nothing.
+    """Return why less work counts now than when it was complete; "" if none is missing.
 
-    Studies that ended before perturbed sentences counted as none were ended by these, too.
+    Perturbed sentences used to count as twins; studies from that time may have them.
     """
     if part.state != models.COMPLETE or done >= part.study.amount:
         return ""
@@ -215,10 +214,10 @@ def is_held(part: Participation) -> bool:
 
 
 def describe_training(part: Participation) -> str:
-    """Return what anyone who pays should know of a worker's training; "" for nothing.
+    """Return what the payer should know about a worker's training; "" for nothing.
 
-    Its questions are a part of the paid work, and no votes: who answers them wrongly gets others,
-    for as long as there are any.
+    Its questions are part of the paid work but not votes. A worker who answers them incorrectly
+    gets others, as long as there are any.
     """
     rows = Slot.objects.filter(job=part.pk).exclude(answered_at=None)
     judge = Judge.objects.filter(person=part.person_id).first()
@@ -236,7 +235,7 @@ def describe_training(part: Participation) -> str:
 
 
 def workload(part: Participation) -> Workload:
-    """Return how far somebody is, by what the database holds."""
+    """Return a worker's progress, by what the database has."""
     done, amount = count_done(part), part.study.amount
     if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
@@ -250,7 +249,7 @@ def workload(part: Participation) -> Workload:
 
 
 def finish(part: Participation) -> None:
-    """End a part whose work is all stored, or for which none is left.
+    """End a part whose work is complete, or for which no work is left.
 
     Raises:
         InputError: there is more to do, or nothing was done.
@@ -271,7 +270,7 @@ def finish(part: Participation) -> None:
 
 
 def leave(part: Participation) -> None:
-    """Give a part up; what is stored stays, and there is no code for it."""
+    """Give a part up; stored work stays, and there is no code for it."""
     with writing():
         part = _locked(part)
         if part.state == models.WORKING:
@@ -284,7 +283,7 @@ def _locked(part: Participation) -> Participation:
 
 
 def end(part: Participation, state: str) -> None:
-    """End a part: no more work is given for it, and what is held goes to others."""
+    """End a part: it gets no more work, and held problems go to others."""
     with writing():
         Judge.objects.filter(person=part.person_id).update(quota=0)
         held = Slot.objects.filter(holder=part.person_id, answered_at=None, open=True)
@@ -298,7 +297,7 @@ def end(part: Participation, state: str) -> None:
 def code_of(part: Participation) -> str:
     """Return the code that a worker gets now; "" for none.
 
-    Nobody gets one before all is stored, nor whom the market has turned away.
+    There is no code before all work is stored, nor for people whom the market rejected.
     """
     if part.verdict in models.TURNED_AWAY:
         return ""
@@ -310,26 +309,26 @@ def code_of(part: Participation) -> str:
 
 
 LEFT_AFTER = timedelta(hours=24)
-"""After so long without a trace, work in another study counts as given up."""
+"""The time without a trace after which work in another study counts as given up."""
 
 
 class StudyClosedError(InputError):
-    """The study takes nobody new."""
+    """The study admits nobody new."""
 
 
 class NotInvitedError(InputError):
-    """The worker is not among those who may come."""
+    """The worker is not on the list of those who may come."""
 
 
 class StartedElsewhereError(InputError):
-    """The id is at work already, and not in this browser."""
+    """The id is already at work in another browser."""
 
 
 def find_begun(study: Study, arrival: Arrival) -> Participation | None:
-    """Return what this browser began in a study by this claim; None if it began nothing.
+    """Return what this browser started in a study with this claim; None for nothing.
 
     Raises:
-        StartedElsewhereError: the id began the study in another browser or submission.
+        StartedElsewhereError: the id started the study in another browser or submission.
     """
     worker = _found(study, models.WORKER, arrival.claim.worker)
     submission = worker
@@ -357,15 +356,15 @@ def _found(study: Study, kind: str, text: str) -> Participation | None:
 
 
 def begin(study: Study, arrival: Arrival) -> Participation:
-    """Make somebody of a claim, with a part in the study; the same browser gets the same again.
+    """Create a person with a part in the study from a claim; the same browser gets the same again.
 
-    What the worker read in earlier studies is known to be read, so that they never judge it
-    again, nor its other half, nor what they wrote; so is what was read in the same browser under
-    another id, until now: of questions with a known answer only as long as a training is left.
+    What the worker read or wrote in earlier studies counts as read, so that they never judge it or
+    its other half. The same holds for what was read in the same browser under another id, except
+    for gold questions that a training still needs.
 
     Raises:
         StartedElsewhereError: the id is at work in another browser, or in another study.
-        StudyClosedError: the study is closed, or all of its places are taken.
+        StudyClosedError: the study is closed, or all places are taken.
         NotInvitedError: the id is screened out.
     """
     try:
@@ -435,10 +434,10 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
 
 
 def _earlier(worker: str) -> list[Participation]:
-    """Return what a worker did in other studies; all of it is over.
+    """Return a worker's parts in other studies; all of them are over.
 
     Raises:
-        StartedElsewhereError: one of these studies continues.
+        StartedElsewhereError: one of them is not over.
     """
     rows = Participation.objects.select_related("person", "study")
     found = list(rows.filter(identities__digest=worker).order_by("pk"))
@@ -466,12 +465,12 @@ def _last_act(one: Participation) -> datetime:
 
 
 def _knows(person: Person, earlier: list[Participation], spared: Collection[int] = ()) -> None:
-    """Write down that a person knows what was read or written in other participations.
+    """Record that a person knows what was read or written in other participations.
 
     Args:
-        person: who begins.
-        earlier: what they did before, or what was done in their browser under other ids.
-        spared: twins that they may be asked about all the same.
+        person: who starts.
+        earlier: their earlier parts, or those in their browser under other ids.
+        spared: twins that they may get anyway.
     """
     others = [one.person_id for one in earlier]
     if not others:
@@ -494,10 +493,10 @@ def _knows(person: Person, earlier: list[Participation], spared: Collection[int]
 
 
 def _spared(person: Person, beside: QuerySet[Participation]) -> list[int]:
-    """Return the twins with a known answer that somebody's training needs all the same.
+    """Return the twins of gold questions that a person's training needs although they were read.
 
-    Who shares a computer finds no training left once others on it have had all of the questions,
-    and is no cheat. Where too few are left, those come again of which no half is judged.
+    On a shared computer the first worker may have used all questions. If too few are left, those
+    return of which no half is judged.
     """
     needed = settings.RULES.training_questions
     if not needed or Judge.objects.filter(person=person, qualified__isnull=False).exists():
@@ -511,10 +510,10 @@ def _spared(person: Person, beside: QuerySet[Participation]) -> list[int]:
 
 
 def forget_worker(person: Person, _texts: bool) -> None:
-    """Delete the market's ids of an erased person; what they were paid stays, by no name.
+    """Delete the market's ids of an erased person; their pay stays, without a name.
 
-    Votes that the market has not confirmed can't be confirmed any more: they don't count, and
-    others judge these problems. A worker whose id was screened is no longer on the list.
+    Votes that the market has not confirmed can no longer be confirmed: they don't count, and others
+    judge these problems. A screened id leaves the list.
     """
     part = Participation.objects.select_related("study", "person").filter(person=person).first()
     if part is None:
@@ -530,7 +529,7 @@ def forget_worker(person: Person, _texts: bool) -> None:
 
 
 def forget_ids(_now: datetime, before: datetime) -> int:
-    """Forget the ids of those whose work ended, and was settled, before the site's retention began.
+    """Delete the ids of workers whose settled work ended before the site's retention time.
 
     Their digests stay, so that a worker never reads a problem twice.
     """

@@ -1,4 +1,4 @@
-"""The platform's area `moderate`: what comes in, what is decided, and what was decided."""
+"""The platform's area `moderate`: the queue, moderators' decisions, and the audit log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Config(AppConfig):
     name = "winosmith.web.moderate"
 
     def ready(self) -> None:
-        """Join what becomes of appeals; look after the indexes when all migrations have run."""
+        """Register what happens to appeals; create the queue's indexes after each migration."""
         from winosmith.web.moderate import decisions, people, queue
         from winosmith.web.people import accounts, news, privacy
 

@@ -1,9 +1,8 @@
-"""What a moderator decides about a problem: the actions, appeals, who may, and undoing it.
+"""A moderator's decisions on a problem: the actions, appeals, permissions, and undo.
 
-Most reasons begin with one of the texts that an action offers. The log holds that text in the
-site's language, so that it says the same whoever decided; a reader gets it in their own. What
-somebody added in words of their own stays as it is. A decision holds only where the problem is
-still what the moderator saw; it can be taken back as long as nothing happened to it since.
+Most reasons start with a text that the action offers. The log stores it in the site's language, and
+shows it in the reader's; a moderator's own words stay unchanged. A decision needs a problem that is
+unchanged since the moderator saw it, and can be undone until something else happens to it.
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ from winosmith.web.problems.states import LATE, locked, move
 register = template.Library()
 
 UNDO = "undo"
-"""The kind of the events that take others back."""
+"""The kind of events that undo others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that a moderator can do.
+    """An action of a moderator on a problem.
 
     Attributes:
-        name: as it is in the audit log.
+        name: as in the audit log.
         label: on its button.
-        letter: the key that asks for it.
-        meaning: what becomes of the problem, in a sentence.
-        past: what was done, for the log ("approved for judging").
-        starts: the states in which a problem can have it done.
-        to: the state afterwards; None if it stays, or goes back to an earlier one.
-        reasons: what is often said to the contributor; the first is chosen unless another is, or
-            it goes `against` them.
+        letter: its key.
+        meaning: its effect, in a sentence.
+        past: in the log ("approved for judging").
+        starts: the states in which it is possible.
+        to: the state afterwards; None if the state stays, or an earlier one returns.
+        reasons: frequent reasons for the contributor; the first is preselected, unless the action
+            is `against` them.
     """
 
     name: str
@@ -62,12 +61,12 @@ class Action:
 
     @property
     def against(self) -> bool:
-        """Whether it goes against the contributor: no reason is chosen for the moderator then."""
+        """Whether it goes against the contributor: then no reason is preselected."""
         return self.name in ("hold", "reject", "withdraw", "decline")
 
 
 LIVE = frozenset((State.HELD, State.JUDGING, State.VALID, State.REJECTED))
-"""What is neither withdrawn nor replaced."""
+"""The states of problems that are neither withdrawn nor replaced."""
 
 _ALL = (
     Action(
@@ -235,14 +234,14 @@ CLOSING = frozenset({"accept", "restore", "reopen", "decline"})
 
 
 def in_site_language(text: Any) -> str:
-    """Return a text that is looked up later as the log keeps it: in the site's language."""
+    """Return a text in the site's language, as the log stores it."""
     with translation.override(settings.LANGUAGE_CODE):
         return str(text)
 
 
 @register.filter
 def translated(reason: str) -> str:
-    """Return a kept reason in the language of the page, as far as the site knows its words."""
+    """Return a stored reason in the language of the page, if the site knows its words."""
     if (told := translate_verdict(reason)) != reason:
         return told
     if translation.get_language() == settings.LANGUAGE_CODE:
@@ -254,7 +253,7 @@ def translated(reason: str) -> str:
 
 
 def _known() -> tuple[str, ...]:
-    """Return the texts that the site itself puts into reasons, as the log keeps them."""
+    """Return the reasons that the site offers, as the log stores them."""
     offered = tuple(
         in_site_language(reason) for action in ACTIONS.values() for reason in action.reasons
     )
@@ -262,17 +261,17 @@ def _known() -> tuple[str, ...]:
 
 
 LONGEST = 2000
-"""Characters of a reason, and of an appeal."""
+"""The most characters of a reason, and of an appeal."""
 
 AUTOMATIC_KINDS = (*COVERING.values(), LATE)
-"""Kinds of events that nobody decided about: they are in no decision's way."""
+"""Kinds of events without a decision; they don't get in the way of one."""
 
 APPEALED = (State.REJECTED, State.WITHDRAWN)
-"""Where a problem stands when its contributor may want another look."""
+"""The states against which a contributor can appeal."""
 
 
 def may_appeal(person: Person, problem: Problem) -> bool:
-    """Return whether the person can appeal now: their own problem, decided against, none open."""
+    """Return whether the person can appeal against a decision on their problem now."""
     last = problem.events.order_by("-id").first()
     by_themselves = last is not None and last.actor_id == person.pk
     return (
@@ -284,11 +283,11 @@ def may_appeal(person: Person, problem: Problem) -> bool:
 
 
 def appeal(person: Person, problem: Problem, text: str) -> Appeal:
-    """Send an appeal to the moderators' queue; it is written into the problem's history.
+    """Send an appeal to the moderators; it is added to the problem's history.
 
     Raises:
-        InputError: the text is empty or too long, the problem is not the person's, was not decided
-            against them, or an appeal is open already.
+        InputError: the text is empty or too long, the problem is not the person's or not decided
+            against them, or an appeal is open.
     """
     text = text.strip()
     if not 1 <= len(text) <= LONGEST:
@@ -304,22 +303,22 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
 
 
 def open_appeal(problem: Problem) -> Appeal | None:
-    """Return the appeal on a problem that no moderator has answered yet."""
+    """Return the appeal on a problem that no moderator has answered yet, or None."""
     return Appeal.objects.filter(problem=problem, answer=None).first()
 
 
 def forget_words(person: Person, _texts: bool) -> None:
-    """Forget what somebody who is erased said in their appeals."""
+    """Delete the texts of an erased person's appeals."""
     Appeal.objects.filter(person=person).update(text="")
 
 
 def adopt_appeals(account: Person, anonymous: Person) -> None:
-    """Give the appeals of somebody without an account to one."""
+    """Move the appeals of a person without an account to an account."""
     Appeal.objects.filter(person=anonymous).update(person=account)
 
 
 class ConflictError(InputError):
-    """Somebody else did something to the problem after the moderator saw it.
+    """The problem changed after the moderator saw it.
 
     Attributes:
         since: the events that the moderator has not seen, oldest first.
@@ -334,7 +333,7 @@ class ConflictError(InputError):
 
 
 def checked_reason(reason: str) -> str:
-    """Return a reason without the space around it.
+    """Return a reason without surrounding space.
 
     Raises:
         InputError: it is empty, or longer than LONGEST characters.
@@ -345,15 +344,15 @@ def checked_reason(reason: str) -> str:
 
 
 def may_decide(person: Person, problem: Problem) -> bool:
-    """Return whether the person may decide about a problem: a moderator, and it is not theirs."""
+    """Return whether the person is a moderator and the problem is not theirs."""
     return person.moderates and problem.twin.contributor_id != person.pk
 
 
 def check_may_decide(person: Person, problem: Problem) -> None:
-    """Refuse a decision that is not the person's to make.
+    """Refuse a decision by somebody who may not make it.
 
     Raises:
-        InputError: the person is no moderator, or wrote the problem.
+        InputError: the person is not a moderator, or wrote the problem.
     """
     if not person.moderates:
         raise InputError(gettext("Only moderators decide about problems."))
@@ -362,20 +361,20 @@ def check_may_decide(person: Person, problem: Problem) -> None:
 
 
 def last_event(problems: Iterable[Problem]) -> dict[int, int]:
-    """Return the newest event of each problem by the problem's key: what a moderator has seen."""
+    """Return the newest event of each problem by the problem's key."""
     rows = Event.objects.filter(problem__in=[problem.pk for problem in problems])
     return dict(rows.values("problem").annotate(last=Max("pk")).values_list("problem", "last"))
 
 
 def events_in_force(problem: Problem) -> list[Event]:
-    """Return the problem's events that hold, oldest first: without those that were taken back."""
+    """Return the problem's events without undone ones, oldest first."""
     events = list(problem.events.exclude(kind__in=AUTOMATIC_KINDS).order_by("pk"))
     undone = {event.undoes_id for event in events}
     return [event for event in events if event.kind != UNDO and event.pk not in undone]
 
 
 def actions_for(person: Person, problem: Problem) -> list[Action]:
-    """Return what the person may do to the problem now."""
+    """Return the actions that the person can take on the problem now."""
     if not may_decide(person, problem):
         return []
     return [action for action in ACTIONS.values() if not _hindrance(action, problem)]
@@ -390,7 +389,7 @@ def decide(
     seen: int,
     batch: str,
 ) -> Event:
-    """Do one thing to one problem, and write down who did it and why.
+    """Take an action on a problem, and log who did it and why.
 
     Args:
         person: the moderator.
@@ -398,10 +397,10 @@ def decide(
         problem: locked and read again first.
         reason: for the contributor; 1 to LONGEST characters.
         seen: the key of the problem's newest event when the moderator saw it; 0 for none.
-        batch: the mark of all that is done together.
+        batch: the mark of all actions that are taken together.
 
     Raises:
-        ConflictError: something happened to the problem that the moderator has not seen.
+        ConflictError: the problem has events that the moderator has not seen.
         InputError: the person may not decide about it, or the action does not fit its state.
     """
     reason = checked_reason(reason)
@@ -421,7 +420,7 @@ def decide(
 
 
 def _hindrance(action: Action, problem: Problem) -> str:
-    """Return why the action does not fit the problem; empty if it fits."""
+    """Return why the action does not fit the problem; "" if it fits."""
     state = State(problem.state)
     if state not in action.starts:
         return gettext("it %(state)s; “%(action)s” does not fit") % {
@@ -442,7 +441,7 @@ def _hindrance(action: Action, problem: Problem) -> str:
 
 
 def _no_embargo(action: Action, problem: Problem) -> str:
-    """Return why an embargo can't be set or lifted; what is only covered has none of its own."""
+    """Return why an embargo can't be set or lifted; a covered problem has no embargo of its own."""
     version = getattr(problem, "version", None)
     covered = version is not None and version.covered
     if action.name == "embargo" and problem.embargo and not covered:
@@ -469,7 +468,7 @@ def _no_show(action: Action, problem: Problem) -> str:
 
 
 def _no_return(problem: Problem) -> str:
-    """Return why a withdrawn problem stays withdrawn: only moderators' decisions are reversed."""
+    """Return why a withdrawn problem can't be restored: only moderators' decisions are reversed."""
     held = events_in_force(problem)
     if _is_erased(problem):
         return gettext("its contributor asked for erasure")
@@ -483,7 +482,7 @@ def _no_return(problem: Problem) -> str:
 
 
 def _is_erased(problem: Problem) -> bool:
-    """Return whether who wrote a problem is erased: withdrawn, it stays so, and may be blank."""
+    """Return whether the contributor is erased: then the problem stays withdrawn, perhaps blank."""
     contributor = problem.twin.contributor
     return contributor is not None and contributor.erased is not None
 
@@ -499,13 +498,13 @@ def _act(problem: Problem, action: Action, **note: Any) -> Event:
 
 
 def _choose(twin: Twin, chosen: bool) -> None:
-    """Let a twin be the example on the first page, or no more."""
+    """Make a twin the example on the first page, or stop doing so."""
     twin.chosen = timezone.now() if chosen else None
     twin.save(update_fields=["chosen"])
 
 
 def _origin(problem: Problem) -> State:
-    """Return where a withdrawn problem stood before."""
+    """Return the state of a withdrawn problem before it was withdrawn."""
     held = reversed(events_in_force(problem))
     return State(next(event.before for event in held if event.before != State.WITHDRAWN))
 
@@ -528,7 +527,7 @@ def _set_embargo(problem: Problem, embargo: bool, **note: Any) -> Event:
 
 
 def undoable(person: Person, problem: Problem) -> Event | None:
-    """Return the decision on a problem that the person can take back now: the last that holds."""
+    """Return the last decision on a problem if the person can undo it now; otherwise None."""
     held = events_in_force(problem)
     if not held or not may_decide(person, problem) or _no_undo(held[-1], problem, held):
         return None
@@ -536,19 +535,19 @@ def undoable(person: Person, problem: Problem) -> Event | None:
 
 
 def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
-    """Take a moderator's decision back: the problem stands where it stood before.
+    """Undo a moderator's decision: the problem returns to its earlier state.
 
     Args:
-        person: a moderator; not only the one who decided.
-        event: a decision. What was taken back after it does not count as something that happened.
+        person: any moderator.
+        event: a decision without later events, undone ones aside.
         reason: for the contributor.
-        batch: the mark of all that is taken back together.
+        batch: the mark of all decisions that are undone together.
 
     Returns:
-        The new event; it names the one that it reverts.
+        The new event; its `undoes` is the undone one.
 
     Raises:
-        InputError: the event is no decision, was taken back already, something happened since, or
+        InputError: the event is not a decision, was undone already, something happened since, or
             the problem is the person's own.
     """
     with writing():
@@ -571,7 +570,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
 
 
 def _no_undo(event: Event, problem: Problem, held: list[Event]) -> str:
-    """Return why an event can't be taken back; empty if it can."""
+    """Return why an event can't be undone; "" if it can."""
     if event.kind not in ACTIONS or not event.batch:
         return gettext("it is not a moderator’s decision")
     if not any(one.pk == event.pk for one in held):

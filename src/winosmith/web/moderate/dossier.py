@@ -1,7 +1,4 @@
-"""Problems as moderators see them: a row of a list, all that a decision may rest on, and the log.
-
-The audit log tells what was done to problems and to roles, by whom, when and why.
-"""
+"""Problems for moderators: a row of a list, the page of a problem, and the audit log."""
 
 from __future__ import annotations
 
@@ -72,7 +69,7 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[d
 
 
 def entry(event: Event) -> dict[str, Any]:
-    """Return an event as the history shows it; judges' verdicts are the site's."""
+    """Return an event for the history; verdicts are the site's."""
     who = _("the site") if event.actor is None else known_as(event.actor)
     if event.actor_id is not None and event.actor_id == event.problem.twin.contributor_id:
         who = _("the contributor")
@@ -80,10 +77,10 @@ def entry(event: Event) -> dict[str, Any]:
 
 
 def family_of(reader: Person, problem: Problem) -> dict[str, Any] | None:
-    """Return what the page of a problem shows of its family; None if it has none.
+    """Return the family of a problem for its page; None if it has none.
 
-    Its root; the steps from there to the problem; what the site's models make of it; where the
-    queue shows the family, and what its contributor wrote of it.
+    It has the root, the steps from there to the problem, the models' predictions, and links to the
+    family in the queue and to the contributor's part of it.
     """
     path = path_to(problem)
     root = path[0]
@@ -112,11 +109,11 @@ def _queue(root: Problem, **more: str) -> str:
 
 
 def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
-    """Return what the page of a problem shows.
+    """Return the context of the page of a problem.
 
-    Both halves with their differences, the way from the root of its family, hints and
-    near-duplicates outside the family with their text, the votes without names, the history, the
-    contributor's record, and what the reader can do.
+    Both halves with their differences, the path from the family's root, hints, near-duplicates
+    outside the family, the votes without names, the history, the contributor's record, and the
+    reader's actions.
     """
     family = family_of(reader, problem)
     contributor = problem.twin.contributor
@@ -145,7 +142,7 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
 
 
 def _halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
-    """Return the problem and, after it, its other half."""
+    """Return the rows of the problem and of its other half."""
     others = list(
         problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor")[:1]
     )
@@ -171,12 +168,12 @@ _PAST = {
     "cover": gettext_lazy("covered by the embargo of its parent"),
     "uncover": gettext_lazy("no longer covered by an embargo"),
 }
-"""What others than moderators did, in words."""
+"""Events of others than moderators, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogFilters:
-    """Which entries somebody asks for; empty texts ask for nothing in particular.
+    """The filters of the log; empty texts don't filter.
 
     Attributes:
         who: "site", a pseudonym, or a moderator's name.
@@ -196,12 +193,12 @@ class LogFilters:
 
     @classmethod
     def read(cls, query: QueryDict) -> LogFilters:
-        """Return what the query asks for."""
+        """Return the filters of a query."""
         return cls(**{f.name: query.get(f.name, "").strip()[:120] for f in fields(cls)})
 
 
 def logged(asked: LogFilters) -> QuerySet[Event]:
-    """Return the entries asked for, the newest first."""
+    """Return the filtered entries, the newest first."""
     query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
     if asked.who == "site":
         query = query.filter(actor=None)
@@ -218,14 +215,14 @@ def logged(asked: LogFilters) -> QuerySet[Event]:
 
 
 def known_as(person: Person | None) -> str:
-    """Return how the log names somebody: moderators by name, all others by pseudonym."""
+    """Return the name of a person in the log: a moderator's name, or a pseudonym."""
     if person is None:
         return "site"
     return person.name if person.moderates else pseudonym(person)
 
 
 def log_rows(asked: LogFilters) -> Iterator[Iterable[str]]:
-    """Yield the columns and the rows of the log's CSV; no cell is a formula to a spreadsheet."""
+    """Yield the columns and rows of the log's CSV file; no cell is a formula in a spreadsheet."""
     yield COLUMNS
     for event in logged(asked).iterator(chunk_size=1000):
         row = (
@@ -244,12 +241,12 @@ def log_rows(asked: LogFilters) -> Iterator[Iterable[str]]:
 
 
 def what_is_done(kind: str) -> str:
-    """Return the words for a kind of event."""
+    """Return a kind of event in words."""
     return str(decisions.ACTIONS[kind].past if kind in decisions.ACTIONS else _PAST.get(kind, kind))
 
 
 def _people(who: str) -> list[int]:
-    """Return whom a name or a pseudonym in the log means."""
+    """Return the people of a name or pseudonym in the log."""
     named = Person.objects.filter(name=who).first()
     if named is not None and named.moderates:
         return [named.pk]
