@@ -1,9 +1,8 @@
-"""What people agreed to, and what the site holds about them: told, hidden, erased, or gone in time.
+"""Consent, and the data about a person: exported, hidden, erased, and deleted in time.
 
-Consent and contributor licence have versions; everyone is asked again where a new one holds. Each
-area answers for what it holds itself, by functions that its application adds to the lists below
-when the site starts. They run in the transaction of who calls them, those of the areas that build
-on others first.
+Consent and contributor licence have versions; everybody is asked again for a new one. Each area
+adds functions for its own rows to the lists below when the site starts. They run in the caller's
+transaction, those of higher areas first.
 """
 
 from __future__ import annotations
@@ -37,12 +36,11 @@ def current_documents() -> QuerySet[Document]:
 
 
 def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
-    """Return the texts in force that somebody has not agreed to.
+    """Return the current texts that somebody has not agreed to.
 
     Args:
         person: None for a visitor.
-        judging: the texts are for judging, which is less than writing for a person who is paid
-            only to judge.
+        judging: the texts for judging, which are fewer for a person who is paid only to judge.
     """
     paid_judge = judging and person is not None and person.hired and person.is_judge
     study = Q(kind=Document.Kind.STUDY)
@@ -51,17 +49,17 @@ def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
 
 
 def has_agreed(person: Person) -> bool:
-    """Return whether a person agreed to every text that holds now."""
+    """Return whether a person has agreed to every current text."""
     return not missing(person)
 
 
 def agree(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
-    """Store that a person agrees to the texts in force, with the time.
+    """Store a person's agreement to the current texts, with the time.
 
     Args:
         person: who agrees.
-        shown: the documents that the person had before them; None for those that hold now.
-        judging: the texts are for judging, as in `missing`.
+        shown: the documents that the person was shown; None for the current ones.
+        judging: as in `missing`.
 
     Raises:
         InputError: a new version came out after the texts were shown, or the person was erased.
@@ -76,10 +74,10 @@ def agree(person: Person, shown: set[int] | None = None, *, judging: bool = Fals
 
 
 def publish(kind: str, text: str, *, licence: str = "") -> Document:
-    """Make a new version of a text; everyone is asked again before their next contribution.
+    """Create a new version of a text; everybody is asked again before their next contribution.
 
     Raises:
-        InputError: the text is empty, or is the one that holds now.
+        InputError: the text is empty, or is the current one.
     """
     text = text.replace("\r\n", "\n").strip()
     if not text:
@@ -93,9 +91,9 @@ def publish(kind: str, text: str, *, licence: str = "") -> Document:
 
 
 def first_documents() -> None:
-    """Make the first version of each text, and a new one when the site's licence changed.
+    """Create the first version of each text, and a new one if the site's licence has changed.
 
-    Runs after every migration, so at each start of the site.
+    It runs after every migration, so at each start of the site.
     """
     with writing():
         for kind in Document.Kind.values:
@@ -106,7 +104,7 @@ def first_documents() -> None:
 
 
 def shipped(kind: str, licence: str = "") -> str:
-    """Return the text of a kind that a new site starts with; headings are lines without a stop."""
+    """Return the text of a kind for a new site; headings are lines without a full stop."""
     return render_to_string(f"people/documents/{kind}.txt", {"licence": licence})
 
 
@@ -119,27 +117,28 @@ naming: dict[str, tuple[str, Callable[[Person, Any], str | None]]] = {}
 name by which a person may know it, None if they may not see it."""
 
 hiding: list[Callable[[Person], int]] = []
-"""Each withdraws what somebody wrote, and returns how many texts."""
+"""Each withdraws a person's texts, and returns how many."""
 
 erasing: list[Callable[[Person, bool], bool | None]] = []
-"""Each forgets somebody, with True their unreleased texts, too; returns whether texts stay."""
+"""Each erases a person, and with True also their unreleased texts; returns whether texts stay."""
 
 tidying: dict[str, Callable[[datetime, datetime], int]] = {}
-"""By the kind of rows: each deletes, in transactions of its own, what is too old by (now, the
-time before which the site keeps nothing), and returns how many rows."""
+"""By the kind of rows: each deletes old rows in its own transactions, given now and the end of the
+retention time, and returns how many.
+"""
 
 
 WITHHELD = {
     *("id", "digest", "key", "session_key", "session_data", "person", "holder", "contributor"),
     *("gold", "n", "place", "block", "cursor"),
 }
-"""Columns that are keys of the site, or would tell which questions are gold, or come to be."""
+"""Columns that are keys of the site, or reveal which questions are gold or will be."""
 
 
 def data_about(person: Person) -> dict[str, Any]:
-    """Return all data about a person, as JSON can hold them.
+    """Return all data about a person, for JSON.
 
-    Every table that points at people is in it, also one that is added later.
+    It covers every table that points at people, also new ones.
     """
     told: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
@@ -168,7 +167,7 @@ def data_about(person: Person) -> dict[str, Any]:
 
 
 def _pointing() -> list[tuple[type[Model], str]]:
-    """Return each table and column that points at people, but those told in words of their own."""
+    """Return each table and column that points at people, except those described by an area."""
     relations = Person._meta.get_fields(include_hidden=True)
     columns = [
         (relation.related_model, relation.field.name)
@@ -184,7 +183,7 @@ def _pointing() -> list[tuple[type[Model], str]]:
 
 
 def _rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any]]:
-    """Return the rows of a table that point at a person, with what they are about."""
+    """Return the rows of a table that point at a person, with their problems."""
     rows = model._base_manager.filter(**{column: person})
     about = [field.name for field in model._meta.concrete_fields if field.name in naming]
     if about:
@@ -193,9 +192,9 @@ def _rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any
 
 
 def _row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
-    """Return a row without what is not the person's: keys, and marks of gold.
+    """Return a row without other people's data: keys, and marks of gold.
 
-    A problem is named where the person may see it; by any other's id gold could be known.
+    A problem is named if the person may see it; other ids could reveal gold.
     """
     told = {
         field.name: getattr(row, field.attname)
@@ -207,26 +206,26 @@ def _row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
 
 
 def hide(person: Person) -> int:
-    """Withdraw everything that somebody wrote; return how many twins.
+    """Withdraw everything that a person wrote; return the number of twins.
 
-    Nobody but moderators and the contributor sees it any more.
+    Only moderators and the contributor still see it.
     """
     with writing():
         return sum(area(person) for area in reversed(hiding))
 
 
 def erase(person: Person, texts: bool) -> None:
-    """Erase somebody: nothing ties what stays to them any more. It can't be taken back.
+    """Erase a person: nothing that stays can be linked to them. This can't be undone.
 
-    Gone are the name, the password, the roles, all sessions, drafts, open leases, comments and
-    notes of what they read. Their salt is thrown away, so that the pseudonym under which they
-    were published leads nowhere; what stays stands under a new one. Released text stays. Notes of
-    what they agreed to stay without a name where sentences stay that need the licence.
+    Deleted are the name, the password, the roles, all sessions, drafts, leases, comments, and notes
+    of what they read. Their salt is deleted, so that their published pseudonym leads nowhere; what
+    stays gets a new one. Released text stays. Their agreements stay without a name if sentences
+    stay that need the licence.
 
     Args:
-        person: anyone, with an account or without.
-        texts: whether everything unreleased that they wrote is withdrawn and blanked, too. What
-            others perturbed from it stays, and its edits, which would spell it again, do not.
+        person: with an account or without.
+        texts: also withdraw and blank everything unreleased that they wrote. Problems that others
+            perturbed from it stay, without the edits, which would reveal it.
 
     Raises:
         InputError: they are the only admin.
@@ -256,15 +255,15 @@ def erase(person: Person, texts: bool) -> None:
 
 
 def _erasure_digest(person: Person) -> str:
-    """Return what names a person in the log of erasures: only a backup has the salt to find it."""
+    """Return a person's name in the log of erasures; only a backup has the salt to find it."""
     return models.keyed("erased", f"{person.pk}:{person.salt}")
 
 
 def _log_erasure(person: Person, digest: str, texts: bool) -> None:
-    """Append an erasure to the log, next to the database: restoring a backup undoes the erasure.
+    """Append an erasure to a log next to the database, because restoring a backup undoes it.
 
-    It is on the disk before the commit, so that none is missing after a crash. A line that a crash
-    cut off ends at the next line's first newline.
+    It is on the disk before the commit, so that a crash loses none. A line that a crash cut off
+    ends at the next line's first newline.
     """
     entry = {"at": timezone.now().isoformat(), "person": person.pk, "digest": digest}
     line = f"\n{json.dumps({**entry, 'texts': texts})}\n".encode()
@@ -281,7 +280,7 @@ def has_erasure_log() -> bool:
 
 
 def to_erase_again() -> list[tuple[Person, bool]]:
-    """Return people whom the log of erasures names and a restored backup brought back.
+    """Return the people of the log of erasures whom a restored backup brought back.
 
     Returns:
         Each with whether their unreleased texts were erased, too; in the order of their keys.
@@ -311,19 +310,19 @@ def erase_again() -> int:
 
 
 HITS = timedelta(days=1)
-"""How long hits are of use: the last hour reaches into the one before. Never longer than
-`SiteRules.retention_days`, whose least is a day."""
+"""How long hits are needed: the last hour reaches into the one before. At most
+`SiteRules.retention_days`, which is at least a day."""
 
 CHUNK = 2000
-"""Rows deleted in one transaction, so that others write in between."""
+"""Rows deleted in one transaction, so that others can write in between."""
 
 
 def tidy(now: datetime | None = None) -> dict[str, int]:
-    """Delete what is no longer needed; return how many rows of each kind.
+    """Delete old rows; return how many of each kind.
 
-    Network digests after a day; sessions when they end; after `SiteRules.retention_days` the notes
-    of forms that were sent, links that let people in, and people without an account who never wrote
-    anything; and what other areas added to `tidying`.
+    Network digests go after a day and sessions when they end. After `SiteRules.retention_days` go
+    the records of forms, links, and people without an account who never wrote anything; and the
+    rows that other areas added to `tidying`.
     """
     now = now or timezone.now()
     before = now - timedelta(days=settings.RULES.retention_days)
@@ -349,7 +348,7 @@ def _delete(query: QuerySet) -> int:
 
 
 def _never_wrote(before: datetime) -> QuerySet[Person]:
-    """Return people without an account whose session is over and of whom nothing is left."""
+    """Return people without an account, a session, or any rows."""
     return Person.objects.filter(
         twins=None,
         event=None,

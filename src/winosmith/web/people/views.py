@@ -1,4 +1,4 @@
-"""The pages of people and their forms: at the door, about oneself, of the law, of invitations."""
+"""The pages of people: log-in, sign-up, their own data, the texts, and invitations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from winosmith.web.people.models import Agreement, Document, Invitation, Person,
 from winosmith.web.people.news import SHOWN, last_look, mark_as_read, news_since, work_sources
 
 CONSENTS = 240
-"""People without an account who may begin within an hour from one network."""
+"""People without an account who may start within an hour from one network."""
 
 DAY = 24 * 60
 """Minutes."""
@@ -54,7 +54,7 @@ def _name(help_text: Any = "") -> forms.CharField:
 
 
 class NewPasswordForm(forms.Form):
-    """A password, typed twice, since nobody sees what they type."""
+    """A password, typed twice, because it is not visible."""
 
     password = _password(
         gettext_lazy("Password"),
@@ -189,7 +189,7 @@ def _refusals_on(form: Form, field: str | None = None) -> Iterator[None]:
 
 @sensitive_post_parameters()
 def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
-    """Make an account; with an invitation's token, one with the roles that it gives."""
+    """Create an account; with an invitation's token, one with its roles."""
     invitation = accounts.invitation_of(token) if token else None
     if token and invitation is None:
         gone = accounts.past_invitation(token)
@@ -212,7 +212,7 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
 
 
 def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None) -> Person | None:
-    """Return the new account; None if the form tells what is wrong with it."""
+    """Return the new account; None if the form has errors."""
     typed = form.cleaned_data
     try:
         if invitation is None:
@@ -235,7 +235,7 @@ def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None)
 
 
 def _way_back(request: HttpRequest, invitation: Invitation, person: Person) -> HttpResponse:
-    """Let somebody whose password is lost set a new one."""
+    """Let a person whose password is lost set a new one."""
     form = NewPasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with _refusals_on(form):
@@ -250,7 +250,7 @@ def _way_back(request: HttpRequest, invitation: Invitation, person: Person) -> H
 def _others(
     doors: accounts.OpenAccess, *, browsers: int = 0, links: int = 0
 ) -> accounts.OpenAccess:
-    """Return what is open except for the browsers and links that somebody comes by."""
+    """Return the access except for the browsers and links that the person uses now."""
     return accounts.OpenAccess(
         max(0, doors.browsers - browsers), doors.tokens, max(0, doors.links - links)
     )
@@ -262,7 +262,7 @@ def _with_ended(done: str, ended: accounts.OpenAccess) -> str:
 
 
 def _with_mail(view: Any) -> Any:
-    """Let a page be there only on a site that sends mail."""
+    """Return 404 for a page on a site that does not send mail."""
 
     @wraps(view)
     def shown(request: HttpRequest, /, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -275,7 +275,7 @@ def _with_mail(view: Any) -> Any:
 
 @_with_mail
 def reset_asked(request: HttpRequest) -> HttpResponse:
-    """Send a link that sets a new password to an address; whether it is known, nobody is told."""
+    """Send a link for a new password; the answer does not reveal whether an address is known."""
     form = mails.ResetForm(request.POST or None)
     sent = request.method == "POST" and form.is_valid()
     if sent:
@@ -302,7 +302,7 @@ class MailForm(ConfirmedForm):
 @gates.accounts_only
 @sensitive_post_parameters()
 def mail(request: HttpRequest) -> HttpResponseBase:
-    """Take an address of one's own accord, or forget it; a link there confirms it."""
+    """Send a link that confirms an address, or delete the address."""
     person = cast(Person, request.user)
     if person.hired:
         raise Http404
@@ -328,7 +328,7 @@ def mail(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @gates.accounts_only
 def mail_confirm(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Make an address somebody's, by the link that was sent there."""
+    """Store an address, by the link that was sent to it."""
     try:
         mails.confirm_address(cast(Person, request.user), token)
         messages.success(request, _("This address is yours now."))
@@ -354,7 +354,7 @@ def login(request: HttpRequest) -> HttpResponseBase:
 
 
 def _begin(request: HttpRequest, person: Person) -> None:
-    """Begin a log-in session; what was written here without an account joins it."""
+    """Start a log-in session; texts written here without an account join it."""
     before = gates.existing_writer(request)
     with writing():
         if before is not None and before.anonymous and before.pk != person.pk:
@@ -364,7 +364,7 @@ def _begin(request: HttpRequest, person: Person) -> None:
 
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
-    """Log out here; where the form says so, end all that opens the account."""
+    """Log out here; with "everywhere", end all access to the account."""
     said = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
         said = _with_ended(said, accounts.end_access(cast(Person, request.user)))
@@ -376,7 +376,7 @@ def logout(request: HttpRequest) -> HttpResponse:
 @gates.accounts_only
 @sensitive_post_parameters()
 def password(request: HttpRequest) -> HttpResponseBase:
-    """Change the password; all else that opens the account ends."""
+    """Change the password, and end all other access to the account."""
     person = cast(Person, request.user)
     form = PasswordForm(request, request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -404,7 +404,7 @@ def _for_writers(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
 @require_safe
 @_for_writers
 def me(request: HttpRequest, person: Person) -> HttpResponse:
-    """Show what the site knows of anyone who is there; others come to the log-in page."""
+    """Show the data about the person who is logged in or has written here."""
     context = {
         "person": person,
         "pseudonym": pseudonym(person),
@@ -419,7 +419,7 @@ def me(request: HttpRequest, person: Person) -> HttpResponse:
 @require_safe
 @_for_writers
 def news(request: HttpRequest, person: Person) -> HttpResponse:
-    """Tell anyone who is there what happened, and what waits for them; it is heard of now."""
+    """Show what happened and what waits for the person; it counts as read now."""
     before = last_look(person)
     items = news_since(person, min(before, timezone.now() - SHOWN))
     context = {
@@ -437,7 +437,7 @@ def news(request: HttpRequest, person: Person) -> HttpResponse:
 @require_safe
 @_for_writers
 def data(request: HttpRequest, person: Person) -> HttpResponse:
-    """Send everything that the site holds about anyone who is there, as a file."""
+    """Send all data about the person as a file."""
     response = JsonResponse(privacy.data_about(person), json_dumps_params={"indent": 2})
     return attached(response, "about-me.json")
 
@@ -445,7 +445,7 @@ def data(request: HttpRequest, person: Person) -> HttpResponse:
 @require_POST
 @_for_writers
 def hide(request: HttpRequest, person: Person) -> HttpResponse:
-    """Withdraw everything that anyone who is there wrote."""
+    """Withdraw everything that the person wrote."""
     try:
         done = gates.form_once(request, person, lambda: {"twins": privacy.hide(person)})
     except InputError as error:
@@ -460,7 +460,7 @@ def hide(request: HttpRequest, person: Person) -> HttpResponse:
 @sensitive_post_parameters()
 @_for_writers
 def erase(request: HttpRequest, person: Person) -> HttpResponse:
-    """Erase anyone who is there; an account with its password."""
+    """Erase the person; an account needs its password."""
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
         with _refusals_on(form):
@@ -487,7 +487,7 @@ def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
 
 
 def consent(request: HttpRequest) -> HttpResponseBase:
-    """Show the texts that somebody has yet to agree to; note that they do."""
+    """Show the texts that somebody has not agreed to yet, and store their agreement."""
     person = gates.existing_writer(request)
     to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
@@ -515,7 +515,7 @@ def consent(request: HttpRequest) -> HttpResponseBase:
 
 
 def _agreed(request: HttpRequest, *, judging: bool) -> str:
-    """Note that somebody agrees; return what is wrong with the form, or ""."""
+    """Store the agreement; return the form's error, or ""."""
     if not request.POST.get("agree"):
         return _("Tick the box if you agree; otherwise you can only read.")
     try:
@@ -530,7 +530,7 @@ def _agreed(request: HttpRequest, *, judging: bool) -> str:
 
 @require_safe
 def texts(request: HttpRequest) -> HttpResponse:
-    """Show the texts that hold now, and link the versions before them."""
+    """Show the current texts, and link the earlier versions."""
     older = Document.objects.order_by("kind", "-version").defer("text")
     current = privacy.current_documents()
     context = {
@@ -549,7 +549,7 @@ def text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
 
 @gates.moderators_only
 def invitations(request: HttpRequest) -> HttpResponseBase:
-    """Show the links that work, and make a new one, whose address is shown this once."""
+    """Show the working links, and create a new one, whose address is shown only once."""
     by = cast(Person, request.user)
     roles = [role for role in accounts.ROLES if accounts.may_invite(by, role)]
     form, link = InviteForm(roles, request.POST or None), ""
@@ -579,7 +579,7 @@ def _new_link(by: Person, form: InviteForm) -> str:
 @gates.moderators_only
 @require_POST
 def take_back(request: HttpRequest, number: int) -> HttpResponse:
-    """Let a link work no more: one's own, or as an admin any."""
+    """Revoke a link: one's own, or any as an admin."""
     by = cast(Person, request.user)
     rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
     accounts.end_invitation(get_object_or_404(rows, pk=number))
