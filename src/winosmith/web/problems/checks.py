@@ -1,8 +1,8 @@
-"""What is typed into a form, and what may be wrong with it: verdicts for who writes, and hints.
+"""Checks of typed sentences: verdicts for the writer, and hints for moderators.
 
-Nothing about what is typed need be complete. A hint is a short text that makes a moderator's look
-at a new twin worth while: near-duplicates, what may concern real people (contact data, names), what
-makes reading unpleasant, and characters that deceive the reader's eye.
+The input may be incomplete. A hint is a short text that says why a moderator should look at a new
+twin: near-duplicates, data of real people (contact data, names), unpleasant text, and characters
+that deceive the eye.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _CONTACTS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Names have as many letters as RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4) allow: without a bound,
-a text without end would be read on from each of its letters."""
+"""Names have as many letters as RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4) allow: without a bound, a
+long text would be read again from each of its letters."""
 
 _INITIAL = re.compile(r"[A-Z]\.")
 _CAPITALISED = re.compile(rf"[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)*|{_INITIAL.pattern}")
@@ -56,10 +56,10 @@ _NO_NAMES = frozenset(
     state house court world war olympics cup league bowl national international
     internet i ok tv english math mathematics science history biology chemistry""".split()
 )
-"""Capitalised words that are next to names, or part of what is no person's."""
+"""Capitalised words that are next to names, or part of other names."""
 
 MOST_SHOUTED = 2
-"""Words in capitals that are taken for abbreviations."""
+"""The number of words in capitals that are taken for abbreviations."""
 
 _OPENERS = frozenset(
     """after although later today tonight tomorrow yesterday when whenever unlike like despite
@@ -68,14 +68,14 @@ _OPENERS = frozenset(
     everyone everybody someone somebody nobody both since because while if as so but and yet
     thankfully recently apparently obviously clearly naturally""".split()
 )
-"""Words that often begin a sentence before a name."""
+"""Words that often start a sentence before a name."""
 
 
 def flagged_words(text: str, listed: Iterable[str]) -> list[str]:
-    """Return the listed words and phrases that a text holds, however they are spelt to hide.
+    """Return the listed words and phrases in a text, in any disguised spelling.
 
-    A word of the list stands for itself alone, whatever its case; with "*" at its end for all that
-    begin with it.
+    A listed word matches only itself, in any case; with a final "*" it matches all words that start
+    with it.
 
     >>> flagged_words("What an IDIOT, idiotically!", ["idiot", "dunce*"])
     ['idiot']
@@ -95,10 +95,10 @@ def contact_data(text: str) -> list[str]:
 
 
 def full_names(text: str, options: Sequence[str] = ()) -> list[str]:
-    """Return what may be the full names of real persons: two capitalised words in a row.
+    """Return possible full names of real people: two capitalised words in a row.
 
-    First names alone are what Winograd sentences are made of. A word that is an option of its own,
-    a title, a place or a day is no part of a name here, nor is a small word that begins a sentence.
+    First names are normal in Winograd sentences. An option, a title, a place or a day is not part
+    of a name here, nor is a function word that starts a sentence.
 
     >>> full_names("Ann read that Ada Lovelace met Bob in New York.", ["Ann", "Bob"])
     ['Ada Lovelace']
@@ -131,7 +131,7 @@ def _pattern(listed: str) -> re.Pattern[str]:
 
 
 def _pairs(text: str) -> Iterable[tuple[str, str]]:
-    """Yield the capitalised words that follow each other, cut of marks and possessives."""
+    """Yield capitalised words that follow each other, without marks and possessives."""
     starts, before = True, ""
     for word in words(text):
         initial = bool(_INITIAL.fullmatch(word))
@@ -146,7 +146,7 @@ def _pairs(text: str) -> Iterable[tuple[str, str]]:
 
 
 def invisible(text: str) -> list[str]:
-    """Return the names of the characters that can't be seen: zero-width, of direction, controls.
+    r"""Return the names of invisible characters: zero-width, of direction, controls.
 
     >>> invisible("so\u200bft")
     ['ZERO WIDTH SPACE']
@@ -172,9 +172,9 @@ def foreign_lookalikes(text: str) -> list[str]:
 
 
 def as_seen(text: str) -> str:
-    """Return a text as a reader sees it: without what is invisible, in Latin letters, folded.
+    r"""Return a text as a reader sees it: without invisible characters, in Latin letters, folded.
 
-    >>> seen("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
+    >>> as_seen("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
     'idiot'
     """
     plain = composed(text, "NFKC")
@@ -195,13 +195,13 @@ LONGEST_SENTENCE, LONGEST_OPTION = 1000, 100
 """Characters."""
 
 LARGEST = 20_000
-"""Characters of what a form keeps: ten times what any twin needs."""
+"""The most characters that a form keeps: ten times what a twin needs."""
 
 _BLANKS = re.compile(rf"{BLANK}{{2,}}")
 
 
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that turn the direction of writing: text that does not read as it is stored."""
+"""Characters that change the direction of writing: such text does not read as it is stored."""
 
 
 def tidy(text: str) -> str:
@@ -217,22 +217,22 @@ def tidy(text: str) -> str:
 
 
 def field_of(form: Mapping[str, Any], name: str) -> str:
-    """Return a field of a form, tidied, however long it is: no text comes back cut."""
+    """Return a field of a form, tidied but never cut."""
     return tidy(str(form.get(name, "")))
 
 
 def read_if_short(text: str, longest: int) -> str:
-    """Return what rules read of a text: nothing of one that is too long, which one rule says.
+    """Return a text for the rules; "" for one that is too long, which a rule of its own reports.
 
-    They compare word by word: 10,000 words would keep a worker busy for seconds.
+    Rules compare word by word: 10,000 words would keep a process busy for seconds.
     """
     return text if len(text) <= longest else ""
 
 
 def are_distinct(options: Sequence[str]) -> bool:
-    """Return whether options are texts that differ in more than capitals, none with a blank.
+    """Return whether options differ in more than capitals, and none is empty or has a blank.
 
-    >>> [told_apart(options) for options in (("cup", "jug"), ("cup", "Cup"), ("cup", ""))]
+    >>> [are_distinct(options) for options in (("cup", "jug"), ("cup", "Cup"), ("cup", ""))]
     [True, False, False]
     """
     folded = {option.casefold() for option in options}
@@ -240,22 +240,25 @@ def are_distinct(options: Sequence[str]) -> bool:
 
 
 Verdict = Literal["pass", "note", "fail", "todo", "unchecked"]
-"""A note is no hindrance; "todo" as long as too little is written to tell; "unchecked" where the
-script does not let the rule be checked (`winosmith.text.writing`), which is in nobody's way."""
+"""The result of a rule; neither "note" nor "unchecked" prevents sending.
+
+It is "todo" if too little is written, and "unchecked" if the rule can't be checked in this script
+(`winosmith.text.writing`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one rule says.
+    """The result of one rule.
 
     Attributes:
-        rule: its name, in `winosmith.validate` where it is one of those.
-        verdict: how it stands.
-        label: what is asked for.
-        figure: how it is in a figure ("17 words"); "" if there is none.
-        advice: what to do, where it does not pass.
+        rule: its name, in `winosmith.validate` if it is one of those.
+        verdict: the result.
+        label: the requirement.
+        figure: the measured value ("17 words"); "" if there is none.
+        advice: what to do if it does not pass.
         field: the field of the form that it concerns.
-        half: of a twin, 0 or 1; None for what concerns both, or a sentence alone.
+        half: of a twin, 0 or 1; None if it concerns both, or a single sentence.
     """
 
     rule: str
@@ -267,12 +270,12 @@ class Check:
     half: int | None = None
 
     def waiting(self) -> Check:
-        """Return it for a text that is too long to be read: not told yet, with nothing to do."""
+        """Return the check of a text that is too long to be read: no verdict yet, and no advice."""
         return replace(self, verdict="todo", figure="", advice="")
 
 
 def refused(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
-    """Return checks where those that a form was refused for fail, also by what is not there."""
+    """Return the checks, with failures in place of open checks for which a form was refused."""
     return [
         replace(one, verdict="fail") if one.advice in faults.get(one.field, ()) else one
         for one in checks
@@ -280,7 +283,7 @@ def refused(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> lis
 
 
 def next_step(checks: Sequence[Check]) -> str:
-    """Return what to do first: of what fails, otherwise of what is not there yet."""
+    """Return the first advice: for a failure, otherwise for an open check."""
     halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
     for verdict in ("fail", "todo"):
         for check in checks:
@@ -322,7 +325,7 @@ def form_of(options: Sequence[str], faults: Mapping[str, Sequence[str]]) -> dict
 
 
 def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
-    """Return what to do, by the field of the form."""
+    """Return the advice, by the field of the form."""
     faults: dict[str, list[str]] = {}
     for check in checks:
         if check.advice and check.advice not in faults.setdefault(check.field, []):
@@ -331,7 +334,7 @@ def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
 
 
 class RefusedError(InputError):
-    """What breaks rules; `faults` has what to do, by the field of the form."""
+    """The input breaks rules; `faults` has the advice, by the field of the form."""
 
     def __init__(self, faults: dict[str, list[str]]):
         self.faults = faults
@@ -339,7 +342,7 @@ class RefusedError(InputError):
 
 
 MOST_NAMED = 3
-"""Findings of one kind that a hint names."""
+"""The number of findings of one kind that a hint names."""
 
 
 def hints(
@@ -349,16 +352,16 @@ def hints(
     without: int | None = None,
     family: Problem | None = None,
 ) -> list[str]:
-    """Return what a moderator should know of a twin, in the site's language; for `Problem.hints`.
+    """Return the hints on a twin for moderators, in the site's language, for `Problem.hints`.
 
-    No hint holds a text or an id that the contributor may not see, but that a problem under
-    embargo is alike is a hint here: show these to moderators alone.
+    A hint has no text or id that the contributor may not see. But a problem under embargo that is
+    similar gives a hint, so only moderators may see these hints.
 
     Args:
         halves: one or two.
-        contributor: who wrote them.
+        contributor: of the twin.
         without: the key of a twin that these revise.
-        family: the root of the family that these belong to; nothing of it is worth a hint.
+        family: the root of their family; similar problems of the family give no hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
         return live_hints(halves, contributor, without=without, family=family, hidden_too=True)
@@ -372,7 +375,7 @@ def live_hints(
     family: Problem | None = None,
     hidden_too: bool = False,
 ) -> list[str]:
-    """Return what the contributor may know while writing, in the language of the page."""
+    """Return the hints that the contributor may see while writing, in the language of the page."""
     near = lookalikes(
         halves,
         without=without,
@@ -385,7 +388,7 @@ def live_hints(
 
 
 def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
-    """Return what the texts themselves show; each finding once, though both halves have it."""
+    """Return the hints on the texts; each finding once, even if both halves have it."""
     found = [_found(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
     kinds = (
         _("words on this site's list"),
@@ -406,7 +409,7 @@ def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> 
 def _found(
     sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return what a half shows, by its kind; kept, for while one half is typed the other rests."""
+    """Return the findings in a half, by kind; cached while the other half is typed."""
     texts = (sentence, *options)
     names = [full_names(sentence, options), *map(full_names, options)]
     return (
@@ -420,7 +423,7 @@ def _found(
 
 
 def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:
-    """Return a text for each near-duplicate, as much as its reader may know."""
+    """Return a text for each near-duplicate, as far as its reader may know it."""
     return list(dict.fromkeys(map(_lookalike_hint, near)))
 
 
