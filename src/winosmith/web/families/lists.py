@@ -1,4 +1,4 @@
-"""The lists over all families: how large each is and what fails in it, and who made what."""
+"""The lists of all families: their sizes and errors, and their contributors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAMILIES = 20
 """Families on a page."""
 
 MOST_FOUND = 5_000
-"""Versions that a search looks at, the newest first."""
+"""Versions that a search considers, the newest first."""
 
 SORTS = {
     "size": _("the largest first"),
@@ -34,20 +34,19 @@ SORTS = {
 
 @dataclass(slots=True)
 class Family:
-    """What the list tells of a family; public versions alone.
+    """A family in the list; only public versions count.
 
     Attributes:
         root: the number of the root's row.
-        versions: how many were made of the root.
+        versions: the number of versions of the root.
         deepest: the most steps from the root.
         newest: the number of the newest version's row.
-        errors: the number of a model → how many versions it answered wrongly; a tie for what it is
-            not worth.
-        answered: the number of a model → how many versions it answered, ties too.
-        ties: the number of a model → how many of its answers are ties.
-        fooling: how many answers to its versions are wrong, of all current models together; a tie
-            is no wrong answer, nobody is fooled by it.
-        problem: the root, where it is on the page.
+        errors: the number of a model → its incorrect answers; a tie counts for the rest of its
+            worth.
+        answered: the number of a model → its answers, ties included.
+        ties: the number of a model → its ties.
+        fooling: the incorrect answers of all current models together; ties don't count.
+        problem: the root, if the family is on the page.
     """
 
     root: int
@@ -61,7 +60,7 @@ class Family:
     problem: Problem | None = None
 
     def told_of(self, model: Model) -> dict[str, Any]:
-        """Return a model's name, how often it is wrong, of how many answers, and its ties."""
+        """Return a model's name, and the numbers of its errors, answers and ties."""
         return {
             "model": model.name,
             "wrong": self.errors.get(model.pk, 0),
@@ -112,7 +111,7 @@ def listed(terms: list[Term], sort: str, page: object) -> Page:
     """Return a page of the families whose root is public, each with its root.
 
     Args:
-        terms: what a public version of the family, or its root, must say; empty for anything.
+        terms: what a public version of the family, or its root, must contain; empty for anything.
         sort: one of `SORTS`; anything else is "size".
         page: from 1; beyond the last, the last.
     """
@@ -137,7 +136,7 @@ _ORDERS: dict[str, Any] = {
 
 
 def _public_roots(terms: list[Term]) -> list[int]:
-    """Return the rows of the public roots in whose families something public fits."""
+    """Return the rows of public roots whose families contain a public match."""
     public = public_problems().select_related(None)
     roots = public.filter(pk__in=Version.objects.values("root")).order_by()
     if terms:
@@ -160,15 +159,15 @@ BOARD_SORTS = {
 
 @dataclass(slots=True)
 class Entry:
-    """What one contributor did; only what is valid and public counts.
+    """A contributor on the board; only valid and public versions count.
 
     Attributes:
         name: the pseudonym.
         versions: perturbed problems.
-        families: families in which theirs is the first version of all.
-        fools: the number of a current model → how many of the versions fooled it.
+        families: families of which theirs is the first version.
+        fools: the number of a current model → the number of versions that fooled it.
         deepest: the greatest edit depth of a version that fooled a current model; None without.
-        rank: by what the board is sorted by; who has as much has the same.
+        rank: by the sorted value; equal values have equal ranks.
     """
 
     name: str
@@ -180,12 +179,12 @@ class Entry:
 
     @property
     def fooled(self) -> int:
-        """How many answers of current models are wrong, together."""
+        """The incorrect answers of all current models together."""
         return sum(self.fools.values())
 
 
 def entries() -> list[Entry]:
-    """Return what each contributor did, counted now, in no order."""
+    """Return the entries of all contributors, counted now, in no order."""
     by = "problem__twin__contributor"
     versions = _versions().filter(**{f"{by}__isnull": False})
     first = _versions().values("root").annotate(first=Min("problem_id")).values("first")
