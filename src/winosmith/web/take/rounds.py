@@ -1,6 +1,6 @@
 """A round of a test: opened under embargo with its sheets, watched, closed, and published.
 
-Only what the round used is published; the rest stays under embargo.
+Only the problems that the round used are published; the others stay under embargo.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 def consent_text(questions: list[int]) -> str:
-    """Return what people agree to before a test; whoever opens a round may use another text.
+    """Return the text that respondents agree to; a round may use another text.
 
-    Headings are lines without a stop.
+    Headings are lines without a full stop.
 
     Args:
-        questions: how many each sheet has.
+        questions: the number of questions of each sheet.
     """
     least, most = min(questions), max(questions)
     short, long = minutes(least), minutes(most)
@@ -65,25 +65,25 @@ def open_round(
 ) -> tuple[Round, tuple[Dropped, ...]]:
     """Open a test of problems to the people of the site.
 
-    Problems that the site does not have enter it as valid and under embargo; those that it has,
-    by their id, go under embargo unless they are public. Interrupted, the same call continues.
+    New problems enter the site as valid and under embargo; known ones, by their id, go under
+    embargo unless they are public. After an interrupt, the same call continues.
 
     Args:
         dataset: problems with their answers.
         name: small letters, digits and dashes; part of the addresses.
-        declared: what people may tell of themselves.
-        consent: what they agree to before; None for the text that ships.
-        public: problems that everyone can read already may be asked all the same.
+        declared: questions about the respondents.
+        consent: the text that they agree to; None for the default text.
+        public: allow problems that everybody can read already.
         title: of the test.
-        seed: deals the halves, draws the orders, and settles who gets what.
-        how: `versions` and `orders`, as `humans.make_sheets` takes them.
+        seed: for the halves, the orders, and the assignment of sheets.
+        how: `versions` and `orders`, as in `humans.make_sheets`.
 
     Returns:
         The round, and the problems on no sheet with the reason.
 
     Raises:
-        InputError: the name is taken or none; a problem has no answer, or is another one on the
-            site, or is public, withdrawn, rejected or a gold question there.
+        InputError: the name is taken or not valid; a problem has no answer, or differs on the site,
+            or is public, withdrawn, rejected or a gold question there.
         DataError: no sheets can be made of these problems.
     """
     how |= {"title": title, "seed": seed}
@@ -128,8 +128,8 @@ def open_round(
 def plan_round(dataset: Dataset, name: str, *, public: bool = False, **how: Any) -> humans.Sheets:
     """Return the sheets that a round would have; nothing is written.
 
-    The arguments, and what is raised, are those of `open_round`, and of `humans.make_sheets`; with
-    new problems in the data set, the letters of options may be in another order there.
+    Arguments and errors are those of `open_round` and of `humans.make_sheets`; with new problems in
+    the data set, the options may get other letters there.
     """
     _check_name(name)
     _check_answers(dataset)
@@ -162,7 +162,7 @@ def _check_answers(dataset: Dataset) -> None:
 
 
 def _known(dataset: Dataset) -> dict[str, Problem]:
-    """Return the rows that the site has of these problems, by id."""
+    """Return the site's rows of these problems, by id."""
     rows = Problem.objects.select_related("twin__contributor")
     some = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
     return {row.ref: row for found in some for row in found}
@@ -190,7 +190,7 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
 
 
 def _embargo(rows: Any) -> None:
-    """Put what is not public under embargo, and write down that it was."""
+    """Put problems that are not public under embargo, and log it."""
     for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
         if not row.embargo:
             set_embargo(row)
@@ -199,13 +199,13 @@ def _embargo(rows: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What became of a round's problems.
+    """The problems of a published round.
 
     Attributes:
-        used: how many the round asked.
+        used: number of problems that the round asked.
         alternates: their other halves that it did not ask, released with them.
-        withheld: how many stay under embargo.
-        canary: the line that all of them carry.
+        withheld: number of problems that stay under embargo.
+        canary: the line that all of them have.
     """
 
     used: int
@@ -215,7 +215,11 @@ class Released:
 
 
 def round_named(name: str) -> Round:
-    """Return a round; raises InputError with the names that there are."""
+    """Return a round by its name.
+
+    Raises:
+        InputError: there is none; with the names that there are.
+    """
     found = Round.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Round.objects.order_by("name").values_list("name", flat=True))
@@ -224,10 +228,10 @@ def round_named(name: str) -> Round:
 
 
 def close_round(name: str, *, drop: bool = False) -> Round:
-    """Let nobody take a round any more, and find its results; the arguments are `end_round`'s.
+    """Close a round, and compute its results; the arguments are those of `end_round`.
 
     Raises:
-        InputError: there is no such round, it is closed, or sheets are out.
+        InputError: there is no such round, it is closed, or sheets are in use.
     """
     closed = end_round(name, drop=drop)
     keep_figures(closed)
@@ -235,14 +239,14 @@ def close_round(name: str, *, drop: bool = False) -> Round:
 
 
 def end_round(name: str, *, drop: bool = False) -> Round:
-    """Let nobody take a round any more; `keep_figures` is to follow.
+    """Close a round; call `keep_figures` next.
 
     Args:
         name: of the round.
-        drop: sheets that are still out count as given up.
+        drop: sheets in use count as given up.
 
     Raises:
-        InputError: there is no such round, it is closed, or sheets are out.
+        InputError: there is no such round, it is closed, or sheets are in use.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_named(name).pk)
@@ -260,9 +264,9 @@ def end_round(name: str, *, drop: bool = False) -> Round:
 
 
 def keep_figures(round_: Round) -> None:
-    """Find the results of a closed round, and keep them, of what counts when they are kept.
+    """Compute and store the results of a closed round.
 
-    Others write while they are found: a sheet comes to count, or somebody is erased.
+    It repeats if the data change meanwhile: a sheet is approved, or somebody is erased.
     """
     counted, found = None, sittings_of(round_)
     while counted != found:
@@ -275,10 +279,10 @@ def keep_figures(round_: Round) -> None:
 
 
 def approve_sheet(round_: Round, ref: str, by: Person) -> None:
-    """Let a sheet count that was held for its pace; a closed round's figures are taken again.
+    """Approve a sheet that is on hold for its pace; a closed round's results are computed again.
 
     Raises:
-        InputError: it is not held, or is `by`'s own.
+        InputError: it is not on hold, or is `by`'s own.
     """
     with writing():
         rows = Sitting.objects.filter(subject__round=round_, ref=ref, held=True)
@@ -292,10 +296,9 @@ def approve_sheet(round_: Round, ref: str, by: Person) -> None:
 
 
 def publish_round(name: str, *, by: Person | None = None) -> Released:
-    """Make public what a closed round asked, with the other halves; the rest stays as it is.
+    """Publish the problems that a closed round asked, with their other halves.
 
-    That is the policy of Davis et al. (2016, section 6). All of the round's problems carry a
-    canary from now on.
+    That is the policy of Davis et al. (2016, section 6). All problems of the round get a canary.
 
     Args:
         name: of the round.
@@ -303,7 +306,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
 
     Raises:
         InputError: the round is open, or was published; or another open round asks some of this.
-        DataError: nobody was given a sheet.
+        DataError: no sheet was given to anybody.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_named(name).pk)
@@ -321,9 +324,9 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
 
 
 def plan_publishing(name: str) -> Released:
-    """Return what `publish_round` would make public; nothing is written.
+    """Return what `publish_round` would publish; nothing is written.
 
-    The canary of a round is drawn when it is published: it will be another one.
+    The canary of a round is drawn when it is published: it will differ.
 
     Raises:
         InputError, DataError: as `publish_round`.
@@ -375,11 +378,11 @@ _COUNTS = {
 
 
 def round_progress(round_: Round) -> dict[str, Any]:
-    """Return how far a round is.
+    """Return the progress of a round.
 
-    The `round`; how many `problems` its data have; its `sheets`, a row each: code, test, order,
-    questions, and how many are being taken (`given`), handed in (`done`), given up (`dropped`);
-    and these three over all sheets.
+    The `round`; the number of `problems` in its data; its `sheets`, a row each: code, test, order,
+    questions, and how many are being taken (`given`), submitted (`done`), given up (`dropped`); and
+    these three over all sheets.
     """
     rows = round_.sheets.annotate(**_COUNTS).order_by("test", "order")
     sheets = [
@@ -398,9 +401,9 @@ def round_progress(round_: Round) -> dict[str, Any]:
 
 
 def subjects_of(round_: Round, by: Person) -> list[dict[str, Any]]:
-    """Return each sheet that is or was out: whose by code, how far; what they answered, never.
+    """Return each given sheet with its respondent's code and progress, but never their answers.
 
-    Of a sheet of `by`, who looks, it tells that it is their own.
+    `own` marks a sheet of `by`, the reader.
     """
     rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
     rows = rows.annotate(answered=Count("answers", filter=~Q(answers__letter="")))
