@@ -1,4 +1,4 @@
-"""The pages on which a sentence is chosen and perturbed, and what came of it."""
+"""The pages on which a sentence is chosen and perturbed, and the result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 @require_safe
 def start(request: HttpRequest) -> HttpResponse:
-    """Show how one perturbs, and what: the public problems, searched and filtered."""
+    """Show how to perturb, and the public problems, searched and filtered."""
     filters = pages.Choices(request.GET)
     shown = page_of(filters.apply(), request.GET)
     note_read(gates.existing_writer(request), shown.problems)
@@ -60,7 +60,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 def _agreed(view: View[P]) -> View[P]:
-    """Ask for consent before a form is shown; one that is sent without it comes back, all kept."""
+    """Ask for consent before a form is shown; a form that is sent without it keeps its input."""
     asks = gates.agreed(view)
 
     @wraps(view)
@@ -73,7 +73,7 @@ def _agreed(view: View[P]) -> View[P]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @_agreed
 def build(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a sentence to perturb, and do what the form's buttons say."""
+    """Show a sentence to perturb, and carry out the form's buttons."""
     person = gates.existing_writer(request)
     parent = pages.perturbable(person, ref)
     place = Place.below(person, parent)
@@ -87,7 +87,7 @@ def build(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def check(request: HttpRequest, ref: str) -> HttpResponse:
-    """Answer the form as somebody types, and write nothing."""
+    """Check the form while somebody types; nothing is written."""
     person = gates.existing_writer(request)
     return _checked(request, Place.below(person, pages.perturbable(person, ref)))
 
@@ -95,7 +95,7 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @_agreed
 def revise(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show one's own version to revise it, and do what the form's buttons say."""
+    """Show one's own version to revise it, and carry out the form's buttons."""
     person = gates.existing_writer(request)
     old = pages.own_version(person, ref)
     if not rules.revisable(person, old):
@@ -116,13 +116,13 @@ def revise(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
-    """Answer the form of a revision as somebody types, and write nothing."""
+    """Check the form of a revision while somebody types; nothing is written."""
     person = gates.existing_writer(request)
     return _checked(request, Place.of(person, pages.own_version(person, ref)))
 
 
 def _act(request: HttpRequest, place: Place) -> HttpResponse:
-    """Check or submit what was typed; whatever happens, the form keeps it."""
+    """Check or submit the input; the form keeps it in any case."""
     typed = Typed.of(request.POST, len(place.parent.options))
     key = request.POST.get("key", "")
     if request.POST.get("do") != "submit":
@@ -151,7 +151,7 @@ def _act(request: HttpRequest, place: Place) -> HttpResponse:
 
 
 AGAINST = "perturb.against"
-"""Where a session keeps the model that somebody chose last."""
+"""The session's entry with the last chosen model."""
 
 
 def _checked(request: HttpRequest, place: Place) -> HttpResponse:
@@ -178,7 +178,7 @@ def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) 
 
 @require_safe
 def made(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a version: that it is stored, where it is, who was fooled."""
+    """Show a version: that it is stored, its place, and the models that it fooled."""
     person = gates.existing_writer(request)
     version = _version(person, ref)
     problem = version.problem
@@ -209,7 +209,7 @@ def made(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_safe
 def predictions(request: HttpRequest, ref: str) -> HttpResponse:
-    """Answer a page that waits: with nothing if nothing changed, otherwise with what is there."""
+    """Answer a waiting page: with nothing if nothing changed, otherwise with the results."""
     person = gates.existing_writer(request)
     version = _version(person, ref)
     parent = version.parent if version.parent and visible_to(person, version.parent) else None
@@ -221,7 +221,7 @@ def predictions(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _version(person: Person | None, ref: str) -> Version:
-    """Return a version that somebody may see; of any other nobody learns that it exists."""
+    """Return a version that the person may see; others don't exist for them."""
     rows = Version.objects.select_related(
         "problem__twin__contributor", "root", "parent__twin", "against"
     )

@@ -9,6 +9,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from winosmith.web.people.models import paragraphs
+
 
 class Round(models.Model):
     """A test of a set of problems on people, with its sheets and respondents.
@@ -47,8 +49,7 @@ class Round(models.Model):
 
     def blocks(self) -> list[tuple[bool, str]]:
         """Return the paragraphs of the consent text, each with whether it is a heading."""
-        found = [block.strip() for block in self.consent.split("\n\n") if block.strip()]
-        return [("\n" not in block and block[-1] not in ".!?:", block) for block in found]
+        return paragraphs(self.consent)
 
 
 class Material(models.Model):

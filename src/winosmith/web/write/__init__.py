@@ -6,12 +6,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what tidies up and what erases."""
+    """The application, and what it registers to tidy up and erase data."""
 
     name = "winosmith.web.write"
 
     def ready(self) -> None:
-        """Connect what the site does with drafts."""
+        """Register the functions for drafts."""
         from winosmith.web.people import accounts, news, privacy
         from winosmith.web.write import page, rules
 

@@ -53,13 +53,13 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 def _begun(request: HttpRequest) -> str:
-    """Open a draft on a new topic, once for a form; return where it is written.
+    """Open a draft on a new topic, once for a form; return its address.
 
-    Sent again, the form leads to the same draft: to the twin that came of it, or back to the start
-    where it was discarded.
+    Sent again, the form leads to the same draft, to the twin that it became, or to the start if it
+    was discarded.
 
     Raises:
-        InputError: the form has no key, the site has no topics, or the person too many drafts.
+        InputError: the form has no key, the site has no topics, or the person has too many drafts.
     """
     person, topic = gates.writer(request), rules.draw_topic()
 
@@ -75,7 +75,7 @@ def _begun(request: HttpRequest) -> str:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a draft to anyone who writes it, and do what its buttons say."""
+    """Show a draft to its writer, and carry out its buttons."""
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if found is None or person is None:
@@ -112,9 +112,9 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def check(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the checklist for what the form holds, as a part of the page; nothing is written.
+    """Return the checklist of the form's input, as a part of the page; nothing is written.
 
-    A check that was on its way when the twin was sent changes nothing on the page (204).
+    A check of a twin that was sent meanwhile changes nothing on the page (204).
     """
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
@@ -133,7 +133,7 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def save(request: HttpRequest, ref: str) -> HttpResponse:
-    """Save what a window holds; tell the version, or what another window saved in the meantime."""
+    """Save a window's input; return the version, or the input of another window."""
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if person is None:
@@ -163,7 +163,7 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def discard(request: HttpRequest, ref: str) -> HttpResponse:
-    """Throw a draft away; again, it does nothing."""
+    """Delete a draft; a second time, it does nothing."""
     found = rules.draft_of(gates.existing_writer(request), ref)
     if found is not None:
         rules.discard(found)
@@ -186,7 +186,7 @@ def _submit(request: HttpRequest, person: Person, found: Draft, typed: rules.Typ
 
 
 def _sent_already(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
-    """Lead from a draft that was sent to the twin that came of it."""
+    """Redirect from a sent draft to its twin."""
     twin = rules.submitted_twin(person, ref)
     if not twin:
         raise Http404
@@ -199,7 +199,7 @@ def _count_typing(request: HttpRequest, what: str) -> None:
 
 
 def _kept(request: HttpRequest, found: Draft, typed: rules.Typed) -> Draft:
-    """Save what could not be sent, unless another window was quicker at this moment."""
+    """Save input that could not be sent, unless another window has just saved the draft."""
     with suppress(InputError):
         return rules.save(found, typed, _version(request))
     return found
@@ -236,14 +236,14 @@ def twins(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show one of one's twins, with what the judges said once it is decided."""
+    """Show one of one's twins, with the judges' votes once it is decided."""
     person, found = _own(request, ref)
     return render(request, "write/twin.html", pages.twin_context(person, found))
 
 
 @require_POST
 def withdraw(request: HttpRequest, ref: str) -> HttpResponse:
-    """Take a twin back."""
+    """Withdraw a twin."""
 
     def act(person: Person, found: Twin) -> str:
         take_back(person, found, request.POST.get("reason", "").strip()[:500])
@@ -269,7 +269,7 @@ def revise(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def appeal(request: HttpRequest, ref: str) -> HttpResponse:
-    """Ask a moderator to look again at one half."""
+    """Ask a moderator to check one half again."""
 
     def act(person: Person, found: Twin) -> str:
         wanted = request.POST.get("problem", "")
@@ -283,7 +283,7 @@ def appeal(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -> HttpResponse:
-    """Do something to a twin once for a form, and lead back to its page."""
+    """Carry out an action on a twin once for a form, and return to its page."""
     person, found = _own(request, ref)
     try:
         result = gates.form_once(request, person, lambda: {"said": act(person, found)})
