@@ -233,7 +233,7 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
     depths[0] = 0
     known = _answered(answers, kind)
     known[0] = answers.answered[0]
-    fine, last = _along(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
+    fine, last = _follow_paths(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
     get_there = np.append(fine, 1.0)[tree.parents]  # above the root, all do
     leaf = np.zeros(len(tree), dtype=np.int64)
     leaf[tree.leaves] = 1
@@ -243,7 +243,7 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
     size = 1 + max(int(depths.max()), int(last.max()), 0)
     errors: Floats = np.zeros(size) + np.bincount(depths[known], failed[known], size)
     ends: Floats = np.zeros(size) + np.bincount(np.maximum(last, 0), ended, size)
-    return _table(errors, ends, np.bincount(depths[tied], minlength=size))
+    return _ends_by_depth(errors, ends, np.bincount(depths[tied], minlength=size))
 
 
 def _depth(answers: Answers, kind: DepthKind) -> Depth:
@@ -278,7 +278,7 @@ def _coin_first(depths: Ints, chance: Floats) -> float:
     return float((np.arange(len(fine)) * here).sum() / here.sum())
 
 
-def _along(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
+def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
     """Return for each version the probability that its path is correct, and its deepest answer.
 
     Both include the version itself; a depth is -1 without an answer. Paths are processed in pieces
@@ -295,7 +295,7 @@ def _along(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[F
     return fine[:-1], last[:-1]
 
 
-def _table(errors: Floats, ends: Floats, ties: Ints) -> list[Ends]:
+def _ends_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[Ends]:
     """Return the paths at each depth, from those that fail there and those that end there."""
     here = errors + ends
     before = np.cumsum(here[::-1])[::-1]

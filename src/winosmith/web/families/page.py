@@ -307,10 +307,10 @@ def verdicts(found: Sequence[Verdict], named: bool) -> SafeString:
     Like `depths`, it makes the whole HTML at once: a page has hundreds of both, and a template
     takes ten times as long.
     """
-    return mark_safe("".join(_marked(one, named) for one in found))  # noqa: S308 - all escaped
+    return mark_safe("".join(_verdict_html(one, named) for one in found))  # noqa: S308 - all escaped
 
 
-def _marked(one: Verdict, named: bool) -> str:
+def _verdict_html(one: Verdict, named: bool) -> str:
     name = f"{escape(one.model)}: " if named else ""
     return (
         f'<span class="verdict {one.kind}">{name}<span aria-hidden="true">{one.sign} </span>'

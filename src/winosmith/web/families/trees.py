@@ -150,7 +150,7 @@ def tree_of(root: Problem, person: Person | None) -> Tree:
         root: one that the person may see.
         person: None for a visitor without a session.
     """
-    return _tree(root, _stamp(root), _own(root, person))
+    return _tree(root, _stamp(root), _own_hidden(root, person))
 
 
 _STAMP = """SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
@@ -175,7 +175,7 @@ def _stamp(root: Problem) -> tuple[Any, ...]:
         return tuple(cursor.fetchone())
 
 
-def _own(root: Problem, person: Person | None) -> tuple[int, ...]:
+def _own_hidden(root: Problem, person: Person | None) -> tuple[int, ...]:
     """Return the rows that only this person sees; never gold questions."""
     if person is None or not person.is_active:
         return ()

@@ -58,14 +58,14 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
     root = pages.root_of(ref, person)
     version = getattr(root, "version", None)
     if version is not None and version.root_id != root.pk:
-        return _led_to_root(request, root, version.root, person)
+        return _redirect_to_root(request, root, version.root, person)
     tree, hidden = tree_of(root, person), not visible_to(person, root)
     look = pages.look_of(request, tree)
     focus = pages.place_of(tree, request.GET["version"]) if request.GET.get("version") else 0
     answers = [(model, figures.answers_of(root, tree, model)) for model in look.chosen]
     top = trees.around(tree, focus, look.after)
     shown = pages.problems_on(tree, top)
-    note_read(person, _others(tree, top, shown, hidden))
+    note_read(person, _problems_read(tree, top, shown, hidden))
     seen = tree.as_seen()
     figured = [(model, replace(of, tree=seen)) for model, of in answers]
     rows = [(model, figures.depths_of_errors(of), of.waiting) for model, of in figured]
@@ -111,7 +111,7 @@ def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
     top = trees.under(tree, number, look.after, trees.MOST_ADDED)
     shown = pages.problems_on(tree, top)
-    note_read(person, _others(tree, top, shown, hidden))
+    note_read(person, _problems_read(tree, top, shown, hidden))
     answers = [
         (model, figures.answers_of(root, tree, model) if len(look.chosen) == 1 else None)
         for model in look.chosen
@@ -141,7 +141,7 @@ def boards(request: HttpRequest) -> HttpResponse:
     return render(request, "families/board.html", context)
 
 
-def _led_to_root(
+def _redirect_to_root(
     request: HttpRequest, version: Problem, root: Problem, person: Person | None
 ) -> HttpResponseBase:
     """Redirect from a version to its family.
@@ -155,7 +155,7 @@ def _led_to_root(
     return redirect(f"{reverse('families:family', args=[root.ref])}?{asked.urlencode()}")
 
 
-def _others(
+def _problems_read(
     tree: Tree, top: Shown, problems: Mapping[int, Problem], hidden_root: bool
 ) -> list[Problem]:
     """Return the problems that a page shows, without the reader's own."""

@@ -126,10 +126,10 @@ def _first_state(person: Person | None, found: Sequence[str]) -> Any:
 
 def may_withdraw(person: Person, twin: Twin) -> bool:
     """Return whether the person can withdraw a half of the twin."""
-    return bool(_left(person, twin))
+    return bool(_withdrawable(person, twin))
 
 
-def _left(person: Person, twin: Twin) -> list[Problem]:
+def _withdrawable(person: Person, twin: Twin) -> list[Problem]:
     """Return the halves that the person can withdraw.
 
     These include halves that a moderator withdrew, so that another moderator can't restore what the
@@ -153,7 +153,7 @@ def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
         InputError: the twin is not the person's, or nothing is left to withdraw.
     """
     with writing():
-        left = _left(person, twin)
+        left = _withdrawable(person, twin)
         if not left:
             raise InputError(_("There is nothing to withdraw here."))
         for problem in left:
@@ -253,7 +253,7 @@ def erase_judge(person: Person, texts: bool) -> bool:
     """
     _drop_traces(person)
     if texts:
-        _blank(person)
+        _blank_texts(person)
     left = Problem.objects.filter(twin__contributor=person).exclude(sentence=models.ERASED_SENTENCE)
     return bool(left.exists())
 
@@ -272,7 +272,7 @@ def _drop_traces(person: Person) -> None:
         model.objects.filter(person=person).delete()
 
 
-def _blank(person: Person) -> None:
+def _blank_texts(person: Person) -> None:
     """Withdraw and blank unreleased problems; the rows stay for the counts and the log."""
     unreleased = Problem.objects.filter(twin__contributor=person, released=False)
     for problem in unreleased.select_related("twin"):

@@ -286,24 +286,24 @@ def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
         if len(accounts) >= rules.hold_accounts:
             _hold_together(judge, slot.problem, accounts)
         elif len(accounts) > _minority():
-            _leave_out(judge, slot)
-    if rules.hold_pace_seconds and (judge.held is None or _for_now(judge)):
-        _weigh_pace(judge, slot)
+            _exclude_vote(judge, slot)
+    if rules.hold_pace_seconds and (judge.held is None or _is_temporary(judge)):
+        _check_pace(judge, slot)
     if slot.gold and judge.held is None:
         check(judge)
 
 
-def _for_now(judge: Judge) -> bool:
+def _is_temporary(judge: Judge) -> bool:
     """Return whether a judge's hold is temporary: for the pace of too few answers."""
     few = judge.measured.get("over", 0) < settings.RULES.hold_pace_over
     return judge.cause == PACE and few
 
 
-def _weigh_pace(judge: Judge, slot: Slot) -> None:
+def _check_pace(judge: Judge, slot: Slot) -> None:
     found = pace(judge.pk, judge.since)
     if found.seconds is None or found.seconds >= settings.RULES.hold_pace_seconds:
         if judge.held is not None:
-            _lift(judge, answered=slot)
+            _end_hold(judge, answered=slot)
         return
     figures = {"seconds": round(found.seconds, 1), "over": found.over}
     if judge.held is None:
@@ -328,7 +328,7 @@ def _minority() -> int:
     return max(1, settings.RULES.judges // 2)
 
 
-def _leave_out(judge: Judge, slot: Slot) -> None:
+def _exclude_vote(judge: Judge, slot: Slot) -> None:
     market = judge.job is not None and judge.provisional
     Slot.objects.filter(pk=slot.pk).update(excluded=True, provisional=market)
     reason = "another account judged it from the same address within an hour"
@@ -351,7 +351,7 @@ def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
     marks = [one.together for one in (judge, *others) if one.together]
     mark = marks[0] if marks else secrets.token_hex(8)
     for one in (judge, *others):
-        if one.held is None or _for_now(one):
+        if one.held is None or _is_temporary(one):
             _bring_back(one, problem)
             hold(one, ADDRESS, {"accounts": len(people)}, together=mark)
 
@@ -387,10 +387,10 @@ def lift_if_unfounded(judge: Judge) -> None:
     if judge.held is None or judge.cause != GOLD:
         return
     if not _failed_gold(judge, contests=0):
-        _lift(judge)
+        _end_hold(judge)
 
 
-def _lift(judge: Judge, *, answered: Slot | None = None) -> None:
+def _end_hold(judge: Judge, *, answered: Slot | None = None) -> None:
     """Count provisional votes, and decide problems that only waited for them.
 
     Args:
@@ -502,7 +502,7 @@ def draw_gold(judge: Judge) -> Slot | None:
     first vote every problem is gold.
     """
     if training(judge) is not None:
-        problem = _unknown(judge.person).filter(pk=_drawn(judge.person)).first()
+        problem = _unread_questions(judge.person).filter(pk=_draw_question(judge.person)).first()
         if problem is not None:
             return _slot(judge, problem)
         waive_training(judge)
@@ -510,8 +510,8 @@ def draw_gold(judge: Judge) -> Slot | None:
     if not every:
         return None
     if judge.next_gold_id is None:
-        judge.next_gold_id = _drawn(judge.person)
-    problem = _unknown(judge.person).filter(pk=judge.next_gold_id).first()
+        judge.next_gold_id = _draw_question(judge.person)
+    problem = _unread_questions(judge.person).filter(pk=judge.next_gold_id).first()
     if _chance.randrange(every):
         return None
     judge.next_gold_id = None
@@ -543,13 +543,13 @@ def _slot(judge: Judge, problem: Problem) -> Slot:
     )
 
 
-def _drawn(person: Person) -> int | None:
+def _draw_question(person: Person) -> int | None:
     """Return a random gold question that a person has not read."""
-    keys = list(_unknown(person).values_list("pk", flat=True))
+    keys = list(_unread_questions(person).values_list("pk", flat=True))
     return _chance.choice(keys) if keys else None
 
 
-def _unknown(person: Person) -> QuerySet[Problem]:
+def _unread_questions(person: Person) -> QuerySet[Problem]:
     """Return the gold questions that a person has not read."""
     seen = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
     rows = askable_questions().filter(~Exists(seen)).select_related("twin")

@@ -278,7 +278,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
     """
     with writing():
         judge_of(person)
-        slot = _held(person, ref)
+        slot = _lock_slot(person, ref)
         _check_choice(slot, choice)
         if not needs_local(slot):
             return slot
@@ -322,7 +322,7 @@ def answer(
     """
     with writing():
         judge = judge_of(person)
-        slot = _held(person, ref)
+        slot = _lock_slot(person, ref)
         if choice is None and not ambiguous:
             raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
         if choice is not None:
@@ -364,7 +364,7 @@ def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
     """
     with writing():
         judge_of(person)
-        slot = _held(person, ref)
+        slot = _lock_slot(person, ref)
         if reason not in Skip.Reason.values:
             raise InputError(_("Choose why you skip it."))
         if len(comment := comment.strip()) > LONGEST:
@@ -412,7 +412,7 @@ def count_judged(person: Person) -> tuple[int, Slot | None]:
     return given.count(), None if late or gone else last
 
 
-def _held(person: Person, ref: str) -> Slot:
+def _lock_slot(person: Person, ref: str) -> Slot:
     """Return the open slot of a person; first its problem is locked, then the slot."""
     rows = Slot.objects.filter(holder=person, ref=ref)
     rows = rows.select_related("problem__twin__contributor")

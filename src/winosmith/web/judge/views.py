@@ -74,10 +74,10 @@ def _acting(act: Callable[[HttpRequest, Person], Done]) -> Callable[[HttpRequest
             return result
 
         try:
-            result = form_once(request, person, acted, _ref(request))
+            result = form_once(request, person, acted, _slot_ref(request))
         except InputError as error:
             slot = None if isinstance(error, turns.ProblemLostError) else turns.current_slot(person)
-            if slot is None or slot.ref != _ref(request):
+            if slot is None or slot.ref != _slot_ref(request):
                 page = {"reason": str(error), "comment": request.POST.get("comment", "")}
                 return render(request, "judge/gone.html", page, status=409)
             return _show(request, slot, error=str(error), typed=request.POST, status=422)
@@ -100,7 +100,7 @@ def take(_request: HttpRequest, person: Person) -> Done:
 def local(request: HttpRequest, person: Person) -> Done:
     """Keep the answer from the local context."""
     choice = _number(request.POST.get("choice"))
-    return {}, turns.answer_local(person, _ref(request), -1 if choice is None else choice)
+    return {}, turns.answer_local(person, _slot_ref(request), -1 if choice is None else choice)
 
 
 @_acting
@@ -109,7 +109,7 @@ def whole(request: HttpRequest, person: Person) -> Done:
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     slot = turns.answer(
         person,
-        _ref(request),
+        _slot_ref(request),
         _number(request.POST.get("choice")),
         ambiguous="ambiguous" in request.POST,
         associative="associative" in request.POST,
@@ -126,14 +126,14 @@ def pass_on(request: HttpRequest, person: Person) -> Done:
     """Skip the problem, and take the next one."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
-    turns.skip(person, _ref(request), reason, comment)
+    turns.skip(person, _slot_ref(request), reason, comment)
     return {}, turns.next_problem(person)
 
 
 @_acting
 def take_back(request: HttpRequest, person: Person) -> Done:
     """Take the last answer back; the problem is shown again."""
-    return {}, turns.undo(person, _ref(request))
+    return {}, turns.undo(person, _slot_ref(request))
 
 
 @require_safe
@@ -142,7 +142,7 @@ def take_back(request: HttpRequest, person: Person) -> Done:
 def checked(request: HttpRequest, ref: str) -> HttpResponse:
     """Show the result of a gold question at once, its explanation, and the form to contest it."""
     slot = _gold_answered(request, ref)
-    return _checked(request, slot)
+    return _show_checked(request, slot)
 
 
 @require_POST
@@ -155,7 +155,7 @@ def contest(request: HttpRequest, ref: str) -> HttpResponse:
     try:
         form_once(request, person, lambda: trust.contest(person, ref, text))
     except InputError as error:
-        return _checked(request, slot, text=text, error=str(error), status=422)
+        return _show_checked(request, slot, text=text, error=str(error), status=422)
     return redirect("judge:checked", ref=ref)
 
 
@@ -198,7 +198,7 @@ def _gold_answered(request: HttpRequest, ref: str) -> Slot:
     return slot
 
 
-def _checked(
+def _show_checked(
     request: HttpRequest, slot: Slot, *, text: str = "", error: str = "", status: int = 200
 ) -> HttpResponse:
     problem = slot.problem
@@ -232,7 +232,7 @@ def _training_over(judge: Judge | None, slot: Slot) -> str:
     return "again" if trust.training(judge) is not None else ""
 
 
-def _ref(request: HttpRequest) -> str:
+def _slot_ref(request: HttpRequest) -> str:
     return request.POST.get("problem", "")
 
 

@@ -69,7 +69,7 @@ def open_slots(problem: Problem) -> None:
     """
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
-        rows.filter(open=False, answered_at=None).update(open=True, **_given_back())
+        rows.filter(open=False, answered_at=None).update(open=True, **_returned_columns())
         missing = settings.RULES.judges - count_votes(problem) - rows.filter(open=True).count()
         if missing > 0:
             add_slots(problem, missing)
@@ -113,7 +113,7 @@ def close_slots(problem: Problem) -> None:
         Slot.objects.filter(problem=problem, gold=False, open=True).update(open=False)
 
 
-def _given_back() -> dict[str, object]:
+def _returned_columns() -> dict[str, object]:
     """Return the columns of a slot that any judge may take before all fresh slots."""
     return {
         "holder": None,
@@ -130,7 +130,7 @@ def give_back(slot: Slot) -> None:
 
     A slot on a gold question is closed instead.
     """
-    Slot.objects.filter(pk=slot.pk).update(open=not slot.gold, **_given_back())
+    Slot.objects.filter(pk=slot.pk).update(open=not slot.gold, **_returned_columns())
 
 
 def settle_votes(problem: Problem) -> None:
@@ -168,7 +168,7 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
             move(problem, to, by=by, kind=kind, reason="; ".join(reasons))
         problem.reasons = reasons
         problem.save(update_fields=["reasons"])
-        _validated(problem, not dropped)
+        _record_validation(problem, not dropped)
         chosen = Counter(response.choice for response in cast if response.purpose == "validate")
         counts = ",".join(map(str, sorted(chosen.values(), reverse=True)))
         Verdict.objects.update_or_create(
@@ -177,7 +177,7 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
         )
 
 
-def _validated(problem: Problem, valid: bool) -> None:
+def _record_validation(problem: Problem, valid: bool) -> None:
     """Record on a generated problem whether people found it valid; see `as_problem`."""
     if UNVALIDATED not in (problem.record.get("extra") or {}):
         return
@@ -467,15 +467,15 @@ def agreement_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOther
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:
-        rows = _answered().filter(holder=judge).order_by("-answered_at")
+        rows = _included_votes().filter(holder=judge).order_by("-answered_at")
         mine[judge] = dict(rows.values_list("problem", "choice")[:LAST_OF_ONE])
     chosen: dict[int, dict[int, int | None]] = defaultdict(dict)
     keys = list({problem for votes in mine.values() for problem in votes})
     for start in range(0, len(keys), CHUNK):
-        rows = _answered().filter(problem__in=keys[start : start + CHUNK], provisional=False)
+        rows = _included_votes().filter(problem__in=keys[start : start + CHUNK], provisional=False)
         for problem, holder, choice in rows.values_list("problem", "holder", "choice"):
             chosen[problem][holder] = choice
-    found = {judge: _agreed(judge, votes, chosen) for judge, votes in mine.items()}
+    found = {judge: _agreement_of(judge, votes, chosen) for judge, votes in mine.items()}
     return {judge: agreed for judge, agreed in found.items() if agreed is not None}
 
 
@@ -493,7 +493,7 @@ def chance_agreement(times: Mapping[tuple[Any, Any], int]) -> float:
     return sum(ours[answer] * theirs[answer] for answer in ours) / ours.total() ** 2
 
 
-def _agreed(
+def _agreement_of(
     judge: int, mine: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
 ) -> AgreementWithOthers | None:
     pairs: Counter[tuple[int | None, int | None]] = Counter()
@@ -513,5 +513,5 @@ def _agreed(
     return AgreementWithOthers(same, pairs.total(), ties, chance_agreement(pairs))
 
 
-def _answered() -> QuerySet[Slot]:
+def _included_votes() -> QuerySet[Slot]:
     return Slot.objects.votes().filter(excluded=False)

@@ -359,14 +359,14 @@ def plan(
             made.doubts.append((row.line, doubt))
         if part is not None:
             made.notes.extend(_notes(row, part))
-            paid, waiting = _paid(row, study), _awaiting(part)
+            paid, waiting = _paid(row, study), _count_waiting(part)
             changes[part.pk] = Change(part, row.verdict, row.said, paid, row.seconds, waiting)
     others = study.participations.select_related("person", "study").exclude(pk__in=met)
     for part in others.filter(began__lte=sent) if sent else others:
         made.missing.append(part)
         if final and part.verdict == models.WAITING:
             changes[part.pk] = Change(
-                part, models.REJECTED, "not in the export", Decimal(0), None, _awaiting(part)
+                part, models.REJECTED, "not in the export", Decimal(0), None, _count_waiting(part)
             )
     made.changes.extend(filter(_differs, changes.values()))
     erased = study.participations.filter(identities=None).aggregate(paid=Sum("paid"))["paid"]
@@ -419,7 +419,7 @@ def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
     return found
 
 
-def _awaiting(part: Participation) -> int:
+def _count_waiting(part: Participation) -> int:
     return Slot.objects.filter(job=part.pk).waiting().count()
 
 

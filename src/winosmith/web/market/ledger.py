@@ -273,13 +273,13 @@ def _payment(study: Study, cells: list[str], where: str) -> Payment:
         raise InputError(f"{where}: {error}") from None
     if not paid:
         raise InputError(f"{where}: the amount is 0; leave the line out")
-    part = _part(study, worker, key)
+    part = _find_participation(study, worker, key)
     if part is None:
         raise InputError(f"{where}: nobody with this id took part in the study")
     return Payment(study=study, participation_id=part, key=key, amount=paid)
 
 
-def _part(study: Study, worker: str, key: str) -> int | None:
+def _find_participation(study: Study, worker: str, key: str) -> int | None:
     """Return whose payment it is: by the market's id, or by ours if they were erased meanwhile."""
     digest = digest_of(study.provider, models.WORKER, worker)
     identity = Identity.objects.filter(study=study, kind=models.WORKER, digest=digest).first()

@@ -330,10 +330,10 @@ def find_begun(study: Study, arrival: Arrival) -> Participation | None:
     Raises:
         StartedElsewhereError: the id started the study in another browser or submission.
     """
-    worker = _found(study, models.WORKER, arrival.claim.worker)
+    worker = _find_identity(study, models.WORKER, arrival.claim.worker)
     submission = worker
     if arrival.claim.submission:
-        submission = _found(study, models.SUBMISSION, arrival.claim.submission)
+        submission = _find_identity(study, models.SUBMISSION, arrival.claim.submission)
     if worker is None and submission is None:
         return None
     if worker is not None and hmac.compare_digest(worker.browser, arrival.browser):
@@ -347,7 +347,7 @@ def find_begun(study: Study, arrival: Arrival) -> Participation | None:
     )
 
 
-def _found(study: Study, kind: str, text: str) -> Participation | None:
+def _find_identity(study: Study, kind: str, text: str) -> Participation | None:
     rows = Identity.objects.filter(
         study=study, kind=kind, digest=digest_of(study.provider, kind, text)
     )
@@ -369,9 +369,9 @@ def begin(study: Study, arrival: Arrival) -> Participation:
     """
     try:
         with writing():
-            made = find_begun(study, arrival) or _begun_now(study, arrival)
+            made = find_begun(study, arrival) or _create_participation(study, arrival)
             beside = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
-            _knows(made.person, list(beside), spared=_spared(made.person, beside))
+            _inherit_reading(made.person, list(beside), spared=_spared_twins(made.person, beside))
             return made
     except (
         IntegrityError,
@@ -382,10 +382,10 @@ def begin(study: Study, arrival: Arrival) -> Participation:
             return found
         if isinstance(error, StartedElsewhereError):
             raise
-        raise StartedElsewhereError(_at_work()) from None
+        raise StartedElsewhereError(_at_work_elsewhere()) from None
 
 
-def _begun_now(study: Study, arrival: Arrival) -> Participation:
+def _create_participation(study: Study, arrival: Arrival) -> Participation:
     open_study = Study.objects.select_for_update().filter(pk=study.pk, closed=None).first()
     if open_study is None:
         raise StudyClosedError(_("This study is closed to new people."))
@@ -420,7 +420,7 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
                 sealed=encrypt(IDS, text),
                 at_work=kind == "worker",
             )
-    _knows(person, earlier)
+    _inherit_reading(person, earlier)
     Judge.objects.create(
         person=person,
         job=made.pk,
@@ -444,13 +444,13 @@ def _earlier(worker: str) -> list[Participation]:
     for one in found:
         if one.state == models.WORKING:
             if timezone.now() - _last_act(one) < LEFT_AFTER:
-                raise StartedElsewhereError(_at_work())
+                raise StartedElsewhereError(_at_work_elsewhere())
             end(one, models.LEFT)
         end_access(one.person)
     return found
 
 
-def _at_work() -> str:
+def _at_work_elsewhere() -> str:
     return _(
         "Your id is already working in another study on this site. Finish that "
         "study or give it up, in the browser in which you started it."
@@ -464,7 +464,9 @@ def _last_act(one: Participation) -> datetime:
     return max(filter(None, (one.began, written, *latest.values())))
 
 
-def _knows(person: Person, earlier: list[Participation], spared: Collection[int] = ()) -> None:
+def _inherit_reading(
+    person: Person, earlier: list[Participation], spared: Collection[int] = ()
+) -> None:
     """Record that a person knows what was read or written in other participations.
 
     Args:
@@ -492,7 +494,7 @@ def _knows(person: Person, earlier: list[Participation], spared: Collection[int]
     Seen.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _spared(person: Person, beside: QuerySet[Participation]) -> list[int]:
+def _spared_twins(person: Person, beside: QuerySet[Participation]) -> list[int]:
     """Return the twins of gold questions that a person's training needs although they were read.
 
     On a shared computer the first worker may have used all questions. If too few are left, those
@@ -539,7 +541,7 @@ def forget_ids(_now: datetime, before: datetime) -> int:
         return settled.update(sealed="")
 
 
-def _kept(part: Participation) -> Iterable[Identity]:
+def _kept_ids(part: Participation) -> Iterable[Identity]:
     return part.identities.exclude(sealed="").order_by("pk")
 
 
@@ -549,7 +551,7 @@ def studies_of(person: Person) -> list[dict[str, Any]]:
     return [
         {
             "market": part.study.provider,
-            "ids": {row.kind: decrypt(IDS, row.sealed) for row in _kept(part)},
+            "ids": {row.kind: decrypt(IDS, row.sealed) for row in _kept_ids(part)},
             "work": part.study.kind,
             "began": part.began,
             "ended": part.ended,

@@ -91,14 +91,14 @@ def family_of(reader: Person, problem: Problem) -> dict[str, Any] | None:
         "root": root,
         "path": path,
         **folded(steps(path, reader)),
-        "predictions": [_told(problem, one) for one in asking.of(problem)],
+        "predictions": [_prediction_row(problem, one) for one in asking.of(problem)],
         "size": Version.objects.filter(root=root).count(),
         "all": _queue(root),
         "theirs": _queue(root, by=pseudonym(contributor)) if contributor else "",
     }
 
 
-def _told(problem: Problem, one: Prediction) -> dict[str, Any]:
+def _prediction_row(problem: Problem, one: Prediction) -> dict[str, Any]:
     known = one.choice is not None and not one.tie
     chose = problem.options[one.choice] if known else ""
     return {"prediction": one, "chose": chose, "stand": one.get_stand_display()}
@@ -203,13 +203,13 @@ def logged(asked: LogFilters) -> QuerySet[Event]:
     if asked.who == "site":
         query = query.filter(actor=None)
     elif asked.who:
-        query = query.filter(actor__in=_people(asked.who))
+        query = query.filter(actor__in=_person_keys(asked.who))
     for name, value in (("kind", asked.what), ("problem__ref", asked.ref), ("batch", asked.batch)):
         if value:
             query = query.filter(**{name: value})
-    if start := _at(asked.since, time.min):
+    if start := _moment_of(asked.since, time.min):
         query = query.filter(at__gte=start)
-    if end := _at(asked.until, time.max):
+    if end := _moment_of(asked.until, time.max):
         query = query.filter(at__lte=end)
     return query
 
@@ -245,7 +245,7 @@ def what_is_done(kind: str) -> str:
     return str(decisions.ACTIONS[kind].past if kind in decisions.ACTIONS else _PAST.get(kind, kind))
 
 
-def _people(who: str) -> list[int]:
+def _person_keys(who: str) -> list[int]:
     """Return the people of a name or pseudonym in the log."""
     named = Person.objects.filter(name=who).first()
     if named is not None and named.moderates:
@@ -254,7 +254,7 @@ def _people(who: str) -> list[int]:
     return [person.pk] if person is not None else []
 
 
-def _at(text: str, when: time) -> datetime | None:
+def _moment_of(text: str, when: time) -> datetime | None:
     try:
         day = parse_date(text)
     except ValueError:

@@ -257,7 +257,7 @@ def _contests(
         "slot__problem__twin__contributor", "slot__problem__as_gold"
     )
     waiting = [
-        _shown(request.user, one)
+        _contest_row(request.user, one)
         for one in query.filter(upheld=None).order_by("at")[:MOST_CONTESTS]
     ]
     context = {
@@ -270,7 +270,7 @@ def _contests(
     return render(request, "moderate/contests.html", context, status=409 if error else 200)
 
 
-def _shown(reader: Person, one: Contest) -> dict[str, Any]:
+def _contest_row(reader: Person, one: Contest) -> dict[str, Any]:
     problem, chosen = one.slot.problem, one.slot.choice
     return {
         "contest": one,
@@ -335,7 +335,7 @@ MOST_PROBLEMS = 50
 @moderators_only
 def people(request: HttpRequest) -> HttpResponse:
     """Show people, the newest first; an admin finds an account by its name, too."""
-    text, found = _asked(request)
+    text, found = _find_person(request)
     if found is not None:
         return redirect("moderate:person", name=pseudonym(found))
     only = request.GET.get("only", "")
@@ -351,7 +351,7 @@ def people(request: HttpRequest) -> HttpResponse:
     return render(request, "moderate/people.html", context)
 
 
-def _asked(request: HttpRequest) -> tuple[str, Person | None]:
+def _find_person(request: HttpRequest) -> tuple[str, Person | None]:
     """Return whom the reader looks for, and whom they found."""
     text = request.GET.get("who", "").strip()
     found = person_of(text)
@@ -364,7 +364,7 @@ def _asked(request: HttpRequest) -> tuple[str, Person | None]:
 @moderators_only
 def agreement(request: HttpRequest) -> HttpResponse:
     """Show how far judges agree, pair by pair."""
-    text, found = _asked(request)
+    text, found = _find_person(request)
     context = {
         "pairs": named_pairs(found),
         "text": text,
@@ -379,21 +379,21 @@ def agreement(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def agreement_csv(request: HttpRequest) -> StreamingHttpResponse:
     """Send what that page shows as CSV."""
-    return csv_file(rows(named_pairs(_asked(request)[1])), "agreement.csv")
+    return csv_file(rows(named_pairs(_find_person(request)[1])), "agreement.csv")
 
 
 @require_safe
 @moderators_only
 def person(request: HttpRequest, name: str) -> HttpResponse:
     """Show what somebody did on the site, and what the reader can change about them."""
-    return _person(request, _found(name))
+    return _person(request, _get_person(name))
 
 
 @require_POST
 @moderators_only
 def appoint(request: HttpRequest, name: str) -> HttpResponse:
     """Change what somebody may do, once."""
-    other, kind = _found(name), request.POST.get("kind", "")
+    other, kind = _get_person(name), request.POST.get("kind", "")
 
     def act() -> dict[str, list[int]]:
         people = [other]
@@ -423,7 +423,7 @@ def _gone_on(request: HttpRequest, other: Person) -> HttpResponse:
     return redirect("moderate:person", name=pseudonym(other))
 
 
-def _found(name: str) -> Person:
+def _get_person(name: str) -> Person:
     found = person_of(name)
     if found is None:
         raise Http404

@@ -97,7 +97,7 @@ def may_invite(by: Person, role: str) -> bool:
 
 def invitation_of(token: str) -> Invitation | None:
     """Return the working link of a token; None for any other text."""
-    return _open().filter(digest=token_digest(token)).select_related("person").first()
+    return _working_links().filter(digest=token_digest(token)).select_related("person").first()
 
 
 def past_invitation(token: str) -> Invitation | None:
@@ -110,7 +110,7 @@ def past_invitation(token: str) -> Invitation | None:
 
 def recovery_links(person: Person) -> QuerySet[Invitation]:
     """Return the working links that set a new password for a person."""
-    return _open().filter(person=person)
+    return _working_links().filter(person=person)
 
 
 def _use(invitation: Invitation, person: Person) -> None:
@@ -121,7 +121,7 @@ def _use(invitation: Invitation, person: Person) -> None:
     """
     with writing():
         now = timezone.now()
-        if not _open().filter(pk=invitation.pk).update(used=now, used_by=person):
+        if not _working_links().filter(pk=invitation.pk).update(used=now, used_by=person):
             raise InputError(
                 _("This link has already been used or has expired; ask for a new one.")
             )
@@ -130,10 +130,10 @@ def _use(invitation: Invitation, person: Person) -> None:
 def end_invitation(invitation: Invitation) -> None:
     """Revoke a link."""
     with writing():
-        _open().filter(pk=invitation.pk).update(used=timezone.now())
+        _working_links().filter(pk=invitation.pk).update(used=timezone.now())
 
 
-def _open() -> QuerySet[Invitation]:
+def _working_links() -> QuerySet[Invitation]:
     return Invitation.objects.filter(used=None, expires__gt=timezone.now())
 
 

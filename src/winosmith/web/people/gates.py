@@ -159,7 +159,7 @@ class RateLimitError(WinosmithError):
         return -(-self.seconds // 60)
 
 
-def _who(somebody: HttpRequest | Person | str) -> str:
+def _limit_key(somebody: HttpRequest | Person | str) -> str:
     if isinstance(somebody, HttpRequest):
         if not somebody.user.is_authenticated:
             return keyed("network", network(address(somebody)))
@@ -182,7 +182,7 @@ def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> No
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
-    who = _who(somebody)
+    who = _limit_key(somebody)
     with writing():
         hits = Hits.objects.filter(who=who, what=what, hour=hour - HOUR)
         before = hits.values_list("count", flat=True).first() or 0
@@ -235,7 +235,7 @@ def _again(before: int, count: int, most: int, hour: datetime, now: datetime) ->
 def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
     """Undo the last count of `rate_limit`, for an action that was harmless."""
     with writing():
-        rows = Hits.objects.filter(who=_who(somebody), what=what, count__gt=0)
+        rows = Hits.objects.filter(who=_limit_key(somebody), what=what, count__gt=0)
         newest = rows.order_by("-hour").values("pk")[:1]
         Hits.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
             count=F("count") - 1

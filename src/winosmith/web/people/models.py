@@ -354,16 +354,16 @@ def person_of(name: str) -> Person | None:
     """
     if not _NAME.fullmatch(name):
         return None
-    if (found := _who(name)) is None:
+    if (found := _person_if_current(name)) is None:
         since = max(_known.values(), default=0) - _AGAIN
         people = Person.objects.filter(Q(pk__gt=since) | Q(erased__isnull=False))
         for person in people.only("pk", "salt").iterator(chunk_size=5000):
             _known[pseudonym(person)] = person.pk
-        found = _who(name)
+        found = _person_if_current(name)
     return found
 
 
-def _who(name: str) -> Person | None:
+def _person_if_current(name: str) -> Person | None:
     person = Person.objects.filter(pk=_known.get(name)).first()
     return person if person is not None and pseudonym(person) == name else None
 

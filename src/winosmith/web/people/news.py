@@ -222,7 +222,7 @@ def send_mail(job: Job, _progress: Progress) -> None:
 
 def address_token(person: Person, email: str, news: bool) -> str:
     """Return the token that confirms an address; logs of links don't reveal the address."""
-    return encrypt(LINK, [_whose(person), email, news])
+    return encrypt(LINK, [_owner_digest(person), email, news])
 
 
 def confirm_address(person: Person, token: str) -> None:
@@ -235,12 +235,12 @@ def confirm_address(person: Person, token: str) -> None:
         whose, email, news = decrypt(LINK, token, LASTS)
     except InvalidToken:
         whose = ""
-    if whose != _whose(person):
+    if whose != _owner_digest(person):
         raise InputError(_("This link no longer works; enter your address again."))
-    _keep(person, email, news=news)
+    _store_address(person, email, news=news)
 
 
-def _whose(person: Person) -> str:
+def _owner_digest(person: Person) -> str:
     """Return what a link depends on: it ends with a new password, log-in or address.
 
     A reader of the mail can't read any of these in it.
@@ -259,10 +259,10 @@ def choose_news(person: Person, news: bool) -> None:
 
 def forget_address(person: Person) -> None:
     """Delete a person's address."""
-    _keep(person, "", news=False)
+    _store_address(person, "", news=False)
 
 
-def _keep(person: Person, email: str, *, news: bool) -> None:
+def _store_address(person: Person, email: str, *, news: bool) -> None:
     """Store an address, or none; links that were mailed to another address stop working."""
     with writing():
         stop_if_gone(person)

@@ -198,12 +198,12 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     if request.user.is_authenticated:
         return render(request, "people/here_already.html", {"invitation": invitation})
     if invitation is not None and invitation.person is not None:
-        return _way_back(request, invitation, invitation.person)
+        return _set_new_password(request, invitation, invitation.person)
     if invitation is None and settings.RULES.signup == "invited":
         return render(request, "people/by_invitation.html")
     form = JoinForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        person = _joined(request, form, invitation)
+        person = _create_account(request, form, invitation)
         if person is not None:
             _begin(request, person)
             messages.success(request, _("Welcome. Your account is ready."))
@@ -211,7 +211,9 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     return _page(request, "join", form, invitation=invitation, next=gates.safe_next(request))
 
 
-def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None) -> Person | None:
+def _create_account(
+    request: HttpRequest, form: JoinForm, invitation: Invitation | None
+) -> Person | None:
     """Return the new account; None if the form has errors."""
     typed = form.cleaned_data
     try:
@@ -234,7 +236,7 @@ def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None)
     return None
 
 
-def _way_back(request: HttpRequest, invitation: Invitation, person: Person) -> HttpResponse:
+def _set_new_password(request: HttpRequest, invitation: Invitation, person: Person) -> HttpResponse:
     """Let a person whose password is lost set a new one."""
     form = NewPasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():

@@ -226,11 +226,11 @@ def _new(typed: Typed, place: Place) -> Check:
     parent = place.parent
     if digest == digest_of(parent.sentence, parent.options) or not typed.sentence:
         return Check("new", "todo", label, "", "", "sentence")
-    advice = _copy(place, digest)
+    advice = _describe_copy(place, digest)
     return Check("new", "fail" if advice else "pass", label, "", advice, "sentence")
 
 
-def _copy(place: Place, digest: str) -> str:
+def _describe_copy(place: Place, digest: str) -> str:
     """Return advice about an equal version; "" if there is none.
 
     Versions under embargo don't count, so that guessing does not reveal them.
@@ -244,7 +244,7 @@ def _copy(place: Place, digest: str) -> str:
         same = same.exclude(problem=place.revises)
     found = same.select_related("problem__twin").first()
     if found is None:
-        return _half(place, digest)
+        return _describe_half(place, digest)
     own = place.person is not None and found.problem.twin.contributor_id == place.person.pk
     if own:
         return _("You have already sent this sentence; change one more word.")
@@ -253,8 +253,8 @@ def _copy(place: Place, digest: str) -> str:
     return _("This sentence has already been sent; change one more word.")
 
 
-def _half(place: Place, digest: str) -> str:
-    """Return advice if it is the other half of the root's twin, and the reader may see that half."""
+def _describe_half(place: Place, digest: str) -> str:
+    """Return advice if it is the other half of the root's twin and visible to the reader."""
     halves = Problem.objects.select_related("twin").filter(twin=place.root.twin_id)
     for half in halves.exclude(pk=place.root.pk):
         seen = half.state not in GONE and visible_to(place.person, half)
@@ -283,19 +283,19 @@ def _occur(typed: Typed) -> Check:
     label = _("The options are in the sentence")
     if not usable(typed) or not typed.sentence:
         return Check("occur", "todo", label, "", "", "option_1")
-    said = _plain(typed.sentence)
-    lacking = [option for option in typed.options if f" {_bare(option)} " not in said]
+    said = _folded_words(typed.sentence)
+    lacking = [option for option in typed.options if f" {_without_article(option)} " not in said]
     advice = _("Not in the sentence: %s. Change the option along with the word, if you meant to.")
     advice %= ", ".join(f"“{option}”" for option in lacking)
     return Check("occur", "note" if lacking else "pass", label, "", advice, "option_1")
 
 
-def _plain(text: str) -> str:
+def _folded_words(text: str) -> str:
     return f" {' '.join(tokens(text))} ".casefold()
 
 
-def _bare(option: str) -> str:
-    said = _plain(option).split()
+def _without_article(option: str) -> str:
+    said = _folded_words(option).split()
     return " ".join(said[1:] if len(said) > 1 and said[0] in ("a", "an", "the") else said)
 
 
@@ -357,18 +357,18 @@ def write(
     def act() -> dict[str, str]:
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
-        now = _still(place)
-        _check(typed, now)
+        now = _lock_place(place)
+        _check_rules(typed, now)
         if before:
             before()
-        return {"problem": _made(person, typed, now).ref}
+        return {"problem": _create_version(person, typed, now).ref}
 
     what = f"revise {place.revises.ref}" if place.revises else f"perturb {place.parent.ref}"
     result, _new = act_once(person, key, what, act)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
 
 
-def _still(place: Place) -> Place:
+def _lock_place(place: Place) -> Place:
     """Return the current place, with its problem locked.
 
     Raises:
@@ -393,13 +393,13 @@ def submitted_problem(person: Person | None, key: str) -> str:
     return str(result_of(person, key).get("problem", ""))
 
 
-def _check(typed: Typed, goes: Place) -> None:
+def _check_rules(typed: Typed, goes: Place) -> None:
     faults = by_field(one for one in examine(typed, goes) if one.verdict in ("fail", "todo"))
     if faults:
         raise checks.RefusedError(faults)
 
 
-def _made(person: Person, typed: Typed, goes: Place) -> Problem:
+def _create_version(person: Person, typed: Typed, goes: Place) -> Problem:
     """Create the version with its place in the family, and retire the one that it replaces."""
     old = goes.revises
     embargo = replace(person, old.twin) and not old.version.covered if old else False

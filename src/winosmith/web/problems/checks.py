@@ -389,7 +389,7 @@ def live_hints(
 
 def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
     """Return the hints on the texts; each finding once, even if both halves have it."""
-    found = [_found(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
+    found = [_findings(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
     kinds = (
         _("words on this site's list"),
         _("possible contact data"),
@@ -399,14 +399,14 @@ def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> 
         _("characters that look like Latin letters"),
     )
     return [
-        f"{kind}: {_listed([one for each in of_halves for one in each])}"
+        f"{kind}: {_join_findings([one for each in of_halves for one in each])}"
         for kind, *of_halves in zip(kinds, *found, strict=True)
         if any(of_halves)
     ]
 
 
 @lru_cache(500)
-def _found(
+def _findings(
     sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
     """Return the findings in a half, by kind; cached while the other half is typed."""
@@ -438,7 +438,7 @@ def _lookalike_hint(one: Lookalike) -> str:
     return _("shares {share} of its words with {ref} of this site").format(share=share, ref=one.ref)
 
 
-def _listed(found: Sequence[str]) -> str:
+def _join_findings(found: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(found))
     more = "…" if len(distinct) > MOST_NAMED else ""
     return ", ".join((*distinct[:MOST_NAMED], *([more] if more else [])))

@@ -81,7 +81,7 @@ def depths_of(
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
     )
-    found = depths(Dataset([*_bare(path), row]))[-1]
+    found = depths(Dataset([*_path_data(path), row]))[-1]
     gone = [problem.sentence == ERASED_SENTENCE for problem in path]
     return found._replace(
         lineage=None if any(gone) else found.lineage, edit=None if gone[0] else found.edit
@@ -151,7 +151,7 @@ def _cover(problem: Problem, parent: Problem) -> bool:
     return True
 
 
-def _bare(path: Sequence[Problem]) -> Iterator[Datum]:
+def _path_data(path: Sequence[Problem]) -> Iterator[Datum]:
     """Yield the sentences of a path, with lineages that lead from one to the next."""
     root = str(path[0].pk)
     for at, row in enumerate(path):
@@ -241,7 +241,7 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     Version.objects.filter(problem=problem).update(covered=False)
     problem.became(embargo=True)
-    return len(_spread([problem.pk], by, embargo=True))
+    return len(_spread_embargo([problem.pk], by, embargo=True))
 
 
 def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
@@ -259,7 +259,7 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
         return 0
     lifted = Problem.objects.filter(pk=problem.pk, embargo=True).update(embargo=False)
     Version.objects.filter(problem=problem).update(covered=False)
-    freed = _spread([problem.pk], by, embargo=False)
+    freed = _spread_embargo([problem.pk], by, embargo=False)
     # what was under none is public already, or waits by its own right
     for some in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
         twins = Problem.objects.filter(pk__in=some).values_list("twin", flat=True)
@@ -273,7 +273,7 @@ def cover_below(keys: Sequence[int]) -> int:
 
     For versions that are imported at once (`winosmith.web._import`).
     """
-    return len(_spread(keys, None, embargo=True))
+    return len(_spread_embargo(keys, None, embargo=True))
 
 
 def covered_event(problem: Problem) -> Event:
@@ -293,7 +293,7 @@ def _lock_family(problem: Problem) -> None:
         lock(problem)
 
 
-def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
+def _spread_embargo(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
     """Cover or uncover all versions below problems, down to embargoes of their own.
 
     Returns:
@@ -302,7 +302,9 @@ def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[in
     changed: list[int] = []
     above = list(keys)
     while above:
-        below = [row for some in chunked(above, CHUNK) for row in _next(some, covered=not embargo)]
+        below = [
+            row for some in chunked(above, CHUNK) for row in _children_of(some, covered=not embargo)
+        ]
         for rows in chunked(below, CHUNK):
             keys = [row.pk for row in rows]
             Problem.objects.filter(pk__in=keys).update(embargo=embargo)
@@ -313,7 +315,7 @@ def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[in
     return changed
 
 
-def _next(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
+def _children_of(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
     """Return the children of problems that are covered and under embargo, or neither."""
     rows = Version.objects.filter(parent__in=above, covered=covered, problem__embargo=covered)
     return list(rows.select_related("problem").order_by("pk"))

@@ -140,7 +140,7 @@ def lookalikes(
         list({number: None for own in numbers for number in own})
     )
     if family and stored:
-        stored = _strangers(stored, family)
+        stored = _without_family(stored, family)
     likeliest = [_likeliest(stored, set(own)) for own in numbers]
     if not any(likeliest):
         return []
@@ -150,7 +150,7 @@ def lookalikes(
     for words, keys in zip(asked, likeliest, strict=True):
         for row in filter(None, map(rows.get, keys)):
             share = _share(row, words, root)
-            shown = _shown(row, share, reader, hidden_too, least) if share >= least else None
+            shown = _visible_part(row, share, reader, hidden_too, least) if share >= least else None
             if shown is None:
                 continue
             key = _one_of(row, shown)
@@ -300,7 +300,9 @@ def _likeliest(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int
     return nlargest(MOST_COMPARED, weights, key=weights.__getitem__)
 
 
-def _strangers(stored: Sequence[tuple[int, int]], family: Problem) -> Sequence[tuple[int, int]]:
+def _without_family(
+    stored: Sequence[tuple[int, int]], family: Problem
+) -> Sequence[tuple[int, int]]:
     """Omit the keys of a family, because a large family could crowd out all others."""
     keys = {key for _, key in stored}
     kin = set(
@@ -329,7 +331,7 @@ def _line_of(twin: int | None) -> set[int]:
     return line
 
 
-def _shown(
+def _visible_part(
     row: Remembered, share: float, reader: Person | None, hidden_too: bool, least: float
 ) -> Lookalike | None:
     """Return as much of a similar sentence as the reader may know."""
@@ -347,9 +349,9 @@ def compared(sentence: str, options: Sequence[str] = ()) -> list[str]:
     >>> compared("Ann thanked the old man because _ was kind.", ["Ann", "the old man"])
     ['•', 'thanked', 'the', '•', 'because', '•', 'was', 'kind']
     """
-    words = list(_plain(sentence))
-    for option in sorted((_named(option) for option in options), key=len, reverse=True):
-        words = list(_masked(words, option))
+    words = list(_plain_words(sentence))
+    for option in sorted((_option_words(option) for option in options), key=len, reverse=True):
+        words = list(_mask_option(words, option))
     return [GAP if word == BLANK else word for word in words]
 
 
@@ -397,19 +399,19 @@ def _content(words: Sequence[str]) -> list[str]:
     return [word for word in words if word != GAP and word not in FUNCTION_WORDS]
 
 
-def _plain(text: str) -> Iterator[str]:
+def _plain_words(text: str) -> Iterator[str]:
     for token in tokens(text):
         if token == BLANK or any(map(str.isalnum, token)):
             yield token.lower()
 
 
-def _named(option: str) -> list[str]:
+def _option_words(option: str) -> list[str]:
     """Return an option's words without the article, which may differ in the sentence."""
-    words = list(_plain(option))
+    words = list(_plain_words(option))
     return words[1:] if len(words) > 1 and words[0] in _ARTICLES else words
 
 
-def _masked(words: Sequence[str], option: Sequence[str]) -> Iterator[str]:
+def _mask_option(words: Sequence[str], option: Sequence[str]) -> Iterator[str]:
     at, length = 0, len(option)
     while at < len(words):
         if length and list(words[at : at + length]) == list(option):

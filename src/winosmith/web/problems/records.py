@@ -149,11 +149,11 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
     from the data equal those of the site.
     """
     data = [as_problem(row) for row in rows]
-    hidden = _hidden(data)
+    hidden = _hidden_ancestors(data)
     perturbed = [row.pk for row, datum in zip(rows, data, strict=True) if datum.lineage]
     measured = _measured_below_hidden(perturbed)
     return [
-        _told(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
+        _without_hidden(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
         for row, datum in zip(rows, data, strict=True)
     ]
 
@@ -182,7 +182,7 @@ def of_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
     return query.filter(~Exists(perturbed.filter(problem=OuterRef("pk"))))
 
 
-def _hidden(data: Iterable[Datum]) -> set[str]:
+def _hidden_ancestors(data: Iterable[Datum]) -> set[str]:
     """Return the roots and parents that are problems of the site but not public."""
     named = {
         name
@@ -196,7 +196,9 @@ def _hidden(data: Iterable[Datum]) -> set[str]:
     return set(rows.values_list("ref", flat=True))
 
 
-def _told(datum: Datum, hidden: set[str], depths: tuple[int | None, int | None] | None) -> Datum:
+def _without_hidden(
+    datum: Datum, hidden: set[str], depths: tuple[int | None, int | None] | None
+) -> Datum:
     """Return a version without edits from a hidden parent, and with the given depths."""
     lineage = datum.lineage
     if lineage is not None and lineage.parent in hidden:

@@ -115,7 +115,7 @@ class FullText:
 
         Words have only letters and digits, so none can end its quotation marks.
         """
-        wanted, unwanted = _parted(terms)
+        wanted, unwanted = _split_terms(terms)
         text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
         return text + "".join(f' NOT "{words}"' for words in unwanted)
 
@@ -125,7 +125,7 @@ class FullText:
 
     def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
         """Return PostgreSQL's condition on a problem, and its values."""
-        wanted, unwanted = _parted(terms)
+        wanted, unwanted = _split_terms(terms)
         parts = ["phraseto_tsquery('simple', %s)"] * len(wanted)
         parts += ["!!phraseto_tsquery('simple', %s)"] * len(unwanted)
         return f"{_VECTOR} @@ ({' && '.join(parts)})", [*wanted, *unwanted]
@@ -178,7 +178,7 @@ class FullText:
         )
 
 
-def _parted(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
+def _split_terms(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
     """Return the words of wanted and of unwanted terms."""
     told = [(" ".join(term.words), term.wanted) for term in terms]
     return [words for words, wanted in told if wanted], [words for words, ok in told if not ok]

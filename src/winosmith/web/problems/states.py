@@ -146,7 +146,7 @@ def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
             if half.waits != waits
             and waits
             == (
-                ((twin in asked and not half.gold) or _stalls(of))
+                ((twin in asked and not half.gold) or _still_waits(of))
                 and half.state in DECIDED
                 and (half.waits or half.pk in new)
             )
@@ -202,14 +202,14 @@ def waits_until(problem: Problem) -> datetime | None:
         return None
     if questions().filter(twin=problem.twin_id).exists():
         return None
-    return _over(Problem.objects.filter(twin=problem.twin_id))
+    return _wait_end(Problem.objects.filter(twin=problem.twin_id))
 
 
-def _stalls(halves: Iterable[Problem]) -> bool:
+def _still_waits(halves: Iterable[Problem]) -> bool:
     """Return whether the decided halves of a twin wait for the other halves."""
     halves, over = list(halves), None
     if any(map(_is_open, halves)):
-        over = _over(halves)
+        over = _wait_end(halves)
     return over is not None and timezone.now() < over
 
 
@@ -217,7 +217,7 @@ def _is_open(half: Problem) -> bool:
     return half.state in OPEN and not half.gold
 
 
-def _over(halves: Iterable[Problem]) -> datetime | None:
+def _wait_end(halves: Iterable[Problem]) -> datetime | None:
     """Return when the waiting time of a twin ends; None if no half is decided."""
     decided = [half.decided for half in halves if half.decided and half.state in DECIDED]
     return min(decided) + _patience() if decided else None

@@ -182,7 +182,7 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     silent = True
     for chunk in rows(numbers(query.order_by("place")), lean(public_problems())):
         data = as_public(chunk)
-        bad, columns = _tried(data, known)
+        bad, columns = _try_format(data, known)
         unfit |= bad
         header = union(header, columns)
         for row, datum in zip(chunk, data, strict=True):
@@ -199,7 +199,7 @@ def _line(datum: Datum) -> bytes:
     return (canonical(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
-def _tried(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]:
+def _try_format(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]:
     """Return the problems that don't fit, with reasons, and the columns of a table."""
     if known.name == "winosmith":
         return {}, []
@@ -330,7 +330,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
     else:
         found = survey(filters.apply(), FILES[plain], leave_out="fitting" in request.GET)
         if found.unfit and "fitting" not in request.GET:
-            return _refused(request, plain, found)
+            return _report_unfit(request, plain, found)
         digest, source = found.digest, text(found)
     parts: Iterable[bytes] = chain([BOM.encode()], source) if plain.endswith(".csv") else source
     if wanted != plain:
@@ -374,7 +374,7 @@ def sent(
     return response
 
 
-def _refused(request: HttpRequest, name: str, found: Survey) -> HttpResponse:
+def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpResponse:
     """Report the problems that don't fit a format, and offer the others."""
     fitting = request.GET.copy()
     fitting["fitting"] = "1"

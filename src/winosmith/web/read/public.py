@@ -130,14 +130,14 @@ def showpiece() -> list[Problem]:
     with the most votes among those on which all judges agreed, the oldest of several; none without
     votes. A new twin is never shown just because it is new.
     """
-    twin = _chosen()
+    twin = _chosen_twin()
     if twin is None:
         twin = cached("read.showpiece", lambda: Kept(figures().problems, _most_agreed())).value
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
 
-def _chosen() -> int | None:
+def _chosen_twin() -> int | None:
     """Return the twin that a moderator chose last, among those with two public halves."""
     rows = Twin.objects.filter(chosen__isnull=False)
     public = rows.annotate(halves=Count("problems", filter=Q(problems__public=True)))

@@ -289,11 +289,11 @@ def sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
     """Return a sentence as HTML: its blank, and the words found; all text is escaped."""
     wanted = [r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.wanted]
     found = re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})(?![^\W_])", re.I) if wanted else None
-    pieces = [_marked(piece, found) for piece in text.split(BLANK)]
+    pieces = [_highlight(piece, found) for piece in text.split(BLANK)]
     return mark_safe(_BLANK.join(pieces))  # noqa: S308 - all escaped
 
 
-def _marked(text: str, found: re.Pattern[str] | None) -> SafeString:
+def _highlight(text: str, found: re.Pattern[str] | None) -> SafeString:
     if found is None:
         return format_html("{}", text)
     parts, at = [], 0
@@ -307,7 +307,7 @@ def _marked(text: str, found: re.Pattern[str] | None) -> SafeString:
 def edited(pieces: Iterable[Change]) -> SafeString:
     """Return a sentence as HTML, with deleted and inserted words also marked for screen readers."""
     spoken = {"del": _("[taken out:"), "ins": _("[put in:")}
-    return mark_safe("".join(_piece(text, kind, spoken) for text, kind in pieces))  # noqa: S308
+    return mark_safe("".join(_edit_html(text, kind, spoken) for text, kind in pieces))  # noqa: S308
 
 
 @register.filter
@@ -317,7 +317,7 @@ def marked(pieces: Iterable[Change]) -> SafeString:
     return mark_safe("".join(f"<mark>{text}</mark>" if kind else text for text, kind in shown))  # noqa: S308
 
 
-def _piece(text: str, kind: str, spoken: Mapping[str, str]) -> str:
+def _edit_html(text: str, kind: str, spoken: Mapping[str, str]) -> str:
     shown = _BLANK.join(escape(part) for part in text.split(BLANK))
     if not kind:
         return shown

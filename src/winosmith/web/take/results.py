@@ -78,14 +78,14 @@ def _sitting(row: Sitting) -> humans.Sitting:
         _time(row.given),
         _time(row.ended),
         _tenths(sum(known)) if seen and len(known) == len(seen) else None,
-        _noted(row, "recognised"),
-        _noted(row, "word"),
+        _notes_of(row, "recognised"),
+        _notes_of(row, "word"),
         {"yes": True, "no": False}.get(native or ""),
         told,
     )
 
 
-def _noted(row: Sitting, kind: str) -> tuple[humans.Noted, ...]:
+def _notes_of(row: Sitting, kind: str) -> tuple[humans.Noted, ...]:
     return tuple(
         humans.Noted(each.number, each.text) for each in row.remarks.all() if each.kind == kind
     )
@@ -107,11 +107,11 @@ def gather(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> Gathered:
     return (
         dataset,
         tuple(response for response in responses if response.problem_id in asked),
-        tuple(_living(subject, asked) for subject in humans.subjects_of(sittings)),
+        tuple(_without_erased(subject, asked) for subject in humans.subjects_of(sittings)),
     )
 
 
-def _living(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
+def _without_erased(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
     taken = (
         replace(each, problems=tuple(p for p in each.problems if p in asked))
         for each in subject.taken

@@ -89,7 +89,7 @@ def open_round(
     how |= {"title": title, "seed": seed}
     plan_round(dataset, name, public=public, **how)
     import_problems(dataset, "valid", embargo=True)
-    rows = _known(dataset)
+    rows = _known_rows(dataset)
     for row in rows.values():
         row.embargo = row.embargo or not row.public
     held = Dataset((as_problem(rows[problem_id]) for problem_id in dataset.ids), dataset.name)
@@ -133,7 +133,7 @@ def plan_round(dataset: Dataset, name: str, *, public: bool = False, **how: Any)
     """
     _check_name(name)
     _check_answers(dataset)
-    for row in _known(dataset).values():
+    for row in _known_rows(dataset).values():
         _check_known(row, dataset, public)
     return humans.make_sheets(dataset, **how)
 
@@ -161,7 +161,7 @@ def _check_answers(dataset: Dataset) -> None:
             )
 
 
-def _known(dataset: Dataset) -> dict[str, Problem]:
+def _known_rows(dataset: Dataset) -> dict[str, Problem]:
     """Return the site's rows of these problems, by id."""
     rows = Problem.objects.select_related("twin__contributor")
     some = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
@@ -312,11 +312,11 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_named(name).pk)
         used, after = _publication(locked)
         for row in _rows(after.withheld.ids):
-            _mark(row, after.canary)
+            _add_canary(row, after.canary)
         for row in _rows(after.released.ids):
             lift_embargo(row)
             row.released = True
-            _mark(row, after.canary)
+            _add_canary(row, after.canary)
             row.note("publish", by=by, reason=_("the human test %r is over") % name)
         locked.published = timezone.now()
         locked.save(update_fields=["published"])
@@ -355,7 +355,7 @@ def _rows(ids: Iterable[str]) -> list[Problem]:
     return list(Problem.objects.filter(ref__in=list(ids)).select_for_update(no_key=True))
 
 
-def _mark(row: Problem, canary: str) -> None:
+def _add_canary(row: Problem, canary: str) -> None:
     extra = {**(row.record.get("extra") or {}), humans.CANARY: canary}
     row.record = {**row.record, "extra": extra}
     row.save(update_fields=["released", "record"])

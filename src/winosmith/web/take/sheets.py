@@ -147,7 +147,7 @@ def enrol(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting
             raise InputError(_("You have a sheet of another test; finish it or give it up first."))
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         sheet = next_sheet(person, round_)
-        told = _told(round_, declared)
+        told = _checked_declared(round_, declared)
         slot = current_slot(person)
         if slot is not None:
             give_back(slot)
@@ -170,7 +170,7 @@ def next_sheet(person: Person, round_: Round) -> Sheet:
     met = known_problems(person, round_)
     spoilt = {sheet.test for sheet in rows.values() if refs([sheet]) & met}
     free = [sheet_of(sheet) for sheet in rows.values() if sheet.test not in spoilt]
-    ledger, mark = _ledger(person, rows.values()), _mark(person.pk, 0)
+    ledger, mark = _ledger(person, rows.values()), _ledger_name(person.pk, 0)
     try:
         given = humans.assign(ledger, free, mark, another=True, seed=round_.seed)
     except DataError:
@@ -191,12 +191,15 @@ def _ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
     )
     own = Sheet.objects.filter(sittings__subject__person=person)
     return humans.Ledger(
-        tuple(humans.Assignment(_mark(who, row), code, state) for who, row, code, state in given),
+        tuple(
+            humans.Assignment(_ledger_name(who, row), code, state)
+            for who, row, code, state in given
+        ),
         {sheet.code: sheet_of(sheet) for sheet in (*sheets, *own)},
     )
 
 
-def _mark(person: int | None, subject: int) -> str:
+def _ledger_name(person: int | None, subject: int) -> str:
     """Return the name of a person in the ledger: the same in all rounds, never shown."""
     return f"x{subject}" if person is None else f"p{person}"
 
@@ -210,7 +213,7 @@ def _subject(person: Person, round_: Round) -> Subject:
     return found
 
 
-def _told(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
+def _checked_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
     """Return the declared values that the round asks for.
 
     Raises:
@@ -290,7 +293,7 @@ class SheetClosedError(InputError):
     """The sheet was submitted or given up, or the round was closed."""
 
 
-def _out(person: Person, ref: str) -> Sitting:
+def _lock_sitting(person: Person, ref: str) -> Sitting:
     """Return a sheet that a person is filling in; it is locked until the transaction ends.
 
     Raises:
@@ -326,7 +329,7 @@ def answer(
         InputError: it has no such question, or the question no such answer.
     """
     with writing():
-        sitting = _out(person, ref)
+        sitting = _lock_sitting(person, ref)
         sheet = sheet_of(sitting.sheet)
         letter = letter.strip().upper()
         if letter:
@@ -348,12 +351,12 @@ def note(person: Person, ref: str, number: int, kind: str, text: str) -> None:
         SheetClosedError, InputError: as `remark`.
     """
     with writing():
-        sitting, text = _checked(person, ref, number, text)
+        sitting, text = _locked_with_text(person, ref, number, text)
         rows = Remark.objects.filter(sitting=sitting, kind=kind, number=number)
         if not text:
             rows.delete()
         elif not rows.update(text=text):
-            _add(sitting, kind, number, text)
+            _add_remark(sitting, kind, number, text)
 
 
 def remark(person: Person, ref: str, kind: str, number: str, text: str) -> None:
@@ -374,14 +377,16 @@ def remark(person: Person, ref: str, kind: str, number: str, text: str) -> None:
     if number and not is_number(number, 4):
         raise InputError(_("Write the number of the question, or leave it empty."))
     with writing():
-        sitting, text = _checked(person, ref, int(number) if number else None, text)
+        sitting, text = _locked_with_text(person, ref, int(number) if number else None, text)
         if not text:
             raise InputError(_("Fill in both fields, or leave both empty."))
-        _add(sitting, kind, int(number) if number else None, text)
+        _add_remark(sitting, kind, int(number) if number else None, text)
 
 
-def _checked(person: Person, ref: str, number: int | None, text: str) -> tuple[Sitting, str]:
-    sitting = _out(person, ref)
+def _locked_with_text(
+    person: Person, ref: str, number: int | None, text: str
+) -> tuple[Sitting, str]:
+    sitting = _lock_sitting(person, ref)
     if number is not None:
         sheet_of(sitting.sheet)[number]
     text = " ".join(text.split())
@@ -390,7 +395,7 @@ def _checked(person: Person, ref: str, number: int | None, text: str) -> tuple[S
     return sitting, text
 
 
-def _add(sitting: Sitting, kind: str, number: int | None, text: str) -> None:
+def _add_remark(sitting: Sitting, kind: str, number: int | None, text: str) -> None:
     if kind not in Remark.Kind.values:
         raise InputError(_("Nothing else can be noted here."))
     if sitting.remarks.count() >= MOST_REMARKS:
@@ -405,7 +410,7 @@ def take_back(person: Person, ref: str, key: str) -> None:
         SheetClosedError: the sheet is closed.
     """
     with writing():
-        sitting = _out(person, ref)
+        sitting = _lock_sitting(person, ref)
         if is_number(key):
             sitting.remarks.filter(pk=int(key)).delete()
 
@@ -433,7 +438,7 @@ def give_up(person: Person, ref: str) -> Sitting:
 
 def _end(person: Person, ref: str, state: str) -> Sitting:
     with writing():
-        sitting = _out(person, ref)
+        sitting = _lock_sitting(person, ref)
         sitting.state, sitting.ended = state, timezone.now()
         if state == "done":
             sitting.pace = pace_of(sitting)

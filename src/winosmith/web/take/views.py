@@ -138,7 +138,7 @@ def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
     sitting = _sitting(request, ref)
     asked = sheets.sheet_of(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
-        return _over(request, sitting)
+        return _thank(request, sitting)
     if sitting.at > len(asked):
         return redirect("take:end", ref=ref)
     if sitting.at > 1 or sitting.answers.exists():
@@ -317,7 +317,7 @@ def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
     return ask()
 
 
-def _over(request: HttpRequest, sitting: Sitting) -> HttpResponse:
+def _thank(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     """Thank the respondent, and show whether there is a further test for them."""
     round_ = sitting.subject.round
     further = not _hindrance(cast(Person, request.user), round_)

@@ -319,13 +319,13 @@ def _votes(problem: Problem) -> list[Vote]:
 def _history(problem: Problem) -> list[Any]:
     """Return the history of a problem with reasons, without names."""
     told = (
-        (event.at, _done(event), reason_for_contributor(event))
+        (event.at, _describe_event(event), reason_for_contributor(event))
         for event in problem.events.order_by("pk")
     )
     return [entry for entry in told if any(entry[1:])]
 
 
-def _done(event: Event) -> str:
+def _describe_event(event: Event) -> str:
     """Return an event for the contributor; "" if its reason says it."""
     if event.kind == "appeal":
         return _("You appealed")
@@ -334,12 +334,12 @@ def _done(event: Event) -> str:
     if event.kind == "include-vote":
         return _("A vote counts now")
     if event.kind == "recount":
-        return _became(event)
+        return _effect_of(event)
     if not event.reason:
         return ""
     moved = event.before not in ("", event.after) and event.actor_id is not None
     own = event.actor_id == event.problem.twin.contributor_id
-    return _became(event) if event.kind == "decline" or (moved and not own) else ""
+    return _effect_of(event) if event.kind == "decline" or (moved and not own) else ""
 
 
 def submission_news(person: Person, after: datetime) -> Iterator[Item]:
@@ -350,11 +350,11 @@ def submission_news(person: Person, after: datetime) -> Iterator[Item]:
     for event in rows.select_related("problem__twin").order_by("-pk")[:MOST]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
         yield Item(
-            event.at, _became(event), to, event.problem.sentence, reason_for_contributor(event)
+            event.at, _effect_of(event), to, event.problem.sentence, reason_for_contributor(event)
         )
 
 
-def _became(event: Event) -> str:
+def _effect_of(event: Event) -> str:
     """Return the effect of an event for the contributor."""
     if event.kind == "decline":
         return _("A moderator declined your appeal")

@@ -101,12 +101,12 @@ def save(draft: Draft, typed: Typed, version: int) -> Draft:
     """
     stop_if_long(typed)
     with writing():
-        now = _locked(draft)
+        now = _lock(draft)
         if Typed.of(now.typed) == typed:
             return now
         if now.version != version:
             raise StaleDraftError(now)
-        return _keep(now, typed=typed.as_form())
+        return _save_columns(now, typed=typed.as_form())
 
 
 def stop_if_long(typed: Typed) -> None:
@@ -130,7 +130,7 @@ def redraw(draft: Draft, what: Literal["topic", "words"]) -> Draft:
         raise InputError(_("A revision keeps the topic and the anchor words of its twin."))
     topic = draw_topic() if what == "topic" else _other_words(draft)
     with writing():
-        return _keep(_locked(draft), **_columns(topic))
+        return _save_columns(_lock(draft), **_columns(topic))
 
 
 def discard(draft: Draft) -> None:
@@ -154,14 +154,14 @@ def revision(person: Person, twin: Twin, typed: Typed) -> Draft:
         return draft
 
 
-def _locked(draft: Draft) -> Draft:
+def _lock(draft: Draft) -> Draft:
     now = Draft.objects.select_for_update().filter(pk=draft.pk).first()
     if now is None:
         raise InputError(_("This draft was sent or discarded in another window."))
     return now
 
 
-def _keep(draft: Draft, **columns: object) -> Draft:
+def _save_columns(draft: Draft, **columns: object) -> Draft:
     for name, value in columns.items():
         setattr(draft, name, value)
     draft.version += 1
@@ -242,7 +242,7 @@ def submit(
             raise RefusedError(faults)
         if before:
             before()
-        made.append(_made(person, typed, draft, found))
+        made.append(_create_twin(person, typed, draft, found))
         Draft.objects.filter(person=person, ref=draft.ref).delete()
         return {"twin": made[0].ref}
 
@@ -295,7 +295,7 @@ def _faults(typed: Typed, anchors: Sequence[str]) -> dict[str, list[str]]:
     return by_field(first or open_checks)
 
 
-def _made(person: Person, typed: Typed, draft: Draft, found: Sequence[str]) -> Twin:
+def _create_twin(person: Person, typed: Typed, draft: Draft, found: Sequence[str]) -> Twin:
     """Create the twin with its halves in random order, and retire the one that it replaces."""
     embargo = replace(person, draft.revises) if draft.revises else False
     twin = Twin.objects.create(
@@ -414,7 +414,7 @@ def anchor_of(sentences: Sequence[str], anchors: Sequence[str]) -> str:
     'water'
     """
     held = [set(map(str.lower, text.tokens(sentence))) for sentence in sentences]
-    times = {word: sum(_within(word, words) for words in held) for word in anchors}
+    times = {word: sum(_contains_word(word, words) for words in held) for word in anchors}
     both = [word for word in anchors if times[word] == len(held)]
     return " ".join(both) or max(anchors, key=lambda word: times[word], default="")
 
@@ -487,7 +487,7 @@ def _problem(half: int, typed: Typed, usable: bool, anchor: str) -> Problem:
     )
 
 
-def _within(word: str, words: set[str]) -> bool:
+def _contains_word(word: str, words: set[str]) -> bool:
     return set(text.content_words(word)) <= words
 
 
@@ -578,7 +578,7 @@ def _anchor(seen: _Seen, half: int, field: str) -> Check:
     anchor = anchor_of(seen.typed.sentences, seen.anchors)
     verdict = seen.verdict("anchor", half)
     held = set(map(str.lower, text.tokens(seen.typed.sentences[half])))
-    used = [word for word in seen.anchors if _within(word, held)]
+    used = [word for word in seen.anchors if _contains_word(word, held)]
     if verdict == "fail" and (seen.short(half) or (not used and seen.short(1 - half))):
         verdict = "todo"
     if used and verdict == "fail":
@@ -620,7 +620,7 @@ def _overlap(seen: _Seen) -> Check:
     figure = f"{int(share * 100)} %" if is_told else ""
     label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
     advice = _("The second half must repeat the first, except for the words that decide.")
-    return Check("overlap", _patient(seen, "overlap"), label, figure, advice, "sentence_2")
+    return Check("overlap", _verdict_on_both(seen, "overlap"), label, figure, advice, "sentence_2")
 
 
 def _edit(seen: _Seen) -> Check:
@@ -631,11 +631,11 @@ def _edit(seen: _Seen) -> Check:
     if first and second and not seen.is_unreadable("edit distance"):
         figure = _("%(distance)d of %(longer)d") % {"distance": distance, "longer": longer}
     advice = _("The halves are the same; change the words that decide the answer.")
-    verdict = _patient(seen, "edit distance")
+    verdict = _verdict_on_both(seen, "edit distance")
     return Check("edit distance", verdict, _("The halves differ"), figure, advice, "sentence_2")
 
 
-def _patient(seen: _Seen, rule: str) -> Verdict:
+def _verdict_on_both(seen: _Seen, rule: str) -> Verdict:
     """Return the verdict on both halves; an unfinished half does not fail."""
     verdict = seen.verdict(rule)
     unfinished = any(seen.short(half) for half in (0, 1))

@@ -39,7 +39,7 @@ def start(request: HttpRequest) -> HttpResponse:
     error = ""
     if request.method == "POST":
         try:
-            return redirect(_begun(request))
+            return redirect(_open_draft(request))
         except InputError as refused:
             error = str(refused)
     person = gates.existing_writer(request)
@@ -52,7 +52,7 @@ def start(request: HttpRequest) -> HttpResponse:
     return render(request, "write/start.html", context, status=422 if error else 200)
 
 
-def _begun(request: HttpRequest) -> str:
+def _open_draft(request: HttpRequest) -> str:
     """Open a draft on a new topic, once for a form; return its address.
 
     Sent again, the form leads to the same draft, to the twin that it became, or to the start if it
@@ -79,7 +79,7 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if found is None or person is None:
-        return _sent_already(request, person, ref)
+        return _redirect_to_twin(request, person, ref)
     if request.method != "POST":
         return _shown(request, pages.page(found, rules.Typed.of(found.typed), person))
     typed, do = rules.Typed.of(request.POST), request.POST.get("do", "check")
@@ -99,10 +99,10 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
     except rules.StaleDraftError as stale:
         return _shown(request, pages.page(found, typed, person, stored=stale.draft), 409)
     except RefusedError as refused:
-        kept = _kept(request, found, typed)
+        kept = _save_unsent(request, found, typed)
         return _shown(request, pages.page(kept, typed, person, faults=refused.faults), 422)
     except gates.RateLimitError:
-        _kept(request, found, typed)
+        _save_unsent(request, found, typed)
         raise
     except InputError as refused:
         return _shown(request, pages.page(found, typed, person, error=str(refused)), 422)
@@ -185,7 +185,7 @@ def _submit(request: HttpRequest, person: Person, found: Draft, typed: rules.Typ
     return redirect("write:twin", twin.ref)
 
 
-def _sent_already(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
+def _redirect_to_twin(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
     """Redirect from a sent draft to its twin."""
     twin = rules.submitted_twin(person, ref)
     if not twin:
@@ -198,7 +198,7 @@ def _count_typing(request: HttpRequest, what: str) -> None:
     gates.rate_limit_typing(request, what, settings.RULES.writes_per_hour)
 
 
-def _kept(request: HttpRequest, found: Draft, typed: rules.Typed) -> Draft:
+def _save_unsent(request: HttpRequest, found: Draft, typed: rules.Typed) -> Draft:
     """Save input that could not be sent, unless another window has just saved the draft."""
     with suppress(InputError):
         return rules.save(found, typed, _version(request))
