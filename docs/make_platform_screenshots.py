@@ -186,11 +186,11 @@ def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
 
 def _judge(judges: list[Any], rng: random.Random) -> None:
     """Let judges take what they get, and be right nine times out of ten."""
-    from winosmith.web.judge.turns import answer, answer_local, go_on, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, needs_local, next_problem
 
     for turn in range(300):
         person = judges[turn % len(judges)]
-        slot = go_on(person)
+        slot = next_problem(person)
         if slot is None:
             continue
         right = slot.problem.answer

@@ -175,7 +175,7 @@ def ends(reader: Reader, raw: bytes) -> str:
 
 OF_OURS = {
     "outputs.py", "evolve/_chat.py", "chat/_client.py", "formats/_base.py", "humans/_handout.py",
-    "web/families/lists.py", "web/families/measuring.py", "web/market/providers.py",
+    "web/families/measuring.py", "web/people/models.py",
     "testing.py", "locks.py",
 }  # fmt: skip
 """Modules that also read JSON which the same process, or the site, has just written itself."""

@@ -20,7 +20,7 @@ from winosmith.web._export import export
 from winosmith.web._import import add_versions, import_problems
 from winosmith.web._lock import writing
 from winosmith.web.predict.models import Model, Prediction, Stand
-from winosmith.web.problems.family import lift
+from winosmith.web.problems.family import lift_embargo
 from winosmith.web.problems.models import Problem as Row, Version
 from winosmith.web.problems.records import as_public
 from winosmith.web.problems.states import public_problems
@@ -127,7 +127,7 @@ def test_what_an_embargo_covers_is_never_public(
     assert (made.versions, seen) == (4, [0] * len(data))
     assert not public_problems().exists()
     with writing():
-        assert lift(Problem.objects.get(ref=root.id)) == 4
+        assert lift_embargo(Problem.objects.get(ref=root.id)) == 4
     assert public_problems().count() == 5
 
 

@@ -94,10 +94,10 @@ BENT = {
 }  # fmt: skip
 FULL = """
 from django.utils import timezone
-from winosmith.web.people.gates import _who
+from winosmith.web.people.gates import _limit_key
 from winosmith.web.people.models import Hits, Person
 hour = timezone.now().replace(minute=0, second=0, microsecond=0)
-who = _who(Person.objects.get(name="the-owner"))
+who = _limit_key(Person.objects.get(name="the-owner"))
 Hits.objects.create(who=who, what="download", hour=hour, count=10**6)
 """
 BROKEN = """

@@ -137,9 +137,9 @@ def _perturbed(world: World) -> str:
 
 def _hold_something(world: World) -> None:
     """Let the judge hold a problem."""
-    from winosmith.web.judge.turns import go_on
+    from winosmith.web.judge.turns import next_problem
 
-    slot = go_on(world.people["judge"])
+    slot = next_problem(world.people["judge"])
     assert slot is not None
     world.refs["held"] = slot.ref
 
@@ -149,7 +149,7 @@ def _judge_gold(world: World) -> None:
     from django.utils import timezone
 
     from winosmith.web.judge.models import Contest, Slot, note_seen
-    from winosmith.web.judge.trust import origin
+    from winosmith.web.judge.trust import digest_origin
     from winosmith.web.problems.models import Problem
 
     judge = world.people["judge"]
@@ -159,7 +159,7 @@ def _judge_gold(world: World) -> None:
             problem=problem, twin=problem.twin, contributor=problem.twin.contributor, gold=True,
             n=judge.pk, place=0, open=False, holder=judge, taken_at=timezone.now(),
             choice=1 - problem.answer, answered_at=timezone.now(), right=False,
-            ref=problem.ref, origin=origin("192.0.2.7"),
+            ref=problem.ref, origin=digest_origin("192.0.2.7"),
         )  # fmt: skip
         note_seen(judge, problem)
     world.refs["contest"] = Contest.objects.create(slot=made, text="It does not fit.").pk

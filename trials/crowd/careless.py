@@ -43,7 +43,7 @@ def unlocked_votes() -> None:
     """Let votes be counted first and inserted then, as popular annotation tools do it."""
     from winosmith.web.judge import turns
 
-    _everywhere(turns.go_on, take_unlocked)
+    _everywhere(turns.next_problem, take_unlocked)
     _everywhere(turns.answer, answer_unlocked)
     _everywhere(turns.answer_local, lambda person, ref, choice: None)
 
@@ -52,7 +52,7 @@ def forgetful_forms() -> None:
     """Let a form’s key be looked up first and noted last: two clicks at once both act."""
     from winosmith.web.people import gates
 
-    _everywhere(gates.once, once_unlocked)
+    _everywhere(gates.act_once, once_unlocked)
 
 
 def clear_sessions() -> None:

@@ -104,7 +104,7 @@ def _job(problems: int) -> dict[str, Any]:
     from decimal import Decimal
 
     from winosmith.web.judge.exclusion import confirm
-    from winosmith.web.judge.turns import answer, answer_local, go_on
+    from winosmith.web.judge.turns import answer, answer_local, next_problem
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, begin
@@ -123,7 +123,7 @@ def _job(problems: int) -> dict[str, Any]:
         part = begin(study, Arrival(study.pk, claimed, f"browser {n}"))
         agree(part.person)
         for _ in range(problems // 2):
-            slot = go_on(part.person)
+            slot = next_problem(part.person)
             if slot is None:
                 break
             answer_local(part.person, slot.ref, 0)
@@ -167,7 +167,7 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
     opened(folder, database)
     from winosmith.web.judge.models import Judge, Slot, Verdict
     from winosmith.web.judge.trust import add_gold
-    from winosmith.web.judge.turns import answer, answer_local, go_on, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, needs_local, next_problem
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
@@ -183,7 +183,7 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
     crowd = [Person.objects.get(pk=one.key) for one in people]
     for _ in range(votes):
         for person in rng.sample(crowd, len(crowd)):
-            slot = go_on(person)
+            slot = next_problem(person)
             if slot is None:
                 continue  # held, with as many votes waiting as may
             ref, right = slot.ref, slot.problem.answer

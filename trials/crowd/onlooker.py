@@ -32,7 +32,7 @@ def look_on(
     opened(folder, database, gold_every=0, wait_days=wait_days, **UNWATCHED)
     from django.test import Client
 
-    from winosmith.web.judge.turns import answer, answer_local, go_on
+    from winosmith.web.judge.turns import answer, answer_local, next_problem
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
@@ -45,7 +45,7 @@ def look_on(
     votes, tired = 0, 0
     while tired < 20:
         judge = rng.choice(judges)
-        slot = go_on(judge)
+        slot = next_problem(judge)
         if slot is None:
             tired += 1
             continue

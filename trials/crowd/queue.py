@@ -161,14 +161,14 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
 
 def _claims(judges: list[Any]) -> Iterator[float]:
     """Let judges take problem after problem and answer; yield how long each taking took."""
-    from winosmith.web.judge.turns import answer, answer_local, go_on
+    from winosmith.web.judge.turns import answer, answer_local, next_problem
     from winosmith.web.people.models import Person
 
     people = [Person.objects.get(pk=judge.key) for judge in judges]
     while True:
         for person in people:
             start = time.perf_counter()
-            slot = go_on(person)
+            slot = next_problem(person)
             yield time.perf_counter() - start
             assert slot is not None
             answer_local(person, slot.ref, 0)

@@ -107,11 +107,11 @@ def open_(site: Site, /, **options: Any) -> None:
 def list_(site: Site, as_json: bool) -> None:
     """Show the rounds of DIR: numbers of sheets given, handed in and given up."""
     from winosmith.web.take.models import Round
-    from winosmith.web.take.rounds import standing
+    from winosmith.web.take.rounds import round_progress
 
     rows = [
         {
-            **standing(row),
+            **round_progress(row),
             "round": row.name,
             "state": row.state,
             "published": row.published is not None,
@@ -129,9 +129,9 @@ def list_(site: Site, as_json: bool) -> None:
 @on_site
 def close(site: Site, name: str, drop: bool) -> None:
     """Close the round NAME, and compute its results, which moderators see on the site."""
-    from winosmith.web.take.rounds import close_round, standing
+    from winosmith.web.take.rounds import close_round, round_progress
 
-    row = standing(close_round(name, drop=drop))
+    row = round_progress(close_round(name, drop=drop))
     figures = row["round"].figures or {}
     if figures.get("answers"):
         share = figures["right"] / figures["answers"]

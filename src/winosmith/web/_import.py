@@ -21,10 +21,10 @@ from winosmith.lineage import depths
 from winosmith.records import problem_record
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.trust import add_gold
-from winosmith.web.judge.votes import open_new
+from winosmith.web.judge.votes import open_many
 from winosmith.web.problems import models
 from winosmith.web.problems.checks import LONGEST_SENTENCE
-from winosmith.web.problems.family import COVERING, cover_below, covering, digest_of
+from winosmith.web.problems.family import COVERING, cover_below, covered_event, digest_of
 from winosmith.web.problems.lookalikes import remember
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.records import as_problem, lean, row_fields, twin_fields
@@ -301,7 +301,7 @@ def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
         new = [datum for datum in data if datum.id not in known]
         if new:
             Event.objects.bulk_create(
-                covering(row) for row in _add_rows(new, as_) if row.ref in covered
+                covered_event(row) for row in _add_rows(new, as_) if row.ref in covered
             )
     return len(new)
 
@@ -327,7 +327,7 @@ def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
             attention = bool(datum.extra.get(ATTENTION, False))
             add_gold(row, str(datum.extra[EXPLANATION]), attention=attention)
     elif as_ == "judging":
-        open_new(rows)
+        open_many(rows)
     else:
         settle({row.twin_id for row in rows}, new=[row.pk for row in rows])
     remember(*rows, new=True)

@@ -35,9 +35,9 @@ def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fie
 
 def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
     """Let a person take the next problem and answer it, rightly unless told otherwise."""
-    from winosmith.web.judge.turns import go_on
+    from winosmith.web.judge.turns import next_problem
 
-    slot = go_on(person)
+    slot = next_problem(person)
     assert slot is not None
     return reply(slot, choice, **marks)
 
@@ -80,9 +80,9 @@ def passes(person: Any, seconds: float) -> None:
 
 def give_in(person: Any, seconds: float, choice: int | None = None, address: str = "") -> Any:
     """Let a person take the next problem and answer it after so many seconds."""
-    from winosmith.web.judge.turns import answer, answer_local, go_on, needs_local
+    from winosmith.web.judge.turns import answer, answer_local, needs_local, next_problem
 
-    slot = go_on(person)
+    slot = next_problem(person)
     assert slot is not None
     if needs_local(slot):
         answer_local(person, slot.ref, 1 - slot.problem.answer)

@@ -18,8 +18,16 @@ from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web.judge.exclusion import change_votes, resume
 from winosmith.web.judge.models import Gold, Judge, Slot
-from winosmith.web.judge.trust import add_gold, contest, records, settle_contest as settle
-from winosmith.web.judge.turns import Gone, answer, answer_local, current, go_on, needs_local, skip
+from winosmith.web.judge.trust import add_gold, contest, gold_records, settle_contest as settle
+from winosmith.web.judge.turns import (
+    ProblemLostError,
+    answer,
+    answer_local,
+    current_slot,
+    needs_local,
+    next_problem,
+    skip,
+)
 from winosmith.web.judge.votes import responses, votes_of
 from winosmith.web.people.privacy import data_about
 from winosmith.web.problems.lookalikes import Half, lookalikes
@@ -67,13 +75,13 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
     for taken in (False, True):
         if taken:
             twin(halves=1)
-        slot = go_on(ann)
+        slot = next_problem(ann)
         Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
         if taken:
-            go_on(bob)
+            next_problem(bob)
         try:
             told.append(str(answer(ann, slot.ref, 0).gold))
-        except Gone as error:
+        except ProblemLostError as error:
             told.append(str(error)[:40])
     assert told == [str(bool(every)), "This problem is no longer reserved for y"]
 
@@ -84,9 +92,9 @@ def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, person: Make
     gold(2)
     ann, bob = person("ann"), person("bob")
     Judge.objects.create(person=bob, qualified=timezone.now())
-    slot = go_on(ann)
+    slot = next_problem(ann)
     Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
-    assert go_on(bob) is not None
+    assert next_problem(bob) is not None
     assert answer(ann, slot.ref, 0).gold
 
 
@@ -133,7 +141,7 @@ def test_who_guesses_is_held_by_the_last_ten(
     for at in range(10):
         give(ann, choice=0 if at < right else 1)
     assert _paused(ann) is held
-    assert (go_on(ann) is None) is held
+    assert (next_problem(ann) is None) is held
 
 
 def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
@@ -152,8 +160,8 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     resume(ann, eva)
     assert change_votes(ann, "confirm", eva, "a bad day") == 1
     assert len(votes_of(problem)) == 1
-    assert go_on(ann) is not None
-    assert records([ann], Judge.objects.get(person=ann).since)[ann.pk] == (0, 0)
+    assert next_problem(ann) is not None
+    assert gold_records([ann], Judge.objects.get(person=ann).since)[ann.pk] == (0, 0)
 
 
 def test_a_contested_answer_counts_only_when_it_is_settled(
@@ -167,16 +175,16 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     assert _paused(ann)
     made = contest(ann, slots[9].ref, "The jug is glass, too.")
     assert _paused(ann)
-    assert records([ann])[ann.pk] == (4, 9)
+    assert gold_records([ann])[ann.pk] == (4, 9)
     settle(made, eva, upheld=False)
     assert _paused(ann)
-    assert records([ann])[ann.pk] == (4, 10)
+    assert gold_records([ann])[ann.pk] == (4, 10)
     with pytest.raises(InputError, match="another moderator has decided this"):
         settle(made, eva, upheld=True)
     other = contest(ann, slots[8].ref, "Both fit.")
     settle(other, eva, upheld=True)
     assert Gold.objects.filter(retired=True).count() == 1
-    assert records([ann])[ann.pk] == (4, 9)
+    assert gold_records([ann])[ann.pk] == (4, 9)
     assert not _paused(ann)
     assert slots[8].problem not in {give(bob).problem for _ in range(9)}
 
@@ -212,7 +220,7 @@ def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, pers
     """A question that says itself what to choose begins with its local context, too."""
     rules(gold_every=1)
     gold(1, attention=True)
-    slot = go_on(person("ann"))
+    slot = next_problem(person("ann"))
     assert slot.gold
     assert needs_local(slot)
 
@@ -226,7 +234,7 @@ def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, person
     rules(gold_every=0)
     assert not give(ann).gold
     rules(gold_every=1)
-    assert [go_on(ann), go_on(ann)] == [None, None]
+    assert [next_problem(ann), next_problem(ann)] == [None, None]
 
 
 def test_gold_needs_an_answer_an_explanation_and_no_votes(
@@ -268,7 +276,7 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
     ann = person("ann")
     kinds: dict[bool, set[str]] = {}
     for _ in range(20):
-        slot = go_on(ann)
+        slot = next_problem(ann)
         told = data_about(ann)["other"]
         held = [row for row in told["judge.Slot.holder"] if row["ref"] == slot.ref]
         skip(ann, slot.ref, "known")
@@ -291,10 +299,10 @@ def test_gold_takes_as_many_statements_as_other_problems(
     rules(gold_every=2)
     asked: dict[bool, set[Any]] = {True: set(), False: set()}
     for act in (answer, skip) * 40:
-        counts, slot = _counted(go_on, ann)
+        counts, slot = _counted(next_problem, ann)
         counts += _counted(answer_local, ann, slot.ref, 0)[0]
         counts += _counted(answer, ann, slot.ref, None)[0]
-        counts += _counted(current, ann)[0]
+        counts += _counted(current_slot, ann)[0]
         if act is skip:
             counts += _counted(skip, ann, slot.ref, "known")[0]
         else:

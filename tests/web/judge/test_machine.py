@@ -15,9 +15,17 @@ from tests.conftest import examples
 from tests.web.judge.making import twin
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot
-from winosmith.web.judge.turns import answer, answer_local, current, go_on, skip, undo, undoable
+from winosmith.web.judge.turns import (
+    answer,
+    answer_local,
+    current_slot,
+    next_problem,
+    skip,
+    undo,
+    undoable,
+)
 from winosmith.web.judge.votes import close_slots, open_slots
-from winosmith.web.people.gates import new_key, once
+from winosmith.web.people.gates import act_once, new_key
 from winosmith.web.people.models import Person
 
 K, PEOPLE = 3, 6
@@ -58,7 +66,7 @@ class Judging(RuleBasedStateMachine):
     def take(self, who: int) -> None:
         """Take the next problem: one that is held, or one never read but in part."""
         person = self.people[who]
-        held, slot = current(person), go_on(person)
+        held, slot = current_slot(person), next_problem(person)
         if slot is not None and held is None:
             assert (person, slot.problem_id) not in self.spent
             self.given.add((person, slot.problem_id))
@@ -67,7 +75,7 @@ class Judging(RuleBasedStateMachine):
     def look(self, who: int) -> None:
         """Answer from the local context, so that the whole is shown."""
         person = self.people[who]
-        slot = current(person)
+        slot = current_slot(person)
         if slot is not None:
             answer_local(person, slot.ref, 0)
             self.spent.add((person, slot.problem_id))
@@ -76,7 +84,7 @@ class Judging(RuleBasedStateMachine):
     def send(self, who: int, choice: int, held: bool, other: int) -> None:
         """Answer what is held, or something that need not be."""
         person = self.people[who]
-        slot = current(person) if held else None
+        slot = current_slot(person) if held else None
         ref = slot.ref if slot else self.problems[other].ref
         self.keys.append((person, new_key(), ref, choice))
         self._send(*self.keys[-1])
@@ -95,12 +103,12 @@ class Judging(RuleBasedStateMachine):
             return {}
 
         with contextlib.suppress(InputError):
-            once(person, key, "/judge/answer/", act)
+            act_once(person, key, "/judge/answer/", act)
 
     @rule(who=PERSON)
     def pass_on(self, who: int) -> None:
         """Pass on what is held."""
-        slot = current(self.people[who])
+        slot = current_slot(self.people[who])
         if slot is not None:
             skip(self.people[who], slot.ref, "unsure")
             self.spent.add((self.people[who], slot.problem_id))

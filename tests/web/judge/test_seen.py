@@ -11,7 +11,7 @@ from django.db.models import F
 
 from tests.web.judge.making import give, twin
 from winosmith.web.judge.models import Seen, Slot, note_all, note_seen
-from winosmith.web.judge.turns import answer_local, current, go_on, skip
+from winosmith.web.judge.turns import answer_local, current_slot, next_problem, skip
 from winosmith.web.judge.votes import add_slots, close_slots
 
 Maker = Callable[..., Any]
@@ -19,10 +19,10 @@ Maker = Callable[..., Any]
 
 def _lost(person: Any, *, to: Any) -> None:
     """Let somebody's lease run out, and another person take the place."""
-    slot = current(person)
+    slot = current_slot(person)
     rows = type(slot).objects.filter(pk=slot.pk)
     rows.update(lease_until=F("lease_until") - timedelta(hours=1))
-    assert go_on(to).pk == slot.pk
+    assert next_problem(to).pk == slot.pk
 
 
 def test_who_lost_a_problem_in_part_gets_it_again(database: Any, rules: Any, person: Maker) -> None:
@@ -30,9 +30,9 @@ def test_who_lost_a_problem_in_part_gets_it_again(database: Any, rules: Any, per
     rules(judges=3)
     first, _second = twin()
     ann, bob = person("ann"), person("bob")
-    lost = go_on(ann)
+    lost = next_problem(ann)
     _lost(ann, to=bob)
-    again = go_on(ann)
+    again = next_problem(ann)
     assert again.problem == lost.problem == first
     assert again.pk != lost.pk
     give(bob), give(ann), give(person("cat"))
@@ -45,9 +45,9 @@ def test_the_other_half_of_a_part_stays_away(db: Any, rules: Any, person: Maker)
     rules(judges=1)
     twin()
     ann, bob = person("ann"), person("bob")
-    go_on(ann)
+    next_problem(ann)
     _lost(ann, to=bob)
-    assert go_on(ann) is None
+    assert next_problem(ann) is None
 
 
 def test_both_halves_may_follow_a_part_where_the_site_allows_it(
@@ -57,16 +57,16 @@ def test_both_halves_may_follow_a_part_where_the_site_allows_it(
     rules(judges=3, both_halves=True)
     first, second = twin()
     ann, bob = person("ann"), person("bob")
-    go_on(ann)
+    next_problem(ann)
     _lost(ann, to=bob)
-    slot = go_on(ann)
+    slot = next_problem(ann)
     assert slot.problem == first
     skip(ann, slot.ref, "unsure")
-    assert go_on(ann).problem == second
-    _lost(ann, to=bob) if current(bob) is None else give(bob)
+    assert next_problem(ann).problem == second
+    _lost(ann, to=bob) if current_slot(bob) is None else give(bob)
     rules(judges=3, both_halves=False)
     give(ann)
-    assert go_on(ann) is None
+    assert next_problem(ann) is None
 
 
 @pytest.mark.parametrize("how", ["looked", "passed on", "asked whole", "short"])
@@ -78,15 +78,15 @@ def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker
         problem.sentence = "So the _ broke when the cup hit it."
         problem.save()
     ann, bob = person("ann"), person("bob")
-    ref = go_on(ann).ref
+    ref = next_problem(ann).ref
     if how == "looked":
         answer_local(ann, ref, 0)
     if how == "passed on":
         skip(ann, ref, "unsure")
     else:
         _lost(ann, to=bob)
-    assert current(ann) is None
-    assert go_on(ann) is None
+    assert current_slot(ann) is None
+    assert next_problem(ann) is None
 
 
 def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker) -> None:
@@ -101,10 +101,10 @@ def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker
         person("eva", is_moderator=True): lambda who: note_read(who, [second]),
     }
     for who, read in readers.items():
-        assert go_on(who).problem == first
+        assert next_problem(who).problem == first
         _lost(who, to=bob)
         read(who)
-        assert go_on(who) is None
+        assert next_problem(who) is None
         (row,) = Seen.objects.filter(person=who)
         assert (row.spent, row.problem) == (True, second)
         give(bob)
@@ -116,11 +116,11 @@ def test_one_place_on_a_problem_is_enough(db: Any, rules: Any, person: Maker) ->
     rules(judges=1)
     (problem,) = twin(halves=1)
     ann, bob = person("ann"), person("bob")
-    go_on(ann)
+    next_problem(ann)
     close_slots(problem)
     add_slots(problem, 1)
-    assert go_on(ann) is None
-    assert go_on(bob).problem == problem
+    assert next_problem(ann) is None
+    assert next_problem(bob).problem == problem
     assert Slot.objects.filter(problem=problem, holder=ann).count() == 1
 
 

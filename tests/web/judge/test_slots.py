@@ -16,17 +16,17 @@ from winosmith.errors import InputError
 from winosmith.web.judge.models import Judge, Skip, Slot, has_seen
 from winosmith.web.judge.turns import (
     LONGEST,
-    Gone,
+    ProblemLostError,
     answer,
     answer_local,
-    current,
+    current_slot,
+    find_no_work_reason,
     fresh,
-    go_on,
+    next_problem,
     returned,
-    shown,
     skip,
+    slot_context,
     undo,
-    why_none_left,
 )
 from winosmith.web.judge.votes import close_slots, open_slots, place_of, skips_of
 from winosmith.web.people.models import Person
@@ -66,15 +66,15 @@ def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> No
     give(person("cat"))
     problem.refresh_from_db()
     assert (problem.state, problem.reasons) == ("valid", [])
-    assert go_on(person("dan")) is None
+    assert next_problem(person("dan")) is None
 
 
 def test_nobody_judges_what_they_wrote(db: Any, rules: Any, person: Maker) -> None:
     """A contributor is offered neither half of their twin."""
     ann = person("ann")
     twin(ann)
-    assert go_on(ann) is None
-    assert go_on(person("bob")) is not None
+    assert next_problem(ann) is None
+    assert next_problem(person("bob")) is not None
 
 
 def test_nobody_judges_both_halves(db: Any, rules: Any, person: Maker) -> None:
@@ -83,10 +83,10 @@ def test_nobody_judges_both_halves(db: Any, rules: Any, person: Maker) -> None:
     ann = person("ann")
     assert give(ann).problem == first
     assert has_seen(ann, second)
-    assert go_on(ann) is None
+    assert next_problem(ann) is None
     rules(both_halves=True)
     assert [has_seen(ann, half) for half in (first, second)] == [True, False]
-    found = go_on(ann)
+    found = next_problem(ann)
     assert found is not None
     assert found.problem == second
 
@@ -100,14 +100,14 @@ def test_what_was_read_under_the_looser_rule_still_counts(
     rules(both_halves=True)
     give(ann)
     rules(both_halves=False)
-    assert go_on(ann) is None
+    assert next_problem(ann) is None
 
 
 def test_anonymous_people_never_judge(db: Any, rules: Any) -> None:
     """A person without an account is refused."""
     twin()
     with pytest.raises(InputError, match="may not judge"):
-        go_on(Person.objects.create_anonymous())
+        next_problem(Person.objects.create_anonymous())
 
 
 def test_only_judges_judge_where_the_site_says_so(db: Any, rules: Any, person: Maker) -> None:
@@ -115,15 +115,15 @@ def test_only_judges_judge_where_the_site_says_so(db: Any, rules: Any, person: M
     rules(open_judging=False)
     twin()
     with pytest.raises(InputError, match="may not judge"):
-        go_on(person("ann"))
-    assert go_on(person("bob", is_judge=True)) is not None
+        next_problem(person("ann"))
+    assert next_problem(person("bob", is_judge=True)) is not None
 
 
 def test_taking_twice_gives_the_same(db: Any, rules: Any, person: Maker) -> None:
     """Who holds a problem gets that one again, with its options in the same order."""
     twin(), twin()
     ann = person("ann")
-    first, again = go_on(ann), go_on(ann)
+    first, again = next_problem(ann), next_problem(ann)
     assert first is not None
     assert again is not None
     assert (first.pk, first.shown) == (again.pk, again.shown)
@@ -133,7 +133,7 @@ def test_a_begun_problem_is_finished_first(db: Any, rules: Any, person: Maker) -
     """Three people who begin at the same place all get the oldest problem."""
     oldest = twin()[0]
     twin()
-    assert [go_on(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
+    assert [next_problem(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
 
 
 def test_abandoned_work_comes_back_first(db: Any, rules: Any, person: Maker) -> None:
@@ -142,11 +142,11 @@ def test_abandoned_work_comes_back_first(db: Any, rules: Any, person: Maker) -> 
     begun = twin(halves=1)[0]
     twin(halves=1)
     ann, bob, cat = person("ann"), person("bob"), person("cat")
-    slot = go_on(ann)
+    slot = next_problem(ann)
     answer_local(ann, slot.ref, 1)
-    assert go_on(bob).problem != begun
+    assert next_problem(bob).problem != begun
     _later(21)
-    retaken = go_on(cat)
+    retaken = next_problem(cat)
     assert retaken.pk == slot.pk
     assert retaken.holder == cat
     assert (retaken.local_choice, retaken.local_at) == (None, None)
@@ -159,13 +159,13 @@ def test_a_late_answer_counts_until_somebody_took_the_place(
     rules(judges=1, local_first=False)
     twin(halves=1), twin(halves=1)
     ann, bob = person("ann"), person("bob")
-    ref = go_on(ann).ref
+    ref = next_problem(ann).ref
     _later(60)
     assert answer(ann, ref, 0).answered_at is not None
-    slot = go_on(ann)
+    slot = next_problem(ann)
     _later(60)
-    assert go_on(bob) == slot
-    with pytest.raises(Gone, match="another judge took it"):
+    assert next_problem(bob) == slot
+    with pytest.raises(ProblemLostError, match="another judge took it"):
         answer(ann, slot.ref, 0)
 
 
@@ -174,7 +174,7 @@ def test_an_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     twin()
     ann = person("ann")
     slot = give(ann, 0)
-    with pytest.raises(Gone, match="already answered this problem"):
+    with pytest.raises(ProblemLostError, match="already answered this problem"):
         answer(ann, slot.ref, 1)
     slot.refresh_from_db()
     assert slot.choice == 0
@@ -184,7 +184,7 @@ def test_the_local_context_comes_first_and_stays(db: Any, rules: Any, person: Ma
     """The whole can't be answered before the local context, whose first answer is kept."""
     twin()
     ann = person("ann")
-    ref = go_on(ann).ref
+    ref = next_problem(ann).ref
     with pytest.raises(InputError, match="local context first"):
         answer(ann, ref, 0)
     answer_local(ann, ref, 1)
@@ -197,7 +197,7 @@ def test_a_choice_is_an_option(db: Any, rules: Any, person: Maker, choice: int) 
     """An option that the problem has not is refused, for the local context and the whole."""
     twin()
     ann = person("ann")
-    ref = go_on(ann).ref
+    ref = next_problem(ann).ref
     for act in (answer_local, answer):
         with pytest.raises(InputError, match="one of the options"):
             act(ann, ref, choice)
@@ -208,7 +208,7 @@ def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> Non
     rules(local_first=False)
     twin()
     ann = person("ann")
-    ref = go_on(ann).ref
+    ref = next_problem(ann).ref
     with pytest.raises(InputError, match="or mark the problem as ambiguous"):
         answer(ann, ref, None)
     assert answer(ann, ref, None, ambiguous=True).choice is None
@@ -217,9 +217,9 @@ def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> Non
 def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker) -> None:
     """Nobody answers a problem that they do not hold, be it another's, or none at all."""
     twin()
-    ref = go_on(person("ann")).ref
+    ref = next_problem(person("ann")).ref
     for asked in (ref, "no-such-problem", ""):
-        with pytest.raises(Gone):
+        with pytest.raises(ProblemLostError):
             answer(person(f"bob{len(asked)}"), asked, 0)
 
 
@@ -229,9 +229,9 @@ def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, person: Maker)
     passed = twin(halves=1)[0]
     other = twin(halves=1)[0]
     ann = person("ann")
-    skip(ann, go_on(ann).ref, "known")
-    assert go_on(ann).problem == other
-    assert go_on(person("bob")).problem == passed
+    skip(ann, next_problem(ann).ref, "known")
+    assert next_problem(ann).problem == other
+    assert next_problem(person("bob")).problem == passed
     assert skips_of(passed) == {"I know this sentence": 1}
 
 
@@ -239,10 +239,10 @@ def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) ->
     """Passing on for a reason that is none is refused, and the problem stays held."""
     ann = person("ann")
     twin()
-    slot = go_on(ann)
+    slot = next_problem(ann)
     with pytest.raises(InputError, match="why you skip it"):
         skip(ann, slot.ref, "bored")
-    assert current(ann) == slot
+    assert current_slot(ann) == slot
 
 
 def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, person: Maker) -> None:
@@ -250,15 +250,15 @@ def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, per
     twin(), twin()
     ann = person("ann")
     slot = give(ann, 0)
-    held = go_on(ann)
+    held = next_problem(ann)
     for other in (held.ref, "", "no-such-problem"):
-        with pytest.raises(Gone, match="no longer be undone"):
+        with pytest.raises(ProblemLostError, match="no longer be undone"):
             undo(ann, other)
     assert undo(ann, slot.ref).open
-    assert current(ann).pk == slot.pk
+    assert current_slot(ann).pk == slot.pk
     answer(ann, slot.ref, 1)
     Slot.objects.filter(pk=slot.pk).update(answered_at=slot.taken_at - timedelta(minutes=2))
-    with pytest.raises(Gone, match="no longer be undone"):
+    with pytest.raises(ProblemLostError, match="no longer be undone"):
         undo(ann, slot.ref)
     slot.refresh_from_db()
     assert (slot.choice, slot.open) == (1, False)
@@ -274,7 +274,7 @@ def test_what_was_taken_back_or_sent_is_shown_again(db: Any, rules: Any, person:
         ({}, ([0], False, True, "so far")),
         ({"choice": "1", "ambiguous": "on"}, ([1], True, False, "")),
     ):
-        page = shown(slot, typed)
+        page = slot_context(slot, typed)
         chosen = [option["value"] for option in page["options"] if option["chosen"]]
         assert (chosen, page["ambiguous"], page["associative"], page["comment"]) == expected
         assert [option["key"] for option in page["options"]] == [1, 2]
@@ -287,13 +287,13 @@ def test_a_comment_has_so_many_characters(db: Any, rules: Any, person: Maker) ->
     rules(local_first=False)
     twin(halves=1), twin(halves=1)
     ann, text = person("ann"), "x" * LONGEST
-    ref = go_on(ann).ref
+    ref = next_problem(ann).ref
     with pytest.raises(InputError, match=f"to {LONGEST} characters"):
         answer(ann, ref, 0, comment=f"{text}x")
     with pytest.raises(InputError, match=f"to {LONGEST} characters"):
         skip(ann, ref, "known", f"{text}x")
     assert answer(ann, ref, 0, comment=f" {text} ").comment == text
-    skip(ann, go_on(ann).ref, "known", f" {text} ")
+    skip(ann, next_problem(ann).ref, "known", f" {text} ")
     assert Skip.objects.get(person=ann).comment == text
 
 
@@ -303,7 +303,7 @@ def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     twin(halves=1)
     ann = person("ann")
     ref = give(ann).ref
-    with pytest.raises(Gone):
+    with pytest.raises(ProblemLostError):
         undo(ann, ref)
 
 
@@ -313,11 +313,11 @@ def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -
     (problem,) = twin(halves=1)
     give(person("ann"))
     bob = person("bob")
-    ref = go_on(bob).ref
+    ref = next_problem(bob).ref
     close_slots(problem)
-    with pytest.raises(Gone, match="This problem is no longer judged"):
+    with pytest.raises(ProblemLostError, match="This problem is no longer judged"):
         answer(bob, ref, 0)
-    assert go_on(person("cat")) is None
+    assert next_problem(person("cat")) is None
     open_slots(problem)
     assert problem.slots.count() == 3
     assert problem.slots.filter(open=True, holder=None).count() == 2
@@ -334,7 +334,7 @@ def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, rules: Any, person: M
     move(problem, State.JUDGING, by=None, kind="reopen")
     open_slots(problem)
     assert problem.slots.count() == 7
-    assert [go_on(judge) for judge in before] == [None] * 3
+    assert [next_problem(judge) for judge in before] == [None] * 3
     for name in "defg":
         give(person(name))
     problem.refresh_from_db()
@@ -359,12 +359,12 @@ def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
     ann, bob = person("ann"), person("bob")
     twin(), twin(halves=1), twin(ann, halves=1)
     give(ann)
-    assert go_on(bob) is not None
+    assert next_problem(bob) is not None
     give(ann)
-    found = why_none_left(ann)
+    found = find_no_work_reason(ann)
     assert (found.own, found.seen, found.held) == (1, 1, 0)
     assert found.until is None
-    assert why_none_left(person("cat")).held == 1
+    assert find_no_work_reason(person("cat")).held == 1
 
 
 def test_the_queue_wraps_once(db: Any, rules: Any, person: Maker) -> None:
@@ -372,7 +372,7 @@ def test_the_queue_wraps_once(db: Any, rules: Any, person: Maker) -> None:
     (problem,) = twin(halves=1)
     ann = person("ann")
     Judge.objects.create(person=ann, cursor=10**12)
-    assert go_on(ann).problem == problem
+    assert next_problem(ann).problem == problem
 
 
 def test_a_place_in_the_queue_is_that_of_the_last_fresh_slot(
@@ -383,10 +383,10 @@ def test_a_place_in_the_queue_is_that_of_the_last_fresh_slot(
     for _ in range(3):
         twin(halves=1)
     ann, bob = person("ann"), person("bob")
-    passed = go_on(bob)
+    passed = next_problem(bob)
     fresh = give(ann)
     skip(bob, passed.ref, "unsure")
-    assert go_on(ann).pk == passed.pk
+    assert next_problem(ann).pk == passed.pk
     assert Judge.objects.get(person=ann).cursor == fresh.place > passed.place
 
 
@@ -397,7 +397,7 @@ def test_a_clock_that_is_set_back_makes_no_time_negative(
     rules(local_first=False)
     twin()
     ann = person("ann")
-    slot = go_on(ann)
+    slot = next_problem(ann)
     Slot.objects.filter(pk=slot.pk).update(taken_at=slot.taken_at + timedelta(minutes=5))
     assert answer(ann, slot.ref, 0).seconds == 0
 

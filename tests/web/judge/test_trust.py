@@ -21,18 +21,18 @@ from winosmith.web.judge.trust import (
     TRAINING,
     Pace,
     contest,
+    digest_origin,
+    false_hold_rate,
     forget_origins,
+    gold_records,
     hold,
     judges_of_one_address,
-    mistaken,
-    origin,
     pace,
-    records,
     settle_contest,
-    suspect,
-    waiting,
+    suspect_problems,
+    waiting_votes,
 )
-from winosmith.web.judge.turns import go_on, judge_of
+from winosmith.web.judge.turns import judge_of, next_problem
 from winosmith.web.judge.votes import agreement
 from winosmith.web.moderate.people import appoint, carry_out, together, unfinished
 from winosmith.web.moderate.queue import Where, found
@@ -346,10 +346,10 @@ def test_no_address_is_stored_and_its_digest_changes_each_hour(
     now = timezone.now()
     kept = Slot.objects.get(pk=slot.pk).origin
     assert re.fullmatch("[0-9a-f]{64}", kept)
-    assert origin("192.0.2.7", now) != origin("192.0.2.7", now + timedelta(hours=1))
-    assert origin("2001:db8::1", now) == origin("2001:db8::ffff", now)
-    assert origin("2001:db8::1", now) != origin("2001:db8:0:1::1", now)
-    assert (origin(""), origin("unix:")) == ("", "")
+    assert digest_origin("192.0.2.7", now) != digest_origin("192.0.2.7", now + timedelta(hours=1))
+    assert digest_origin("2001:db8::1", now) == digest_origin("2001:db8::ffff", now)
+    assert digest_origin("2001:db8::1", now) != digest_origin("2001:db8:0:1::1", now)
+    assert (digest_origin(""), digest_origin("unix:")) == ("", "")
     assert forget_origins(now + timedelta(hours=1)) == 0
     assert forget_origins(now + timedelta(hours=3)) == 1
     assert Slot.objects.get(pk=slot.pk).origin == ""
@@ -388,7 +388,7 @@ def test_what_was_decided_before_is_listed_and_stays_decided(
     give(ann)
     assert _judge(ann).held is not None
     assert _states(before) == ["valid"]
-    assert list(suspect(_judge(ann))) == before
+    assert list(suspect_problems(_judge(ann))) == before
     assert list(found(Where(only="suspect"))) == before
     page = visit(eva).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
     assert before[0].sentence.replace("_", '<span class="blank">_</span>') in page
@@ -405,7 +405,7 @@ def test_who_is_held_gets_no_more_than_so_many_votes_that_wait(
     give(ann), give(ann)
     for most, stopped in ((2, True), (1, True), (3, False)):
         rules(hold_pace_seconds=3, held_most=most)
-        assert (go_on(ann) is None) is stopped
+        assert (next_problem(ann) is None) is stopped
 
 
 def test_a_bound_holds_what_came_since_and_a_moderator_all(
@@ -422,9 +422,9 @@ def test_a_bound_holds_what_came_since_and_a_moderator_all(
     assert change_votes(ann, "confirm", eva, "they read") == 1
     give(ann)
     hold(_judge(ann), "gold")
-    assert waiting(_judge(ann)).count() == 1
+    assert waiting_votes(_judge(ann)).count() == 1
     pause(ann, eva)
-    assert waiting(_judge(ann)).count() == 2
+    assert waiting_votes(_judge(ann)).count() == 2
 
 
 def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker) -> None:
@@ -539,17 +539,17 @@ def test_contests_of_questions_that_were_retired_wait_for_nothing(
         for who in (ann, bob)
         for _ in range(CONTESTS + 1)
     ]
-    assert records([ann])[ann.pk] == (0, CONTESTS + 1)
+    assert gold_records([ann])[ann.pk] == (0, CONTESTS + 1)
     for one in made[-CONTESTS:]:
         settle_contest(one, eva, upheld=True)
-    assert records([ann])[ann.pk] == (0, 0)
+    assert gold_records([ann])[ann.pk] == (0, 0)
 
 
 def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any, rules: Any) -> None:
     """At 95 % right, fewer than 7 of 10 come once in 973 looks; at 50 %, in 83 % of them."""
     rules()
-    assert mistaken(0.95) == pytest.approx(0.001028, abs=1e-6)
-    assert mistaken(0.5) == pytest.approx(848 / 1024)
+    assert false_hold_rate(0.95) == pytest.approx(0.001028, abs=1e-6)
+    assert false_hold_rate(0.5) == pytest.approx(848 / 1024)
 
 
 def test_the_training_comes_before_the_first_vote(db: Any, rules: Any, person: Maker) -> None:
@@ -662,7 +662,7 @@ def test_who_is_held_reads_so_beside_each_problem(
     """A judge whose votes wait is told so above each problem, and why under what they judged."""
     twin(halves=1)
     ann = contributor(is_judge=True)
-    assert go_on(ann) is not None
+    assert next_problem(ann) is not None
     client = visit(ann)
     assert "your votes wait" not in client.get("/judge/").content.decode()
     hold(judge_of(ann), TRAINING)

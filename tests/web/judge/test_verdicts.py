@@ -18,12 +18,12 @@ from winosmith import Dataset, formats, metrics, validate
 from winosmith.errors import InputError
 from winosmith.web.judge import votes
 from winosmith.web.judge.exclusion import change_votes
-from winosmith.web.judge.turns import answer, answer_local, go_on
+from winosmith.web.judge.turns import answer, answer_local, next_problem
 from winosmith.web.judge.votes import (
     forget_timings,
-    in_words,
     open_slots,
     responses,
+    translate_verdict,
     vote_rules,
     votes_of,
     why_undefined,
@@ -45,7 +45,7 @@ VOTES = st.lists(
 
 def _judge(problem: Any, people: list[Any], votes: Any) -> None:
     for judge, (local, choice, ambiguous, associative) in zip(people, votes, strict=True):
-        slot = go_on(judge)
+        slot = next_problem(judge)
         assert slot.problem == problem
         answer_local(judge, slot.ref, local)
         both = ambiguous or choice is None
@@ -107,9 +107,9 @@ def test_each_rule_has_its_reason(
     assert problem.state == "rejected"
     assert [found.partition(":")[0] for found in problem.reasons] == [reason]
     logged = problem.events.get(kind="verdict").reason
-    assert in_words(logged) == logged == problem.reasons[0]
+    assert translate_verdict(logged) == logged == problem.reasons[0]
     with translation.override("ar"):
-        twice = in_words(f"{logged}; {logged}").split("; ")
+        twice = translate_verdict(f"{logged}; {logged}").split("; ")
     assert twice[0] == twice[1]
     assert twice[0] != logged
 
@@ -275,8 +275,11 @@ def test_a_judge_is_compared_with_most_of_the_others(
     for judge, choices in ((ann, (0, 0, 0, 1)), (bob, (0, 1, 1, 1)), (cat, (0, 0, 1, 1))):
         for choice in choices:
             give(judge, choice)
-    found = votes.with_others([ann.pk, cat.pk, dan.pk])
-    assert found == {ann.pk: votes.Agreed(2, 3, 1, 4 / 9), cat.pk: votes.Agreed(2, 2, 2, 1 / 2)}
+    found = votes.agreement_with_others([ann.pk, cat.pk, dan.pk])
+    assert found == {
+        ann.pk: votes.AgreementWithOthers(2, 3, 1, 4 / 9),
+        cat.pk: votes.AgreementWithOthers(2, 2, 2, 1 / 2),
+    }
     assert found[ann.pk].share == 2 / 3
     assert found[ann.pk].interval == metrics.wilson_interval(2, 3)
 
@@ -300,7 +303,7 @@ def test_the_last_two_votes_at_once_bring_one_verdict(
     people = [person(name) for name in ("a", "b", "c")]
 
     for problem in problems:
-        slots = [go_on(who) for who in people]
+        slots = [next_problem(who) for who in people]
         assert {slot.problem for slot in slots} == {problem}
         at_once(lambda slot: answer(slot.holder, slot.ref, 0), slots)
         problem.refresh_from_db()

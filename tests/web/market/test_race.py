@@ -13,10 +13,10 @@ from tests.web.market import making as m
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
-from winosmith.web.judge.turns import go_on
+from winosmith.web.judge.turns import next_problem
 from winosmith.web.market.exports import Change, Plan, apply
 from winosmith.web.market.models import Identity, Participation
-from winosmith.web.market.workers import Elsewhere, Over, begin
+from winosmith.web.market.workers import StartedElsewhereError, StudyClosedError, begin
 
 pytestmark = pytest.mark.long
 
@@ -26,10 +26,12 @@ def test_one_id_begins_once(database: Any, rules: Any) -> None:
     first, _ = m.study()
     second, _ = m.study()
     found = at_once(
-        lambda n: begin(first, m.arrival(first, 1, mark=f"b{n}")), range(8), but=Elsewhere
+        lambda n: begin(first, m.arrival(first, 1, mark=f"b{n}")),
+        range(8),
+        but=StartedElsewhereError,
     )
     assert sum(isinstance(one, Participation) for one in found) == 1, found
-    assert sum(isinstance(one, Elsewhere) for one in found) == 7
+    assert sum(isinstance(one, StartedElsewhereError) for one in found) == 7
     both = at_once(
         lambda of: begin(of, m.arrival(of, 2, mark="same")), (first, second), but=InputError
     )
@@ -43,9 +45,9 @@ def test_one_id_begins_once(database: Any, rules: Any) -> None:
 def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
     """Of sixteen that begin in the same moment as many begin as there are places and spare ones."""
     made, _ = m.study(places=2)
-    found = at_once(lambda n: begin(made, m.arrival(made, n)), range(16), but=Over)
+    found = at_once(lambda n: begin(made, m.arrival(made, n)), range(16), but=StudyClosedError)
     assert sum(isinstance(one, Participation) for one in found) == made.most == 7, found
-    assert sum(isinstance(one, Over) for one in found) == 9
+    assert sum(isinstance(one, StudyClosedError) for one in found) == 9
 
 
 def test_an_answer_meets_the_markets_word(database: Any, rules: Any) -> None:
@@ -54,7 +56,7 @@ def test_an_answer_meets_the_markets_word(database: Any, rules: Any) -> None:
         made, _ = m.study(5)
         m.twin(halves=1)
         part = m.working(made, n)
-        held = go_on(part.person)
+        held = next_problem(part.person)
         assert held is not None
         change = Change(part, "rejected", "REJECTED", part.paid, None, 0)
         plan = Plan([change], 0, [], [], [], [], Decimal(0))

@@ -209,9 +209,9 @@ def test_a_generic_market_needs_a_worker_and_a_status(db: Any, rules: Any, tmp_p
 
 FAULTS = {
     "a,b\n1,2\n": ":1: the column 'worker' is missing",
-    "worker,status,status\n": ":1: two columns are called 'status'",
-    "worker,status\nabcd\n": ":2: not as many cells",
-    "worker,status\nabcd,approved,x\n": ":2: not as many cells",
+    "worker,status,status\n": ":1: the column 'status' occurs twice",
+    "worker,status\nabcd\n": ":2: the row has 1 cells",
+    "worker,status\nabcd,approved,x\n": ":2: the row has 3 cells",
     "worker,status\n=x(),approved\n": ":2: 'worker' holds no id",
     "worker,status\nabcd,fine\n": ":2: 'status' is 'fine'; it must be one of",
     "worker,status,paid\nabcd,approved,much\n": ":2: 'paid': 'much' is not an amount of money",
@@ -222,8 +222,8 @@ FAULTS = {
     "worker,status,paid\nabcd,approved,-1\n": ":2: 'paid': '-1' is not an amount of money",
     "worker,status,seconds\nabcd,approved,1e999\n": ":2: 'seconds' is '1e999', which is not a num",
     "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: the same submission as in line 2",
-    'worker,status\n"abcd,approved\n': "not a CSV table",
-    "worker,status\n\udcff,approved\n": "not a CSV table",
+    'worker,status\n"abcd,approved\n': ":2: this is not a row of a table",
+    "worker,status\n\udcff,approved\n": "this is not a CSV table in UTF-8",
 }
 
 

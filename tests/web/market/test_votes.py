@@ -10,7 +10,7 @@ from tests.web.judge.making import gold
 from tests.web.market import making as m
 from winosmith.web.judge.exclusion import change_votes, confirm, refuse
 from winosmith.web.judge.models import Judge, Slot
-from winosmith.web.judge.turns import answer, go_on, undo
+from winosmith.web.judge.turns import answer, next_problem, undo
 from winosmith.web.judge.votes import close_slots, open_slots, responses, votes_of
 from winosmith.web.market.workers import count_done, finish
 from winosmith.web.people.models import pseudonym
@@ -28,7 +28,7 @@ def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person:
     half = m.twin(halves=1)[0]
     m.give(m.working(made).person)
     assert _state(half) == "judging"
-    assert go_on(person("ann")) is None
+    assert next_problem(person("ann")) is None
     assert list(responses([half])) == []
     assert votes_of(half) == []
     (vote,) = votes_of(half, excluded=True)
@@ -49,8 +49,8 @@ def test_two_ids_in_one_browser_are_one_reader(db: Any, rules: Any) -> None:
     other = m.twin(halves=1)[0]
     assert m.give(m.working(judging, 3, mark="b").person).problem == other
     for n in (2, 3):
-        assert go_on(m.working(judging, n, mark="b").person) is None
-    assert go_on(m.working(judging, 4).person) is not None
+        assert next_problem(m.working(judging, n, mark="b").person) is None
+    assert next_problem(m.working(judging, 4).person) is not None
 
 
 @pytest.mark.parametrize(("questions", "common"), [(2, 2), (4, 0)])
@@ -93,7 +93,7 @@ def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: 
     assert refuse(part.pk, "rejected") == 1
     assert refuse(part.pk, "rejected") == 0
     ann = person("ann")
-    slot = go_on(ann)
+    slot = next_problem(ann)
     assert slot is not None
     assert slot.problem == half
     m.give(ann)
@@ -201,8 +201,8 @@ def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> Non
     again = m.working(second, 1)
     assert again.person != part.person
     assert pseudonym(again.person) != pseudonym(part.person)
-    assert go_on(again.person) is None
-    assert go_on(m.working(second, 2).person) is not None
+    assert next_problem(again.person) is None
+    assert next_problem(m.working(second, 2).person) is not None
 
 
 @pytest.mark.parametrize("kind", ["judge", "write"])
@@ -214,4 +214,4 @@ def test_nobody_works_beyond_what_is_asked(db: Any, rules: Any, kind: str) -> No
     part = m.working(made)
     if kind == "judge":
         m.give(part.person)
-    assert go_on(part.person) is None
+    assert next_problem(part.person) is None

@@ -12,9 +12,9 @@ from django.utils import timezone
 from tests.web.market import making as m
 from winosmith.web.judge.models import Judge
 from winosmith.web.judge.submissions import _first_state, withdraw
-from winosmith.web.judge.turns import Gone, go_on, undo
+from winosmith.web.judge.turns import ProblemLostError, next_problem, undo
 from winosmith.web.market.models import Participation
-from winosmith.web.market.workers import code_of, finish, worked, workload
+from winosmith.web.market.workers import code_of, finish, sum_work_seconds, workload
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State, Twin
@@ -55,7 +55,7 @@ def test_the_code_comes_when_all_is_stored(db: Any, rules: Any, visit: Callable[
     assert CODE not in browser.get("/study/").content.decode()
     page = browser.post("/study/finish/", _key(), follow=True)
     assert CODE in page.content.decode()
-    with pytest.raises(Gone):
+    with pytest.raises(ProblemLostError):
         undo(part.person, halves[1].ref)
     assert CODE in browser.post("/study/leave/", _key(), follow=True).content.decode()
     part.refresh_from_db()
@@ -98,11 +98,11 @@ def test_what_is_given_up_goes_to_others(
     m.twin(halves=1)
     m.twin(halves=1)
     part = m.working(made)
-    go_on(part.person)
+    next_problem(part.person)
     page = visit(part.person).post("/study/leave/", _key(), follow=True).content.decode()
     assert "You gave the study up" in page
     assert "DONE1" not in page
-    assert go_on(part.person) is None
+    assert next_problem(part.person) is None
     ann = person("ann")
     assert m.give(ann)
     assert m.give(ann)
@@ -182,9 +182,9 @@ def test_what_is_perturbed_is_no_twin_that_is_paid_for(db: Any, rules: Any) -> N
 def test_time_away_is_not_work(site: Any) -> None:
     """Gaps count up to the longest that is believed; one time alone is no time."""
     at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31, 32)]
-    assert worked(at, timedelta(minutes=5)) == 60 + 300 + 60
-    assert worked(reversed(at), timedelta(minutes=5)) == 420
-    assert worked(at[:1], timedelta(minutes=5)) == 0
+    assert sum_work_seconds(at, timedelta(minutes=5)) == 60 + 300 + 60
+    assert sum_work_seconds(reversed(at), timedelta(minutes=5)) == 420
+    assert sum_work_seconds(at[:1], timedelta(minutes=5)) == 0
 
 
 def test_a_paused_worker_waits_for_a_moderator(

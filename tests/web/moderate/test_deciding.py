@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from tests.web.together import at_once
 from winosmith.errors import InputError
-from winosmith.web.judge.turns import go_on
+from winosmith.web.judge.turns import next_problem
 from winosmith.web.moderate.batches import picked
-from winosmith.web.moderate.decisions import Conflict, actions_for
+from winosmith.web.moderate.decisions import ConflictError, actions_for
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event
 from winosmith.web.problems.states import move, public_problems
@@ -79,13 +79,13 @@ def test_slots_open_and_close_with_judging(db: Any, moderator: Any, twin: Any, d
     eva, half = moderator(), twin()[0]
     bob = Person.objects.create_user("bob", is_judge=True)
     eve = Person.objects.create_user("eve", is_judge=True)
-    assert go_on(bob) is None
+    assert next_problem(bob) is None
     do(eva, "let-through", half)
-    held = go_on(bob)
+    held = next_problem(bob)
     assert held is not None
     assert held.problem == half
     do(eva, "hold", half)
-    assert go_on(eve) is None
+    assert next_problem(eve) is None
 
 
 def test_moderators_do_not_decide_on_their_own(db: Any, moderator: Any, twin: Any, do: Any) -> None:
@@ -180,7 +180,7 @@ def test_the_second_of_two_moderators_sees_the_first(
     """Who decides on what they saw before another's decision gets that decision instead."""
     eva, max_, half = moderator(), moderator("max"), twin()[0]
     do(eva, "let-through", half, reason="fine")
-    with pytest.raises(Conflict) as conflict:
+    with pytest.raises(ConflictError) as conflict:
         picked(max_, "withdraw", [(half.ref, 0)], "a copy")
     assert [(e.actor, e.kind, e.reason) for e in conflict.value.since] == [
         (eva, "let-through", "fine")
@@ -198,7 +198,7 @@ def test_of_many_at_once_one_decides(database: Any, person: Any, twin: Any) -> N
         action = ("let-through", "withdraw", "reject")[n % 3]
         try:
             picked(people[n], action, [(half.ref, 0)], "at once")
-        except Conflict as conflict:
+        except ConflictError as conflict:
             return "told" if len(conflict.since) == 1 else "wrong"
         return action
 

@@ -11,7 +11,7 @@ import pytest
 
 from winosmith.web.judge.models import Contest, Judge, Slot
 from winosmith.web.judge.trust import add_gold
-from winosmith.web.judge.turns import answer, go_on
+from winosmith.web.judge.turns import answer, next_problem
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.moderate.decisions import last_event
 from winosmith.web.moderate.dossier import LogFilters, logged
@@ -48,7 +48,7 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     near = twin(state="rejected")[0]
     remember(near)
     open_slots(half)
-    slot = go_on(bob)
+    slot = next_problem(bob)
     assert slot is not None
     slot.local_at = slot.taken_at
     slot.save()
@@ -227,8 +227,8 @@ def test_what_a_moderator_read_they_do_not_judge(
     half = twin(state="judging")[0]
     visit(eva).get("/moderate/?state=judging")
     open_slots(half)
-    assert go_on(eva) is None
-    assert go_on(person("bob", is_judge=True)) is not None
+    assert next_problem(eva) is None
+    assert next_problem(person("bob", is_judge=True)) is not None
 
 
 def test_a_contested_gold_question_is_settled_once(

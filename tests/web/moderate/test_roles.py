@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Judge, Slot
-from winosmith.web.judge.turns import go_on
+from winosmith.web.judge.turns import next_problem
 from winosmith.web.moderate.people import appoint, carry_out, unfinished
 from winosmith.web.people.models import Person, pseudonym
 
@@ -83,12 +83,12 @@ def test_a_paused_judge_gets_nothing_until_they_may_again(
     do(eva, "let-through", twin()[0])
     _appoint(eva, bob, "pause", "gold missed")
     assert Judge.objects.get(person=bob).held
-    assert go_on(bob) is None
+    assert next_problem(bob) is None
     with pytest.raises(InputError):
         _appoint(eva, bob, "pause")
     _appoint(eva, bob, "resume", "talked it over")
     assert not Judge.objects.get(person=bob).held
-    assert go_on(bob) is not None
+    assert next_problem(bob) is not None
 
 
 def test_where_everybody_may_judge_the_page_says_what_stops_somebody(

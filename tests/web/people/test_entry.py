@@ -13,7 +13,7 @@ from django.test import override_settings
 
 from tests.web.together import at_once
 from winosmith.errors import InputError
-from winosmith.web.judge.turns import go_on
+from winosmith.web.judge.turns import next_problem
 from winosmith.web.people.accounts import (
     adopt,
     end_invitation,
@@ -119,15 +119,15 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
     halves = twin(Person.objects.get(anonymous=True))
     browser.post("/people/login/", {"name": "ann", "password": PASSWORD})
     assert {half.twin.__class__.objects.get().contributor for half in halves} == {ann}
-    assert go_on(ann) is None
-    assert go_on(bob).problem in halves
+    assert next_problem(ann) is None
+    assert next_problem(bob).problem in halves
 
 
 def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, person: Any, twin: Any) -> None:
     """Where an account read, as a judge, what it wrote without one, the twin is withdrawn."""
     ann, hidden = person("ann", is_judge=True), Person.objects.create_anonymous()
     twin(hidden)
-    assert go_on(ann) is not None
+    assert next_problem(ann) is not None
     adopt(ann, hidden)
     assert set(Problem.objects.values_list("state", flat=True)) == {"withdrawn"}
 

@@ -12,10 +12,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from winosmith.errors import InputError
-from winosmith.web.judge.turns import answer, answer_local, go_on, needs_local
+from winosmith.web.judge.turns import answer, answer_local, needs_local, next_problem
 from winosmith.web.people import accounts, gates, news, privacy
 from winosmith.web.people.accounts import adopt
-from winosmith.web.people.gates import new_key, once
+from winosmith.web.people.gates import act_once, new_key
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import _pointing, agree, data_about, erase, hide
 from winosmith.web.predict.models import Model, Prediction
@@ -41,7 +41,7 @@ def _everything() -> str:
 
 def _judge(person: Any, **more: Any) -> None:
     """Let a person judge the next problem."""
-    slot = go_on(person)
+    slot = next_problem(person)
     if needs_local(slot):
         answer_local(person, slot.ref, 0)
     answer(person, slot.ref, 0, **more)
@@ -53,7 +53,7 @@ def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     mine = twin(person, topic="my twin's topic")
     twin(other)
     _judge(person, comment="a comment by me")
-    once(person, new_key(), "/x/", lambda: {"mine": 1})
+    act_once(person, new_key(), "/x/", lambda: {"mine": 1})
     Draft.objects.create(person=person, topic="my draft's topic")
     return list(mine)
 
@@ -124,7 +124,7 @@ def test_hiding_takes_everything_off_the_site(
     assert set(public_problems()) == set(theirs)
     mine = Problem.objects.filter(twin__contributor=ann)
     assert set(mine.values_list("state", flat=True)) == {"withdrawn"}
-    assert go_on(judge) is None
+    assert next_problem(judge) is None
     assert "4 texts are hidden" in browser.get("/people/").content.decode()
 
 
@@ -188,11 +188,11 @@ def test_what_an_erased_judge_held_goes_to_others(db: Any, person: Any, twin: An
     """An erased judge's open problem is free at once; their votes stay."""
     ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
     held = twin(None)
-    slot = go_on(ann)
+    slot = next_problem(ann)
     erase(ann, texts=False)
     slot.refresh_from_db()
     assert slot.holder is None
-    assert go_on(bob).problem in held
+    assert next_problem(bob).problem in held
 
 
 def test_an_erased_account_lets_nobody_in(db: Any, visit: Any, person: Any) -> None:
@@ -217,7 +217,7 @@ def test_what_waited_while_somebody_was_erased_does_nothing(
     privacy.publish("consent", "Everything is different now.")
     privacy.erase(type(ann).objects.get(pk=ann.pk), texts=False)
     acts = {
-        "a form": lambda: gates.once(ann, gates.new_key(), "/x/", lambda: {"mine": 1}),
+        "a form": lambda: gates.act_once(ann, gates.new_key(), "/x/", lambda: {"mine": 1}),
         "a consent": lambda: privacy.agree(ann),
         "a password": lambda: accounts.new_password(ann, "jugs-and-cups-9"),
         "an address": lambda: news.confirm_address(ann, token),
@@ -313,7 +313,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
     adopt(ann, nobody)
     made.twin.refresh_from_db()
     assert made.twin.contributor == ann
-    assert go_on(ann) is None
+    assert next_problem(ann) is None
     assert path_to(made) == [top, made]
 
 

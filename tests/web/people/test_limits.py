@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from tests.web.together import at_once
 from winosmith.web.people import accounts, gates
-from winosmith.web.people.gates import TooMany, rate_limit
+from winosmith.web.people.gates import RateLimitError, rate_limit
 from winosmith.web.people.models import Hits
 
 
@@ -23,13 +23,13 @@ def test_an_hour_that_is_full_says_when_to_come_again(db: Any, person: Any) -> N
     for _ in range(3):
         rate_limit(ann, "write", 3)
     rate_limit(ann, "judge", 3)
-    with pytest.raises(TooMany) as refused:
+    with pytest.raises(RateLimitError) as refused:
         rate_limit(ann, "write", 3)
     assert Hits.objects.get(what="write").count == 3
     wait = refused.value.again - timezone.now()
     assert timedelta() < wait <= timedelta(hours=2)
     assert 1 <= refused.value.seconds <= 7200
-    with pytest.raises(TooMany) as refused:
+    with pytest.raises(RateLimitError) as refused:
         rate_limit(ann, "nothing", 0)
     assert 1 <= refused.value.seconds <= 7200
 
@@ -40,7 +40,7 @@ def test_hits_of_the_last_hour_fade(db: Any, person: Any) -> None:
     gates.rate_limit(ann, "write", 10)
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     Hits.objects.update(hour=hour - timedelta(hours=1), count=1000)
-    with pytest.raises(gates.TooMany) as refused:
+    with pytest.raises(gates.RateLimitError) as refused:
         gates.rate_limit(ann, "write", 10)
     again = refused.value.again
     left = 10 - 1000 * (1 - (again - hour) / timedelta(hours=1))
@@ -60,8 +60,8 @@ def test_a_full_hour_has_room_when_it_says(db: Any, person: Any) -> None:
 def test_sixteen_threads_never_spend_more_than_there_is(database: Any, person: Any) -> None:
     """Of sixteen at once, five of five an hour get through, and the sixth never."""
     ann = person("ann")
-    found = at_once(lambda _: rate_limit(ann, "write", 5), range(16), but=TooMany)
-    assert sum(isinstance(one, TooMany) for one in found) == 11
+    found = at_once(lambda _: rate_limit(ann, "write", 5), range(16), but=RateLimitError)
+    assert sum(isinstance(one, RateLimitError) for one in found) == 11
 
 
 def test_no_address_is_stored(db: Any, rf: Callable[..., Any]) -> None:

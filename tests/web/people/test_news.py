@@ -12,7 +12,7 @@ from django.db import OperationalError, transaction
 from tests.web.judge.making import give, gold, twin as judged_twin
 from winosmith.web.judge.submissions import enter
 from winosmith.web.judge.trust import contest, settle_contest as settle
-from winosmith.web.judge.turns import go_on
+from winosmith.web.judge.turns import next_problem
 from winosmith.web.moderate import batches, decisions
 from winosmith.web.moderate.people import appoint, carry_out
 from winosmith.web.people import news
@@ -135,7 +135,7 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
         if not every:
             made = Twin.objects.create(ref="new")
             enter(made, [Half("The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)], [])
-        slot = go_on(judge)
+        slot = next_problem(judge)
         assert slot.gold == bool(every)
         assert _badge(visit(judge)) == 0
         pages.append(re.sub(r'(value|account)="[\w-]+"|bob|eva', "", _news(visit(judge))))

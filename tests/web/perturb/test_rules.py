@@ -11,11 +11,11 @@ from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot, note_seen
 from winosmith.web.judge.submissions import withdraw
-from winosmith.web.people.gates import TooMany, rate_limit
+from winosmith.web.people.gates import RateLimitError, rate_limit
 from winosmith.web.people.models import Done
 from winosmith.web.perturb.rules import Place, Typed, _length, examine, measured, revisable, write
 from winosmith.web.predict.models import Prediction
-from winosmith.web.problems.checks import Refused
+from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.family import may_perturb, path_to
 from winosmith.web.problems.lookalikes import remember, remember_published
 from winosmith.web.problems.models import Remembered, Version
@@ -98,7 +98,7 @@ def test_what_breaks_a_rule_is_refused(
     from winosmith.web.problems.models import Problem, Version
 
     ann, root = contributor(), original()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedError) as refused:
         send(ann, root, typed(**changes))
     assert words in " ".join(refused.value.faults[field])
     assert list(Problem.objects.all()) == [root]
@@ -115,7 +115,7 @@ def test_a_family_holds_no_version_twice(db: Any, contributor: Any, original: An
         (bob, root, CHILD, "This sentence has already been sent"),
         (ann, child, ROOT, "the original again"),
     ):
-        with pytest.raises(Refused, match=words):
+        with pytest.raises(RefusedError, match=words):
             send(somebody, parent, typed(sentence))
     withdraw(ann, child.twin)
     again = send(bob, root)
@@ -137,7 +137,7 @@ def test_the_other_half_of_the_twin_is_no_perturbation(
     """It is refused where the writer can read it, and says nothing where they can't."""
     ann, root = contributor(), original()
     half = original("half", CHILD, twin=root.twin, answer=1)
-    with pytest.raises(Refused, match="other half"):
+    with pytest.raises(RefusedError, match="other half"):
         send(ann, root)
     _states_of(half, "judging")
     made = send(ann, root)
@@ -196,7 +196,7 @@ def test_consent_and_limits_come_first(
 
     send(ann, root, before=before, key=KEY)
     send(ann, root, before=before, key=KEY)
-    with pytest.raises(TooMany):
+    with pytest.raises(RateLimitError):
         send(ann, root, typed(GRANDCHILD), before=before)
     assert Problem.objects.count() == 2
 
@@ -246,7 +246,7 @@ def test_ten_threads_with_one_sentence_enter_it_once(
 
     people, root = [contributor(f"person {n}") for n in range(10)], original()
 
-    found = at_once(lambda somebody: send(somebody, root), people, but=Refused)
+    found = at_once(lambda somebody: send(somebody, root), people, but=RefusedError)
     made = Problem.objects.exclude(pk=root.pk).get()
     assert found.count(made) == 1
     assert sum("This sentence has already been sent" in str(one) for one in found) == 9

@@ -13,7 +13,7 @@ from winosmith.lineage import perturbed
 from winosmith.web import hosting
 from winosmith.web._lock import writing
 from winosmith.web.moderate.decisions import ACTIONS, decide, last_event, undo
-from winosmith.web.problems.family import lift, put_under
+from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import public_problems
@@ -76,13 +76,13 @@ def test_new_versions_come_under_the_embargo_of_their_parent(db: Any) -> None:
     """Written or imported after the embargo, a version is covered from its first moment."""
     top = root()
     with writing():
-        put_under(top)
+        set_embargo(top)
     made = child(top)
     under = child(made, new=("fit", "belong"))
     child_of_own = child(top, new=("fit", "sit"), embargo=True)
     assert _flags(made, under, child_of_own) == [COVERED, COVERED, OWN]
     with writing():
-        assert lift(top) == 2
+        assert lift_embargo(top) == 2
     assert _flags(made, under, child_of_own) == [OPEN, OPEN, OWN]
 
 
@@ -90,7 +90,7 @@ def test_imported_versions_come_under_the_embargo_of_the_site(db: Any) -> None:
     """A file of public versions of a root that is under embargo here brings nothing public."""
     top = root()
     with writing():
-        put_under(top)
+        set_embargo(top)
     sentence = top.sentence.replace("big", "large")
     made = perturbed(as_problem(top), sentence, tuple(top.options), 0, source="wordnet")
     hosting.import_problems(Dataset([made]), "valid")

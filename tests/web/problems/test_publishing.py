@@ -24,8 +24,8 @@ from winosmith.errors import InputError
 from winosmith.web import hosting
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Slot
-from winosmith.web.judge.trust import add_gold, askable, settle_contest as settle
-from winosmith.web.problems.family import lift, put_under
+from winosmith.web.judge.trust import add_gold, askable_questions, settle_contest as settle
+from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem as Row, State
 from winosmith.web.problems.states import _due, move, public_problems, publish_due, waits_until
 
@@ -177,9 +177,9 @@ def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
         add_gold(two, "A small jug holds little.")
     type(two).objects.filter(pk=two.pk).update(gold=True)
     Gold.objects.create(problem=two, explanation="A small jug holds little.")
-    assert not askable().exists()
+    assert not askable_questions().exists()
     _to(one, "rejected")
-    assert list(askable()) == [two]
+    assert list(askable_questions()) == [two]
 
 
 def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(db: Any, person: Any) -> None:
@@ -188,17 +188,17 @@ def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(db: Any, person
     _to(one, "valid")
     _to(two, "valid")
     with writing():
-        put_under(one)
+        set_embargo(one)
         _to(two, "judging")
-        lift(one)
+        lift_embargo(one)
     assert _public(one, two) == [False, False]
     _to(two, "rejected")
     assert _public(one, two) == [True, False]
     three, four = _judged()
     _to(three, "valid")
     with writing():
-        put_under(four)
-        lift(three)
+        set_embargo(four)
+        lift_embargo(three)
         assert _public(three) == [False]
         _to(four, "valid")
     assert _public(three, four) == [True, False]
@@ -272,7 +272,7 @@ def test_lifting_an_embargo_that_is_not_there_hides_nothing(db: Any) -> None:
     _to(one, "judging")
     before = _public(one, other)
     assert before[1]
-    lift(other)
+    lift_embargo(other)
     assert _public(one, other) == before
 
 
@@ -301,7 +301,7 @@ def test_no_half_is_ever_published_ahead_of_the_other(
                 _later(halves.values(), days=what)
                 days = {name: spent + what for name, spent in days.items()}
             elif what in ("embargo", "lift"):
-                (put_under if what == "embargo" else lift)(halves[who])
+                (set_embargo if what == "embargo" else lift_embargo)(halves[who])
             else:
                 with contextlib.suppress(InputError):
                     _to(halves[who], what)

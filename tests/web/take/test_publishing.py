@@ -25,7 +25,7 @@ from winosmith.web.problems.states import public_problems
 from winosmith.web.take.models import Sitting, Subject
 from winosmith.web.take.results import write_results
 from winosmith.web.take.rounds import close_round, publish_round
-from winosmith.web.take.sheets import Over, answer, enrol, remark, sheet_of
+from winosmith.web.take.sheets import SheetClosedError, answer, enrol, remark, sheet_of
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -42,7 +42,7 @@ def test_a_round_is_closed_when_all_are_done(opened: Maker, person: Maker) -> No
         close_round(made.name)
     closed = close_round(made.name, drop=True)
     assert closed.figures["subjects"] == 1
-    with pytest.raises(Over):
+    with pytest.raises(SheetClosedError):
         answer(bob, out.ref, 1, "A", 1.0)
     with pytest.raises(InputError, match="closed"):
         enrol(person("eve"), made, {})

@@ -13,14 +13,14 @@ from tests.web.take.conftest import asked, fill, twins
 from winosmith.errors import InputError
 from winosmith.humans import DECLARED, Declared
 from winosmith.web import hosting
-from winosmith.web.judge.turns import current, go_on
+from winosmith.web.judge.turns import current_slot, next_problem
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.states import public_problems
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import close_round
-from winosmith.web.take.sheets import enrol, finish, give_up, known
+from winosmith.web.take.sheets import enrol, finish, give_up, known_problems
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -118,12 +118,12 @@ def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> No
 
 def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Maker) -> None:
     """A judge of one half, and the contributor of a twin, get no sheet with any half of it."""
-    from winosmith.web.judge.turns import answer, answer_local, go_on
+    from winosmith.web.judge.turns import answer, answer_local, next_problem
 
     data = twins(4, singles=11)
     hosting.import_problems(data[:8], "judging")
     bob, eve, fay = person("bob"), person("eve"), person("fay")
-    slot = go_on(bob)
+    slot = next_problem(bob)
     assert slot is not None
     answer_local(bob, slot.ref, 0)
     answer(bob, slot.ref, 0)
@@ -145,7 +145,7 @@ def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) 
     )  # fmt: skip
     Version.objects.create(problem=root, root=root, digest="1")
     Version.objects.create(problem=child, root=root, parent=root, step=1, digest="2")
-    assert known(ann, made) == set(data.ids[:2])
+    assert known_problems(ann, made) == set(data.ids[:2])
     assert enrol(ann, made, {}).sheet.test == "common"
 
 
@@ -160,20 +160,20 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
     made, ann, bob = opened(data), person("ann"), person("bob")
     sitting = enrol(ann, made, {})
     give_up(ann, sitting.ref)
-    assert go_on(ann) is None
-    assert go_on(bob) is not None
+    assert next_problem(ann) is None
+    assert next_problem(bob) is not None
 
 
 def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker) -> None:
     """A judge's problem goes back when they begin a test; the next comes when it is over."""
     hosting.import_problems(twins(3, start=40), "judging")
     made, ann = opened(), person("ann")
-    assert go_on(ann) is not None
+    assert next_problem(ann) is not None
     sitting = enrol(ann, made, {})
-    assert current(ann) is None
-    assert go_on(ann) is None
+    assert current_slot(ann) is None
+    assert next_problem(ann) is None
     finish(ann, sitting.ref)
-    assert go_on(ann) is not None
+    assert next_problem(ann) is not None
 
 
 def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) -> None:
@@ -186,7 +186,7 @@ def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) ->
 
 def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person: Maker) -> None:
     """The last letter counts and seconds add up; a wrong letter, and a late answer, are refused."""
-    from winosmith.web.take.sheets import Over, answer, enrol, finish
+    from winosmith.web.take.sheets import SheetClosedError, answer, enrol, finish
 
     ann, eve, made = person("ann"), person("eve"), opened()
     sitting = enrol(ann, made, {})
@@ -197,12 +197,12 @@ def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person:
         answer(ann, sitting.ref, 1, "E", 1.0)
     with pytest.raises(InputError, match="questions 1 to 6, not 7"):
         answer(ann, sitting.ref, 7, "A", 1.0)
-    with pytest.raises(Over):
+    with pytest.raises(SheetClosedError):
         answer(eve, sitting.ref, 1, "B", 1.0)
     row = sitting.answers.get()
     assert (row.letter, row.seconds) == ("X", 4.5)
     finish(ann, sitting.ref)
-    with pytest.raises(Over):
+    with pytest.raises(SheetClosedError):
         answer(ann, sitting.ref, 1, "A", 1.0)
 
 
@@ -266,7 +266,7 @@ def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
         fill(sheet.subject.person, sheet)
     eva, real = person("eva", is_moderator=True), rounds.figures_of
     closed = rounds.close_round(open_.name)
-    rounds.let_count(open_, sheets[0].ref, eva)
+    rounds.approve_sheet(open_, sheets[0].ref, eva)
     assert open_.figures["answers"] == 8
 
     def figures_of(round_: Any, sittings: Any) -> Any:
@@ -274,7 +274,7 @@ def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
         with monkeypatch.context() as patch:
             patch.setattr(rounds, "figures_of", real)
             if rounds.Sitting.objects.filter(held=True).exists():
-                rounds.let_count(closed, sheets[1].ref, eva)
+                rounds.approve_sheet(closed, sheets[1].ref, eva)
         return found
 
     monkeypatch.setattr(rounds, "figures_of", figures_of)

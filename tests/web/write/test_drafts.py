@@ -10,7 +10,7 @@ from tests.web.together import at_once
 from tests.web.write.conftest import typed
 from winosmith.errors import InputError
 from winosmith.web.write import rules
-from winosmith.web.write.rules import Stale, draft_of, save
+from winosmith.web.write.rules import StaleDraftError, draft_of, save
 
 
 def test_drafts_are_saved_and_never_overwritten_unseen(
@@ -23,7 +23,7 @@ def test_drafts_are_saved_and_never_overwritten_unseen(
     def write(number: int) -> str:
         try:
             return str(save(one, typed(option_1=f"kettle {number}"), 0).version)
-        except Stale as stale:
+        except StaleDraftError as stale:
             return str(stale.draft.typed["option_1"])
 
     results = sorted(at_once(write, range(16)))

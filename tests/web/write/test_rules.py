@@ -10,11 +10,11 @@ from tests.web.write.conftest import ANCHORS, FORM, rules, submitted, typed
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw
-from winosmith.web.judge.turns import go_on
+from winosmith.web.judge.turns import next_problem
 from winosmith.web.moderate.decisions import ACTIONS, actions_for, decide
-from winosmith.web.people.gates import TooMany, new_key, rate_limit
+from winosmith.web.people.gates import RateLimitError, new_key, rate_limit
 from winosmith.web.people.models import Done
-from winosmith.web.problems.checks import Refused
+from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem, Remembered, Twin
 from winosmith.web.write.rules import Typed, _faults, revise, typed_of
 
@@ -52,7 +52,7 @@ def test_the_order_of_the_halves_tells_nothing(db: Any, contributor: Any) -> Non
 def test_a_refusal_writes_nothing_and_names_the_fields(db: Any, contributor: Any) -> None:
     """A twin that breaks rules leaves no row; the same key may send the mended one."""
     ann, key = contributor(), new_key()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedError) as refused:
         submitted(ann, key, typed=typed(sentence_1="Too short, the _ is.", answer_2="0", domain=""))
     assert set(refused.value.faults) >= {"sentence_1", "answer_2", "domain"}
     assert not Twin.objects.exists()
@@ -109,7 +109,7 @@ def test_a_failed_condition_takes_everything_back(db: Any, contributor: Any) -> 
     ann = contributor()
     for _number in range(2):
         submitted(ann, before=lambda: rate_limit(ann, "write", 2))
-    with pytest.raises(TooMany):
+    with pytest.raises(RateLimitError):
         submitted(ann, before=lambda: rate_limit(ann, "write", 2))
     assert Twin.objects.count() == 2
 
@@ -170,13 +170,13 @@ def test_who_judged_a_twin_does_not_judge_its_revision(db: Any, contributor: Any
     """Whoever has read a version of a twin gets no half of the next one, nor of the one after."""
     ann, bob = contributor(), contributor("bob")
     first = submitted(ann)
-    slot = go_on(bob)
+    slot = next_problem(bob)
     assert slot is not None
     second = submitted(ann, revises=first)
-    assert go_on(bob) is None
+    assert next_problem(bob) is None
     submitted(ann, revises=second)
-    assert go_on(bob) is None
-    assert go_on(contributor("cat")) is not None
+    assert next_problem(bob) is None
+    assert next_problem(contributor("cat")) is not None
 
 
 def test_a_contributor_withdraws_what_a_moderator_withdrew(

@@ -18,7 +18,7 @@ from ninja.params.models import QueryModel
 
 from winosmith import __version__
 from winosmith.web.api import families, own, reading
-from winosmith.web.api.door import TYPE, Error, Malformed, join
+from winosmith.web.api.door import TYPE, Error, MalformedError, join
 
 
 def _known_alone(operation: Any) -> None:
@@ -37,7 +37,7 @@ def _known_alone(operation: Any) -> None:
     @wraps(act)
     def acted(request: HttpRequest, *args: Any, **named: Any) -> Any:
         if unknown := sorted(set(request.GET) - known):
-            raise Malformed(
+            raise MalformedError(
                 {f"query.{name}": ["Extra inputs are not permitted"] for name in unknown}
             )
         return act(request, *args, **named)

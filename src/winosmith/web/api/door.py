@@ -24,7 +24,7 @@ from winosmith.problem import Lineage, Origin
 from winosmith.records import problem_record
 from winosmith.web.api import models as tokens
 from winosmith.web.pages import AGAIN
-from winosmith.web.problems.checks import Refused
+from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.records import as_public
 
@@ -52,7 +52,7 @@ class Denied(Exception):  # noqa: N818 - a decision, not a fault
         super().__init__(challenge)
 
 
-class Malformed(Refused):
+class MalformedError(RefusedError):
     """Parts of a request that contradict each other; `faults` has what to do, by part."""
 
 
@@ -140,7 +140,7 @@ _HANDLERS: dict[type[Exception], Any] = {
     ValidationError: _malformed,
     Denied: lambda _request, error: answer(401, headers={"WWW-Authenticate": error.challenge}),
     InputError: lambda _request, error: answer(422, str(error)),
-    Refused: _refused,
+    RefusedError: _refused,
 }
 
 

@@ -180,7 +180,7 @@ def _short(twin: TwinRow) -> dict[str, Any]:
 
 
 def _whole(person: Person, twin: TwinRow) -> dict[str, Any]:
-    told = pages.about(person, twin)
+    told = pages.twin_context(person, twin)
     return {
         "ref": twin.ref,
         "created": twin.created,

@@ -15,7 +15,16 @@ from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
 
-from winosmith.web.api.door import Asked, Malformed, Problem, Ref, Shape, asks, problems, reader
+from winosmith.web.api.door import (
+    Asked,
+    MalformedError,
+    Problem,
+    Ref,
+    Shape,
+    asks,
+    problems,
+    reader,
+)
 from winosmith.web.judge.models import note_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
@@ -128,7 +137,9 @@ def filtered(wanted: ProblemFilters, form: type[Filters] = Filters) -> Filters:
     said = wanted.model_dump(mode="json", exclude_none=True)
     filters = form(_query({key: value for key, value in said.items() if value != ""}))
     if not filters.is_valid():
-        raise Malformed({name: list(map(str, found)) for name, found in filters.errors.items()})
+        raise MalformedError(
+            {name: list(map(str, found)) for name, found in filters.errors.items()}
+        )
     return filters
 
 

@@ -6,12 +6,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what is measured for its pages."""
+    """The application, and its regular measurement."""
 
     name = "winosmith.web.families"
 
     def ready(self) -> None:
-        """Let the worker measure families, every ten minutes if something has changed."""
+        """Let the worker measure families every ten minutes if something has changed."""
         from winosmith.web.jobs import MEASURE, add_duty
 
         add_duty(MEASURE, 600.0, _measure)

@@ -1,8 +1,8 @@
-"""How stable a model is on one family: its answers laid next to the tree, and their figures.
+"""The stability of a model on one family: its answers on the tree, and the results.
 
-Error depths stand next to their null; accuracy by depth and first errors follow. They are the
-numbers of `winosmith.metrics.stability` for a family, without what only many families can give
-(intervals, p values): fast enough to be counted at every look.
+They are error depths with their null, accuracy by depth, and first errors: the results of
+`winosmith.metrics.stability` for one family, without those that need many families (intervals,
+p-values), and quick enough for each view of the page.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from winosmith.web.predict.models import Model, Prediction as Row, Stand
 from winosmith.web.problems.models import Problem
 
 UNASKED, WAITING, STUCK, RIGHT, WRONG, TIED = range(6)
-"""How a version stands with a model: no prediction yet, one that waits, one that failed, …"""
+"""The answer of a model to a version: no prediction yet, one that waits, one that failed, …"""
 
 STANDS = 8
-"""More than ways to stand: a version and how it stands are one number."""
+"""More than these states: a version and its state are one number."""
 
 _ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STANDS} + CASE
         WHEN r.stand = %s AND r.tie THEN {TIED}
@@ -38,7 +38,7 @@ _ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STANDS} + CASE
         ELSE {STUCK} END AS text), ',')
     FROM perturb_version v JOIN predict_prediction r ON r.problem_id = v.problem_id
     WHERE v.root_id = %s AND r.model_id = %s"""  # noqa: S608 - of our own numbers
-"""All in one text: half of what it takes to make as many rows of it."""
+"""All in one text, which takes half the time of as many rows."""
 
 _JOINED = {"postgresql": "string_agg"}
 
@@ -50,8 +50,8 @@ class Answers:
     Attributes:
         tree: the family.
         stands: `UNASKED`, `WAITING`, `STUCK`, `RIGHT`, `WRONG` or `TIED` for each version, (n,).
-        ties: the number of a version that is a tie → what it is worth: 1 / (options tied) where the
-            right one is among them, else 0.
+        ties: the number of a tied version → its worth: 1 / (options tied) if the correct one is
+            among them, otherwise 0.
     """
 
     tree: Tree
@@ -60,31 +60,31 @@ class Answers:
 
     @cached_property
     def wrong(self) -> Bools:
-        """The public versions that were answered wrongly, (n,)."""
+        """The public versions with an incorrect answer, (n,)."""
         found: Bools = self.tree.public & (self.stands == WRONG)
         return found
 
     @cached_property
     def right(self) -> Bools:
-        """The public versions that were answered rightly, (n,)."""
+        """The public versions with a correct answer, (n,)."""
         found: Bools = self.tree.public & (self.stands == RIGHT)
         return found
 
     @cached_property
     def tied(self) -> Bools:
-        """The public versions between whose options it could not decide, (n,)."""
+        """The public versions with a tie, (n,)."""
         found: Bools = self.tree.public & (self.stands == TIED)
         return found
 
     @cached_property
     def answered(self) -> Bools:
-        """The public versions that it answered, ties too, (n,)."""
+        """The public versions with an answer, ties included, (n,)."""
         found: Bools = self.right | self.wrong | self.tied
         return found
 
     @cached_property
     def credit(self) -> Floats:
-        """What each answer is worth, (n,): 1, 0, or a tie's share; 0 if there is none."""
+        """The worth of each answer, (n,): 1, 0, or a tie's share; 0 without an answer."""
         found = self.right.astype(np.float64)
         for number, share in self.ties.items():
             found[number] = share if self.tied[number] else 0.0
@@ -92,18 +92,18 @@ class Answers:
 
     @property
     def waiting(self) -> int:
-        """How many public versions the model has not answered, whatever the reason."""
+        """The number of public versions without an answer, for any reason."""
         return int(self.tree.public.sum() - self.answered.sum())
 
     @cached_property
     def wrong_below(self) -> list[int]:
-        """How many public versions under each are answered wrongly, one a version."""
+        """The number of public versions with an incorrect answer under each version."""
         found: list[int] = self.tree.below(self.wrong).tolist()
         return found
 
 
 def answers_of(root: Problem, tree: Tree, model: Model) -> Answers:
-    """Return what a model made of a family, as it stands now."""
+    """Return a model's answers to a family."""
     done = str(Stand.DONE)
     with connection.cursor() as cursor:
         query = _ANSWERS.replace("JOINED", _JOINED.get(connection.vendor, "group_concat"))
@@ -118,12 +118,12 @@ def answers_of(root: Problem, tree: Tree, model: Model) -> Answers:
 
 
 def worth(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
-    """Return what a tie is worth: 1 / (options tied) where the right one is among them, else 0."""
+    """Return the worth of a tie: 1 / (options tied) if the correct one is among them, or 0."""
     return Prediction("", choice or 0, tuple(scores)).credit(answer)
 
 
 def _ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[int, float]:
-    """Return what each tie is worth, by the number of its version."""
+    """Return the worth of each tie, by the number of its version."""
     if not len(numbers):
         return {}
     number_of = {int(tree.rows[number]): int(number) for number in numbers}
@@ -138,17 +138,18 @@ def _ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[int, 
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How deep a model's errors on one family are, by one way of counting depths.
+    """The depth of a model's errors on one family, by one way of counting depths.
 
     Attributes:
         kind: "declared", "lineage" or "edit".
-        n: public versions that were answered and whose depth is known.
-        errors: how many of them were answered wrongly; a tie for what it is not worth.
+        n: public versions with an answer and a known depth.
+        errors: the number of incorrect answers; a tie counts for the rest of its worth.
         mean: the mean depth of the errors; None without any.
-        coin: that of a coin flipper, expected: the mean depth of the set where all have as many
-            options; None without versions.
+        coin: the expected mean for a coin flipper: the mean depth of the set if all versions have
+            equally many options; None without versions.
         first: the least depth of an error; None without any.
-        coin_first: that of a coin flipper who makes one, expected; None without versions.
+        coin_first: the expected least depth for a coin flipper who makes an error; None without
+            versions.
     """
 
     kind: DepthKind
@@ -162,9 +163,9 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class AtDepth:
-    """How many public versions of one depth there are, and how many were answered rightly.
+    """The number of public versions of one depth, and of correct answers to them.
 
-    A tie counts as 1 / (options tied) where the right one is among them; `ties` of `n` are ties.
+    A tie counts as 1 / (options tied) if the correct one is among them; `ties` of `n` are ties.
     """
 
     depth: int
@@ -180,17 +181,17 @@ class AtDepth:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What becomes at one depth of the paths from the root.
+    """The paths from the root at one depth.
 
     Attributes:
         depth: the depth.
-        before: paths without an error before it that go as deep.
-        errors: of them, those whose first error is here.
-        ends: of them, those that end here without an error: how far they would get is not known.
-        ties: versions of this depth that are ties, on a path without a sure error before them.
+        before: paths without an error before it that go this deep.
+        errors: those with their first error here.
+        ends: those that end here without an error, so that their first error is not known.
+        ties: tied versions of this depth, on a path without a certain error before them.
 
-    Counts are whole except for ties. A path with ties ends in several ways, each of which counts as
-    how probable it is where a fair draw settles them, as in `winosmith.metrics.Survival`.
+    Counts are whole except for ties. A path with ties ends in several ways, each weighted by its
+    probability if fair draws settle the ties, as in `winosmith.metrics.Survival`.
     """
 
     depth: int
@@ -206,7 +207,7 @@ def depths_of_errors(answers: Answers) -> list[Depth]:
 
 
 def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
-    """Return the accuracy at each depth, from the least on; the root is at 0."""
+    """Return the accuracy at each depth, in ascending order; the root is at 0."""
     here = _answered(answers, kind)
     here[0] = answers.answered[0]
     of = answers.tree.depths[kind][here]
@@ -221,18 +222,18 @@ def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
 
 
 def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
-    """Return where the first error comes on the paths from the root to each public leaf.
+    """Return the first errors on the paths from the root to each public leaf.
 
-    A path without an error is censored at its end. A tie is an error for what it is not worth, and
-    the path continues for the rest. Versions that were not answered, and those whose depth is not
-    known, say nothing; a path with no answer at all is omitted.
+    A path without an error is censored at its end. A tie is an error for the rest of its worth, and
+    the path continues for its worth. Versions without an answer or a known depth are ignored; a
+    path without any answer is omitted.
     """
     tree = answers.tree
     depths = np.where(tree.depths[kind] >= 0, tree.depths[kind], -1)
     depths[0] = 0
     known = _answered(answers, kind)
     known[0] = answers.answered[0]
-    fine, last = _along(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
+    fine, last = _follow_paths(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
     get_there = np.append(fine, 1.0)[tree.parents]  # above the root, all do
     leaf = np.zeros(len(tree), dtype=np.int64)
     leaf[tree.leaves] = 1
@@ -242,7 +243,7 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
     size = 1 + max(int(depths.max()), int(last.max()), 0)
     errors: Floats = np.zeros(size) + np.bincount(depths[known], failed[known], size)
     ends: Floats = np.zeros(size) + np.bincount(np.maximum(last, 0), ended, size)
-    return _table(errors, ends, np.bincount(depths[tied], minlength=size))
+    return _ends_by_depth(errors, ends, np.bincount(depths[tied], minlength=size))
 
 
 def _depth(answers: Answers, kind: DepthKind) -> Depth:
@@ -263,25 +264,25 @@ def _depth(answers: Answers, kind: DepthKind) -> Depth:
 
 
 def _answered(answers: Answers, kind: DepthKind) -> Bools:
-    """Return which public versions, the root aside, were answered and have such a depth."""
+    """Return which public versions except the root have an answer and this depth."""
     here: Bools = answers.answered & (answers.tree.depths[kind] >= 0)
     here[0] = False
     return here
 
 
 def _coin_first(depths: Ints, chance: Floats) -> float:
-    """Return the depth of a guesser's first error, expected, given that there is one."""
+    """Return the expected depth of a guesser's first error, given that there is one."""
     fine = np.exp(np.bincount(depths, weights=np.log(chance)))
     so_far = np.concatenate([[1.0], np.cumprod(fine)])
     here = so_far[:-1] * (1 - fine)
     return float((np.arange(len(fine)) * here).sum() / here.sum())
 
 
-def _along(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
-    """Return how probably all is right on the way to each, and the greatest depth with an answer.
+def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
+    """Return for each version the probability that its path is correct, and its deepest answer.
 
-    Both with the version itself; a depth is -1 if there is none. Each way is looked at in pieces
-    that double in length, all versions at once: in as many passes as the logarithm of the deepest.
+    Both include the version itself; a depth is -1 without an answer. Paths are processed in pieces
+    that double in length, all versions at once, so in log2(depth) passes.
     """
     fine = np.append(credit, 1.0)
     last = np.append(np.where(known, depths, -1), -1)
@@ -294,8 +295,8 @@ def _along(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[F
     return fine[:-1], last[:-1]
 
 
-def _table(errors: Floats, ends: Floats, ties: Ints) -> list[Ends]:
-    """Return what becomes of paths at each depth, of those that fail there and those that end."""
+def _ends_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[Ends]:
+    """Return the paths at each depth, from those that fail there and those that end there."""
     here = errors + ends
     before = np.cumsum(here[::-1])[::-1]
     return [
@@ -311,22 +312,22 @@ def _table(errors: Floats, ends: Floats, ties: Ints) -> list[Ends]:
 
 
 MOST_BARS = 40
-"""Depths that are drawn; the table has all."""
+"""Depths in the chart; the table has all."""
 
 LABELS = 14
-"""Depths that have a number under them; of more, some."""
+"""Depths with a label; of more, only some are labelled."""
 
 FEW = 5
-"""Fewer versions than this say little: their bars are pale."""
+"""Bars of fewer versions are pale."""
 
 
 def chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> dict[str, Any] | None:
-    """Return the drawing of a model's accuracies by depth; None if there is nothing to draw.
+    """Return the chart of a model's accuracies by depth; None if there is nothing to draw.
 
     Args:
         name: of the model.
-        rows: from the least depth on.
-        chance: what guessing gives, 0–1.
+        rows: in ascending order of depth.
+        chance: the accuracy of guessing, 0–1.
     """
     shown = rows[:MOST_BARS]
     if not shown:

@@ -1,21 +1,20 @@
-"""The lists over all families: how large each is and what fails in it, and who made what."""
+"""The lists of all families: their sizes and errors, and their contributors."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db import connection
+from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import counted
 from winosmith.web._kept import Refreshed
 from winosmith.web.families.figures import worth
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.predict.models import Model
+from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.search import Term, matching
 from winosmith.web.problems.states import public_problems
@@ -24,7 +23,7 @@ FAMILIES = 20
 """Families on a page."""
 
 MOST_FOUND = 5_000
-"""Versions that a search looks at, the newest first."""
+"""Versions that a search considers, the newest first."""
 
 SORTS = {
     "size": _("the largest first"),
@@ -35,20 +34,19 @@ SORTS = {
 
 @dataclass(slots=True)
 class Family:
-    """What the list tells of a family; public versions alone.
+    """A family in the list; only public versions count.
 
     Attributes:
         root: the number of the root's row.
-        versions: how many were made of the root.
+        versions: the number of versions of the root.
         deepest: the most steps from the root.
         newest: the number of the newest version's row.
-        errors: the number of a model → how many versions it answered wrongly; a tie for what it is
-            not worth.
-        answered: the number of a model → how many versions it answered, ties too.
-        ties: the number of a model → how many of its answers are ties.
-        fooling: how many answers to its versions are wrong, of all current models together; a tie
-            is no wrong answer, nobody is fooled by it.
-        problem: the root, where it is on the page.
+        errors: the number of a model → its incorrect answers; a tie counts for the rest of its
+            worth.
+        answered: the number of a model → its answers, ties included.
+        ties: the number of a model → its ties.
+        fooling: the incorrect answers of all current models together; ties don't count.
+        problem: the root, if the family is on the page.
     """
 
     root: int
@@ -62,7 +60,7 @@ class Family:
     problem: Problem | None = None
 
     def told_of(self, model: Model) -> dict[str, Any]:
-        """Return a model's name, how often it is wrong, of how many answers, and its ties."""
+        """Return a model's name, and the numbers of its errors, answers and ties."""
         return {
             "model": model.name,
             "wrong": self.errors.get(model.pk, 0),
@@ -71,39 +69,38 @@ class Family:
         }
 
 
-_COUNTS = """SELECT v.root_id, count(*), max(v.step), max(v.problem_id)
-    FROM perturb_version v JOIN problems_problem p ON p.id = v.problem_id
-    WHERE v.step > 0 AND p.public GROUP BY v.root_id"""
-_FROM = """
-    FROM perturb_version v
-    JOIN problems_problem p ON p.id = v.problem_id
-    JOIN predict_prediction r ON r.problem_id = v.problem_id
-    JOIN predict_model m ON m.id = r.model_id
-    WHERE v.step > 0 AND m.current AND p.public"""
-_ANSWERS = f"""SELECT v.root_id, r.model_id, count(*),
-    sum(CASE WHEN r.tie OR r."right" THEN 0 ELSE 1 END), sum(CASE WHEN r.tie THEN 1 ELSE 0 END)
-    {_FROM} AND (r.tie OR r."right" IS NOT NULL) GROUP BY v.root_id, r.model_id"""
-_TIES = f"""SELECT v.root_id, r.model_id, r.choice, CAST(r.scores AS text), p.answer, count(*)
-    {_FROM} AND r.tie GROUP BY 1, 2, 3, 4, 5"""
+def _versions() -> QuerySet[Version]:
+    """Return the public versions that were made of others."""
+    return Version.objects.filter(step__gt=0, problem__public=True).order_by()
+
+
+def _answers() -> QuerySet[Prediction]:
+    """Return what the current models predicted about these versions."""
+    rows = Prediction.objects.filter(model__current=True, problem__version__in=_versions())
+    return rows.annotate(root=F("problem__version__root")).order_by()
 
 
 def families() -> list[Family]:
     """Return all families with a public version, counted now."""
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNTS)
-        found = {row[0]: Family(*row) for row in cursor.fetchall()}
-        cursor.execute(_ANSWERS)
-        for root, model, answered, wrong, ties in cursor.fetchall():
-            if root in found:
-                found[root].answered[model] = answered
-                found[root].errors[model] = wrong
-                found[root].ties[model] = ties
-                found[root].fooling += wrong
-        cursor.execute(_TIES)
-        for root, model, choice, scores, answer, ties in cursor.fetchall():
-            if root in found and model in found[root].errors:
-                missed = ties * (1 - worth(choice, json.loads(scores), answer))
-                found[root].errors[model] = counted(found[root].errors[model] + missed)
+    counts = _versions().values_list("root")
+    counts = counts.annotate(Count("pk"), Max("step"), Max("problem_id"))
+    found = {row[0]: Family(*row) for row in counts}
+    wrong, tie = Q(tie=False, right=False), Q(tie=True)
+    answers = _answers().filter(tie | Q(right__isnull=False)).values_list("root", "model")
+    for root, model, answered, errors, ties in answers.annotate(
+        n=Count("pk"), errors=Count("pk", filter=wrong), ties=Count("pk", filter=tie)
+    ):
+        if root in found:
+            found[root].answered[model] = answered
+            found[root].errors[model] = errors
+            found[root].ties[model] = ties
+            found[root].fooling += errors
+    tied = _answers().filter(tie)
+    tied = tied.values_list("root", "model", "choice", "scores", "problem__answer")
+    for root, model, choice, scores, answer, n in tied.annotate(n=Count("pk")):
+        if root in found and model in found[root].errors:
+            missed = n * (1 - worth(choice, scores, answer))
+            found[root].errors[model] = counted(found[root].errors[model] + missed)
     return list(found.values())
 
 
@@ -114,7 +111,7 @@ def listed(terms: list[Term], sort: str, page: object) -> Page:
     """Return a page of the families whose root is public, each with its root.
 
     Args:
-        terms: what a public version of the family, or its root, must say; empty for anything.
+        terms: what a public version of the family, or its root, must contain; empty for anything.
         sort: one of `SORTS`; anything else is "size".
         page: from 1; beyond the last, the last.
     """
@@ -139,7 +136,7 @@ _ORDERS: dict[str, Any] = {
 
 
 def _public_roots(terms: list[Term]) -> list[int]:
-    """Return the rows of the public roots in whose families something public fits."""
+    """Return the rows of public roots whose families contain a public match."""
     public = public_problems().select_related(None)
     roots = public.filter(pk__in=Version.objects.values("root")).order_by()
     if terms:
@@ -162,15 +159,15 @@ BOARD_SORTS = {
 
 @dataclass(slots=True)
 class Entry:
-    """What one contributor did; only what is valid and public counts.
+    """A contributor on the board; only valid and public versions count.
 
     Attributes:
         name: the pseudonym.
         versions: perturbed problems.
-        families: families in which theirs is the first version of all.
-        fools: the number of a current model → how many of the versions fooled it.
+        families: families of which theirs is the first version.
+        fools: the number of a current model → the number of versions that fooled it.
         deepest: the greatest edit depth of a version that fooled a current model; None without.
-        rank: by what the board is sorted by; who has as much has the same.
+        rank: by the sorted value; equal values have equal ranks.
     """
 
     name: str
@@ -182,45 +179,27 @@ class Entry:
 
     @property
     def fooled(self) -> int:
-        """How many answers of current models are wrong, together."""
+        """The incorrect answers of all current models together."""
         return sum(self.fools.values())
 
 
-_BY_PEOPLE = """FROM perturb_version v
-    JOIN problems_problem p ON p.id = v.problem_id
-    JOIN problems_twin t ON t.id = p.twin_id"""
-_WHERE = """WHERE v.step > 0 AND t.contributor_id IS NOT NULL AND p.public"""
-_VERSIONS = f"SELECT t.contributor_id, count(*) {_BY_PEOPLE} {_WHERE} GROUP BY 1"
-_FIRST = f"""SELECT t.contributor_id, count(*) {_BY_PEOPLE} {_WHERE} AND v.problem_id IN (
-    SELECT min(v.problem_id) FROM perturb_version v
-    JOIN problems_problem p ON p.id = v.problem_id
-    WHERE v.step > 0 AND p.public GROUP BY v.root_id
-    ) GROUP BY 1"""  # noqa: S608
-_FOOLS = f"""SELECT t.contributor_id, r.model_id, count(*), coalesce(max(v.edit), 0) {_BY_PEOPLE}
-    JOIN predict_prediction r ON r.problem_id = v.problem_id
-    JOIN predict_model m ON m.id = r.model_id
-    {_WHERE} AND m.current AND NOT r."right" GROUP BY 1, 2"""
-
-
 def entries() -> list[Entry]:
-    """Return what each contributor did, counted now, in no order."""
-    rows: dict[str, Sequence[Any]] = {}
-    with connection.cursor() as cursor:
-        for name, query in (("versions", _VERSIONS), ("families", _FIRST), ("fools", _FOOLS)):
-            cursor.execute(query)
-            rows[name] = cursor.fetchall()
-    people = Person.objects.only("pk", "salt").in_bulk([row[0] for row in rows["versions"]])
-    found = {number: Entry(pseudonym(person)) for number, person in people.items()}
-    for number, versions in rows["versions"]:
-        found[number].versions = versions
-    for number, begun in rows["families"]:
-        if number in found:
-            found[number].families = begun
-    for number, model, fools, deepest in rows["fools"]:
-        if number in found:
-            entry = found[number]
-            entry.fools[model] = fools
-            entry.deepest = deepest if entry.deepest is None else max(deepest, entry.deepest)
+    """Return the entries of all contributors, counted now, in no order."""
+    by = "problem__twin__contributor"
+    versions = _versions().filter(**{f"{by}__isnull": False})
+    first = _versions().values("root").annotate(first=Min("problem_id")).values("first")
+    fools = _answers().filter(right=False, **{f"{by}__isnull": False}).values_list(by, "model")
+    number = dict(versions.values_list(by).annotate(Count("pk")))
+    people = Person.objects.only("pk", "salt").in_bulk(number)
+    found = {key: Entry(pseudonym(person), number[key]) for key, person in people.items()}
+    for key, n in versions.filter(problem__in=first).values_list(by).annotate(Count("pk")):
+        if key in found:
+            found[key].families = n
+    deepest = Coalesce(Max("problem__version__edit"), 0)
+    for key, model, n, depth in fools.annotate(Count("pk"), deepest=deepest):
+        if key in found:
+            found[key].fools[model] = n
+            found[key].deepest = max(depth, found[key].deepest or 0)
     return list(found.values())
 
 

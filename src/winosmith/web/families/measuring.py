@@ -1,8 +1,8 @@
-"""How stable models are over all families: measured outside of requests, kept in the database.
+"""The stability of models over all families: measured by the worker, stored in the database.
 
-The figures over all families are those of `winosmith.metrics.stability`. The worker measures
-them every ten minutes if something has changed. The data are files, too: `winosmith score` gives
-the same figures for the problems and the predictions that are downloaded here.
+The results are those of `winosmith.metrics.stability`. The worker measures them every ten minutes
+if something has changed. The data are files, too: `winosmith score` gives the same results for the
+downloaded problems and predictions.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def in_families() -> QuerySet[Problem]:
 
 
 def written_against() -> list[tuple[str, int]]:
-    """Return against which models public versions were written, and how many, most first.
+    """Return the models against which public versions were written, with their numbers, most first.
 
-    Their contributors chose the model to fool and saw its answers, so these versions were chosen
-    by them: next to others such a model seems worse than it is.
+    Contributors chose these models and saw their answers, so the versions are selected against
+    them: such a model seems worse than it is in comparison with others.
     """
     rows = in_families().filter(version__against__isnull=False).order_by()
     counts = dict(rows.values_list("version__against__name").annotate(n=Count("pk")))
@@ -51,11 +51,11 @@ def written_against() -> list[tuple[str, int]]:
 
 
 def answered_by(model: Model, *, families: bool = True) -> QuerySet[Problem]:
-    """Return the public problems with an answer about which a model has predicted something.
+    """Return the public problems with an answer that a model has predicted.
 
     Args:
         model: any revision.
-        families: those of families alone.
+        families: only problems of families.
     """
     public = in_families() if families else public_problems().alias(place=F("id"))
     return public.filter(
@@ -67,7 +67,7 @@ def answered_by(model: Model, *, families: bool = True) -> QuerySet[Problem]:
 
 
 def predictions_of(model: Model, problems: dict[int, str]) -> list[Prediction]:
-    """Return what a model predicted about problems, given their rows and ids."""
+    """Return a model's predictions on problems, given their rows and ids."""
     found = Row.objects.filter(model=model, problem__in=list(problems), stand=Stand.DONE)
     return [
         _prediction(problems[number], choice, tuple(scores))
@@ -84,12 +84,12 @@ def _prediction(ref: str, choice: int, scores: tuple[float, ...]) -> Prediction:
 
 
 def parameters(model: Model) -> dict[str, str]:
-    """Return what a file of predictions tells of the model that made them."""
+    """Return the model's parameters for the header of its file of predictions."""
     return {"solver": model.solver, "revision": model.revision, "digest": model.digest}
 
 
 def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Aside]:
-    """Return a digest of a model's file of predictions, and its bytes, to be closed.
+    """Return a digest of a model's file of predictions, and its bytes; the caller closes them.
 
     The file is that of `winosmith.answers.write_predictions`, written in constant memory.
     """
@@ -121,7 +121,7 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Aside
 
 
 SEED = 0
-"""Of bootstraps and nulls: what `winosmith score` takes by itself."""
+"""The seed of bootstraps and nulls: the default of `winosmith score`."""
 
 
 def measured(depth: str) -> Measured | None:
@@ -130,7 +130,7 @@ def measured(depth: str) -> Measured | None:
 
 
 def stamp() -> str:
-    """Return a digest of what the numbers depend on: versions, answers, models, winosmith."""
+    """Return a digest of the results' inputs: versions, answers, models, winosmith."""
     with connection.cursor() as cursor:
         cursor.execute(_STAMP)
         counted = [[int(value) for value in row] for row in cursor.fetchall()]
@@ -150,7 +150,7 @@ _STAMP = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v
 
 
 def measure() -> bool:
-    """Measure what has changed since the last time; return whether something had."""
+    """Measure again if something has changed since the last time; return whether it had."""
     now = stamp()
     known = Measured.objects.filter(stamp=now).count()
     if known == len(DEPTHS):
@@ -171,7 +171,7 @@ def measure() -> bool:
 
 
 def _graded(model: Model) -> tuple[Graded | None, str]:
-    """Return a model's answers next to what is right; None and why if there are none."""
+    """Return a model's graded answers, or None and why there are none."""
     found = list(answered_by(model).order_by("place"))
     dataset = Dataset(as_public(found))
     predictions = predictions_of(model, {row.pk: row.ref for row in found})
@@ -205,14 +205,14 @@ def drawings(found: Mapping[str, Stability]) -> list[str]:
     """Return the survival curves and the accuracies by depth, as SVG for a page.
 
     Args:
-        found: of each model by its name, all by one way of counting depths.
+        found: the result of each model by its name, all by one way of counting depths.
     """
     made = [svg for panels in stability_drawings(found) for svg in panels]
     return [without_styles(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 
 
 def without_styles(markup: str) -> str:
-    """Return an SVG with the properties of its styles as attributes, which the policy lets pass.
+    """Return an SVG whose style properties are attributes, which the content policy allows.
 
     >>> without_styles('<svg><path style="fill: none; stroke-width: 0.8" /></svg>')
     '<svg><path fill="none" stroke-width="0.8" /></svg>'

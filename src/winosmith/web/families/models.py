@@ -1,4 +1,4 @@
-"""What was found out about families, kept until something else would come out."""
+"""Measurements of families, stored until their data change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 
 class Measured(models.Model):
-    """How stable the models are, by one way of counting depths.
+    """The stability of the models, by one way of counting depths.
 
     Attributes:
         depth: "declared", "lineage" or "edit".
@@ -15,9 +15,9 @@ class Measured(models.Model):
         made_at: when.
         seconds: how long it took.
         answers: for each model its name, revision, and `winosmith.metrics.Stability.record` without
-            the families; or the `fault` that kept it from being measured.
+            the families; or the `fault` that prevented the measurement.
         drawings: SVG for the page, made by this site.
-        fault: why nothing could be measured; "" where something was.
+        fault: why nothing could be measured; "" otherwise.
     """
 
     depth = models.CharField(max_length=8, primary_key=True)

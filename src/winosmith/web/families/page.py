@@ -1,4 +1,4 @@
-"""The page of a family: what a visitor looks at, what is reported of each version, and its tags."""
+"""The page of a family: its view options, the nodes of the tree, and its template tags."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import public_problems, visible_to
 
 ALL = "all"
-"""In an address: all models side by side."""
+"""In an address: all models next to each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is looked at.
+    """The view options of a page.
 
     Attributes:
         models: the current ones, in the order of `site.toml`.
         chosen: those whose answers are shown: one, or all.
         name: of the one; "all" for all, "" if there is no model.
-        kind: the depth by which accuracies and first errors are shown.
-        after: how many children of the version were shown already.
+        kind: the depth for accuracies and first errors.
+        after: the number of children of the version that were shown already.
     """
 
     models: Sequence[Model]
@@ -50,17 +50,17 @@ class Look:
 
     @property
     def several(self) -> bool:
-        """Whether models are looked at side by side."""
+        """Whether several models are shown."""
         return len(self.chosen) > 1
 
     def query(self, **changes: str | int) -> str:
-        """Return the query of an address that keeps what is looked at, except for the changes."""
+        """Return the query of an address with these options, except for the changes."""
         kept = {"model": self.name, "depth": self.kind} | changes
         return urlencode({key: value for key, value in kept.items() if value not in ("", 0)})
 
 
 def look_of(request: HttpRequest, tree: Tree) -> Look:
-    """Return what an address asks for; the first model and the tree's own depth by default.
+    """Return the options of an address; by default the first model and the tree's own depth.
 
     Raises:
         Http404: there is no such model, or depth.
@@ -75,13 +75,13 @@ def look_of(request: HttpRequest, tree: Tree) -> Look:
 
 
 def root_of(ref: str, person: Person | None) -> Problem:
-    """Return the problem of an address; to who may not see it, it does not exist.
+    """Return the problem of an address, if the person may see it.
 
-    A root that is not to be seen has a page while a version of it is public: the data name it, and
-    nothing but its id is reported.
+    A hidden root has a page while one of its versions is public, because the data name it; only its
+    id is shown.
 
     Raises:
-        Http404: there is none that this person may see, and no public version of it.
+        Http404: there is no such problem for this person, and no public version of it.
     """
     found = Problem.objects.select_related("twin", "version__root__twin").filter(ref=ref).first()
     if found is None:
@@ -96,7 +96,7 @@ def place_of(tree: Tree, ref: str) -> int:
     """Return the number of a version in a tree.
 
     Raises:
-        Http404: the tree has none of that name: nobody has, or not this visitor.
+        Http404: the tree has no such version, at least for this visitor.
     """
     row = Problem.objects.filter(ref=ref).values_list("pk", flat=True).first()
     if row not in tree.places:
@@ -109,11 +109,11 @@ def _number(text: str) -> int:
 
 
 class Links:
-    """Makes the addresses of a family's versions; one for all of a page.
+    """The addresses of a family's versions, for a whole page.
 
     Args:
         root: the id of the root.
-        look: what is looked at: the links keep it.
+        look: the options that the links keep.
     """
 
     def __init__(self, root: str, look: Look):
@@ -128,11 +128,11 @@ class Links:
         return f"{self.family}?{self._kept}{version}{_after(after)}#tree"
 
     def fragment(self, ref: str, after: int = 0) -> str:
-        """Return the address of what is under a version, for a page that is open."""
+        """Return the address of the part under a version, for a page that is open."""
         return f"{self.family}below/{quote(ref, safe='')}/?{self._kept}{_after(after)}"
 
     def perturb(self, ref: str) -> str:
-        """Return where a version is perturbed."""
+        """Return the address where a version is perturbed."""
         return f"{self._home}perturb/{quote(ref, safe='')}/"
 
     def details(self, ref: str) -> str:
@@ -147,12 +147,12 @@ def _after(after: int) -> str:
 DEPTH_NAMES = {"declared": _("declared"), "lineage": _("lineage"), "edit": _("edit")}
 
 Text = Any
-"""Words in the language of anyone who looks; translated when they are shown."""
+"""A lazily translated text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a model makes of a version, in a sign and in words; never by colour alone."""
+    """A model's result on a version, in a sign and in words, not only by colour."""
 
     model: str
     kind: str
@@ -168,7 +168,7 @@ NOT_JUDGED = _("yours, not judged yet")
 
 
 def problems_on(tree: Tree, top: Shown) -> dict[int, Problem]:
-    """Return the problems on a page, and those that they came from, by their rows."""
+    """Return the problems on a page, and their parents, by their rows."""
     numbers = {shown.number for shown in _walk(top)}
     numbers |= {int(tree.parents[number]) for number in numbers if number}
     fields = "ref", "sentence", "options", "answer", "state", "embargo", "twin"
@@ -185,22 +185,21 @@ def nodes(
     *,
     hidden_root: bool = False,
 ) -> dict[str, Any]:
-    """Return what is shown of the top of a page, and under it as its `children`.
+    """Return the nodes of a page, from the top down, each with its `children`.
 
-    `options` has them if they differ from the parent's; `note` says why a version is not public,
-    and `wrong` how many versions in a folded branch are answered wrongly. `page` and `fragment`
-    are the addresses of the tree around it and of what is under it, `more` those of its next
+    `options` are given if they differ from the parent's; `note` says why a version is not public,
+    and `wrong` how many versions in a folded branch have an incorrect answer. `page` and `fragment`
+    are the addresses of the tree around it and of the part under it, `more` those of its next
     children.
 
     Args:
         tree: the family.
         top: from `trees.around` or `trees.under`.
         problems: from `problems_on`.
-        answers: the models that are looked at; one alone with all its answers, to count what is
-            wrong in branches that are folded.
-        links: where the links of versions lead.
-        focus: the number of the version that is looked at.
-        hidden_root: nothing of the root is shown, nor what was changed of it.
+        answers: the shown models; a single one with all its answers, for folded branches.
+        links: makes the addresses.
+        focus: the number of the version that the page is about.
+        hidden_root: show nothing of the root, nor changes from it.
     """
     verdicts = _verdicts(problems, [model for model, _all in answers])
     whole = answers[0][1] if len(answers) == 1 else None
@@ -255,7 +254,7 @@ def _depths(tree: Tree, number: int) -> list[tuple[Text, int | None]]:
 
 
 def _verdicts(problems: Mapping[int, Problem], models: Sequence[Model]) -> dict[int, list[Verdict]]:
-    """Return what each of the models makes of each problem, in the order of the models."""
+    """Return the result of each model on each problem, in the order of the models."""
     if not models:
         return {}
     found = {
@@ -303,15 +302,15 @@ Ends = Sequence[float] | None
 
 @register.filter
 def verdicts(found: Sequence[Verdict], named: bool) -> SafeString:
-    """Return what models make of a version as HTML; each by its name if there are several.
+    """Return models' results on a version as HTML; with names if there are several models.
 
-    In one piece, as `depths` is: a page has hundreds of both, and a template takes ten times as
-    long for them.
+    Like `depths`, it makes the whole HTML at once: a page has hundreds of both, and a template
+    takes ten times as long.
     """
-    return mark_safe("".join(_marked(one, named) for one in found))  # noqa: S308 - all escaped
+    return mark_safe("".join(_verdict_html(one, named) for one in found))  # noqa: S308 - all escaped
 
 
-def _marked(one: Verdict, named: bool) -> str:
+def _verdict_html(one: Verdict, named: bool) -> str:
     name = f"{escape(one.model)}: " if named else ""
     return (
         f'<span class="verdict {one.kind}">{name}<span aria-hidden="true">{one.sign} </span>'
@@ -328,19 +327,19 @@ def depths(found: Iterable[tuple[Any, int | None]]) -> SafeString:
 
 @register.simple_tag
 def depth_name(kind: str) -> Any:
-    """Return the name of a way of counting depths."""
+    """Return the name of a kind of depth."""
     return DEPTH_NAMES[kind]
 
 
 @register.simple_tag
 def number(value: float | None, digits: int = 2) -> str:
-    """Return a figure; a dash for none."""
+    """Return a number; a dash for None."""
     return "–" if value is None else fixed(value, digits)
 
 
 @register.filter
 def points(value: float) -> Any:
-    """Return a count in which a tie is a part of one: decimals only where it is not whole."""
+    """Return a count with ties as fractions; decimals only if it is not whole."""
     if isinstance(value, int):
         return value
     return fixed(value, 1 if value == round(value, 1) else 2)
@@ -348,19 +347,19 @@ def points(value: float) -> Any:
 
 @register.simple_tag
 def interval(ends: Ends) -> str:
-    """Return an interval of depths; a dash for none."""
+    """Return an interval of depths; a dash for None."""
     return "–" if not ends else f"{fixed(ends[0], 2)}–{fixed(ends[1], 2)}"
 
 
 @register.simple_tag
 def share(value: float | str | None) -> str:
-    """Return a share in percent; a dash for none."""
+    """Return a fraction in percent; a dash for None."""
     return percent(value) if isinstance(value, int | float) else "–"
 
 
 @register.simple_tag
 def shares(ends: Ends | str) -> str:
-    """Return an interval of shares in percent; a dash for none."""
+    """Return an interval of fractions in percent; a dash for None."""
     if not ends or isinstance(ends, str):
         return "–"
     return f"{fixed(100 * ends[0], 1)}–{fixed(100 * ends[1], 1)}"
@@ -368,7 +367,7 @@ def shares(ends: Ends | str) -> str:
 
 @register.simple_tag
 def p_value(value: float | None) -> str:
-    """Return a probability as reports print it (`report.probability`); a dash for none."""
+    """Return a probability as reports print it (`report.probability`); a dash for None."""
     if value is None:
         return "–"
     return f"<{fixed(LEAST_P, 4)}" if value < LEAST_P else fixed(value, 4)
@@ -386,12 +385,12 @@ def error_depths(stability: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 @register.simple_tag
 def curve(survival: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a survival curve: depth, at risk, errors, censored, share."""
+    """Return the rows of a survival curve: depth, at risk, errors, censored, fraction."""
     columns = ("depths", "at_risk", "errors", "censored", "share")
     return list(zip(*(survival[name] for name in columns), strict=True))
 
 
 @register.simple_tag
 def drawn(markup: str) -> SafeString:
-    """Return a drawing that this site made: text in it is escaped, and no style is inline."""
+    """Return a chart that this site made: its text is escaped, and no style is inline."""
     return mark_safe(markup)  # noqa: S308 - made by `winosmith.report`, not by people

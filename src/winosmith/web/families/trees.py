@@ -1,9 +1,8 @@
-"""The tree of a family, as one person may see it: small arrays of which a page takes its part.
+"""The tree of a family, as one person may see it, in small arrays.
 
-Everyone sees the public versions; contributors also see their own that are not public yet. A
-version whose parent is hidden hangs under the nearest one above that is not. The tree of a family
-of 10,000 is made in 30 ms; it is kept until a version of it is added or taken away. A page shows
-some fifty versions of it, however many there are.
+Everybody sees the public versions; contributors also see their own hidden ones. A version with a
+hidden parent hangs under the nearest visible version above it. The tree of a family of 10,000 takes
+30 ms; it is cached until a version is added or removed. A page shows about fifty versions.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ Ints = npt.NDArray[np.int64]
 DEPTHS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
 
 UNKNOWN = -1
-"""A depth that is not known, and the parent of a root."""
+"""An unknown depth, and the parent of a root."""
 
 OWN = (State.HELD, State.JUDGING, State.REJECTED, State.VALID)
-"""What contributors see of their own next to what is public; what is gone is gone for them too."""
+"""The states in which contributors see their own versions that are not public."""
 
 MOST_CACHED = 32
-"""Trees in the cache of a process: at 10,000 versions each, some 50 MB."""
+"""Trees in the cache of a process: at 10,000 versions each, about 50 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +44,9 @@ class Tree:
     Attributes:
         rows: the number of each version's row in the database, (n,).
         parents: the number of the version above each, -1 for the root, (n,).
-        depths: kind → how deep each is, -1 where that is not known, (n,).
-        public: whether everyone sees it, (n,); figures are of these alone, see `as_seen`.
-        chance: the probability of guessing it right, (n,).
+        depths: kind → the depth of each, -1 if unknown, (n,).
+        public: whether everybody sees it, (n,); results only count these, see `as_seen`.
+        chance: the probability of guessing it correctly, (n,).
     """
 
     rows: Ints
@@ -61,21 +60,21 @@ class Tree:
 
     @property
     def own(self) -> int:
-        """How many versions are here that only who looks sees: their own, not judged yet."""
+        """The number of versions that only this reader sees."""
         return len(self) - int(self.public.sum()) - int(not self.public[0])
 
     def as_seen(self) -> Tree:
-        """Return the same tree as if everything in it were public: numbers of what one sees."""
+        """Return the same tree as if all of it were public, for numbers of what the reader sees."""
         return self if not self.own else replace(self, public=np.ones_like(self.public))
 
     @property
     def versions(self) -> int:
-        """How many public versions were made of the root."""
+        """The number of public versions of the root."""
         return int(self.public.sum()) - int(self.public[0])
 
     @cached_property
     def kind(self) -> DepthKind:
-        """The depth that most public versions have; of several the first, as `metrics` takes it."""
+        """The depth that most public versions have; of several the first, as in `metrics`."""
         known = {
             kind: int((of[1:][self.public[1:]] >= 0).sum()) for kind, of in self.depths.items()
         }
@@ -83,7 +82,7 @@ class Tree:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """The numbers of the versions that hang under each, the oldest first."""
+        """The numbers of the versions directly under each, the oldest first."""
         found: list[list[int]] = [[] for _ in range(len(self))]
         for number, parent in enumerate(self.parents.tolist()):
             if parent >= 0:
@@ -103,7 +102,7 @@ class Tree:
         return {row: number for number, row in enumerate(self._rows)}
 
     def places_of(self, rows: Ints) -> Ints:
-        """Return the number of the version of each row; -1 for what is not in the tree."""
+        """Return the number of the version of each row; -1 for rows that are not in the tree."""
         order = self._order
         at = np.minimum(np.searchsorted(self.rows, rows, sorter=order), len(self) - 1)
         found: Ints = np.where(self.rows[order[at]] == rows, order[at], UNKNOWN)
@@ -116,12 +115,12 @@ class Tree:
 
     @cached_property
     def leaves(self) -> list[int]:
-        """The public versions under which no other is public."""
+        """The public versions without a public version below them."""
         inner = set(self.parents[self.public].tolist())
         return [at for at in np.flatnonzero(self.public).tolist() if at not in inner]
 
     def above(self, number: int) -> list[int]:
-        """Return the way from the root to a version, without it."""
+        """Return the path from the root to a version, without it."""
         way: list[int] = []
         now = int(self.parents[number])
         while now >= 0:
@@ -130,7 +129,7 @@ class Tree:
         return way[::-1]
 
     def below(self, of: npt.NDArray[Any]) -> Ints:
-        """Return the sum of a column over what is under each version, without it, (n,)."""
+        """Return the sum of a column over the versions under each, without it, (n,)."""
         sums = of.astype(np.int64).tolist()
         own = list(sums)
         parents = self.parents.tolist()
@@ -140,7 +139,7 @@ class Tree:
 
     @cached_property
     def sizes(self) -> Ints:
-        """How many versions are under each, (n,)."""
+        """The number of versions under each, (n,)."""
         return self.below(np.ones(len(self), dtype=np.int64))
 
 
@@ -148,10 +147,10 @@ def tree_of(root: Problem, person: Person | None) -> Tree:
     """Return the family of a root as somebody may see it.
 
     Args:
-        root: the root, which that person may see.
-        person: who looks; None for a visitor without a session.
+        root: one that the person may see.
+        person: None for a visitor without a session.
     """
-    return _tree(root, _stamp(root), _own(root, person))
+    return _tree(root, _stamp(root), _own_hidden(root, person))
 
 
 _STAMP = """SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
@@ -167,17 +166,17 @@ Row = tuple[int, int | None, int, int | None, int | None, int | None, int, int]
 
 
 def _stamp(root: Problem) -> tuple[Any, ...]:
-    """Return what is another as soon as a version becomes public, or is no longer.
+    """Return a stamp that changes when a version becomes public or stops being so.
 
-    It needs two indexes and no row: a tenth of what the tree takes.
+    It needs two indexes and no row: a tenth of the time of the tree.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STAMP, [root.pk])
         return tuple(cursor.fetchone())
 
 
-def _own(root: Problem, person: Person | None) -> tuple[int, ...]:
-    """Return the rows that only this person sees, and nobody learns of gold."""
+def _own_hidden(root: Problem, person: Person | None) -> tuple[int, ...]:
+    """Return the rows that only this person sees; never gold questions."""
     if person is None or not person.is_active:
         return ()
     mine = Version.objects.filter(
@@ -196,13 +195,13 @@ def _family(root: Problem) -> list[Row]:
 
 
 def is_public(problem: Problem) -> bool:
-    """Return whether everyone sees a problem."""
+    """Return whether everybody sees a problem."""
     return visible_to(None, problem)
 
 
 @lru_cache(MOST_CACHED)
 def _tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> Tree:
-    """Return the tree of what is public or somebody's own; what is under others moves up."""
+    """Return the tree of public and own versions; versions under hidden ones move up."""
     family = _family(root)
     alone: Row = (root.pk, None, 0, 0, 0, 0, int(is_public(root)), len(root.options))
     shown: list[Row] = [next((row for row in family if row[0] == root.pk), alone)]
@@ -233,7 +232,7 @@ def _tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> 
 
 
 MOST = 50
-"""Versions under the one that is looked at; more make a page that nobody reads."""
+"""Versions under the chosen one; more would make the page unreadable."""
 
 MOST_ADDED = 30
 """Versions that are added to an open page at once."""
@@ -245,7 +244,7 @@ LEVELS = 5
 """Generations that are shown at once; deeper ones are opened."""
 
 MOST_ABOVE = 4
-"""Of a long way from the root, the last so many steps are shown."""
+"""The last steps of a long path that are shown."""
 
 
 @dataclass(slots=True)
@@ -254,12 +253,12 @@ class Shown:
 
     Attributes:
         number: of the version in its tree.
-        children: what is shown under it.
-        folded: how many versions are under it, where none of them is shown; otherwise 0.
-        after: how many children come before the first that is not shown.
-        left: how many children come after the last that is shown.
-        others: how many children are not shown because this is only on the way to another.
-        skipped: how many versions between this one and the one shown above it are not shown.
+        children: shown under it.
+        folded: the number of versions under it if none is shown; otherwise 0.
+        after: the number of children before the first hidden one.
+        left: the number of children after the last shown one.
+        others: the number of hidden children, because this is only on the path to another version.
+        skipped: the number of hidden versions between this one and the one shown above it.
     """
 
     number: int
@@ -272,12 +271,12 @@ class Shown:
 
 
 def around(tree: Tree, number: int, after: int = 0) -> Shown:
-    """Return the root with the way to a version, and what is under that one.
+    """Return the root with the path to a version, and the versions under it.
 
     Args:
         tree: the family.
-        number: of the version that is looked at.
-        after: how many of its children were shown already.
+        number: of the version.
+        after: the number of its children that were shown already.
     """
     top = under(tree, number, after)
     way = tree.above(number)
@@ -293,13 +292,13 @@ def around(tree: Tree, number: int, after: int = 0) -> Shown:
 
 
 def under(tree: Tree, number: int, after: int = 0, most: int = MOST) -> Shown:
-    """Return a version with what is under it, generation by generation, until the page is full.
+    """Return a version and those under it, generation by generation, until the page is full.
 
     Args:
         tree: the family.
         number: of the version.
-        after: how many of its children were shown already.
-        most: how many versions make a full page.
+        after: the number of its children that were shown already.
+        most: the most versions on a page.
     """
     top = Shown(number)
     waiting = [(top, after, 0)]

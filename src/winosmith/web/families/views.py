@@ -1,4 +1,4 @@
-"""The pages of families, the one that compares models over all of them, and their files."""
+"""The pages of families, the page that compares models over all families, and their files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from winosmith.web.problems.states import visible_to
 from winosmith.web.read.downloads import FILES, MOST, Aside, sent, survey, text
 
 MOST_WORDS = 200
-"""Characters of a search."""
+"""The most characters of a search."""
 
 
 @require_safe
@@ -53,19 +53,19 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def family(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Show the tree of a family around its root, or around the version that is asked for."""
+    """Show the tree of a family around its root, or around the requested version."""
     person = existing_writer(request)
     root = pages.root_of(ref, person)
     version = getattr(root, "version", None)
     if version is not None and version.root_id != root.pk:
-        return _led_to_root(request, root, version.root, person)
+        return _redirect_to_root(request, root, version.root, person)
     tree, hidden = tree_of(root, person), not visible_to(person, root)
     look = pages.look_of(request, tree)
     focus = pages.place_of(tree, request.GET["version"]) if request.GET.get("version") else 0
     answers = [(model, figures.answers_of(root, tree, model)) for model in look.chosen]
     top = trees.around(tree, focus, look.after)
     shown = pages.problems_on(tree, top)
-    note_read(person, _others(tree, top, shown, hidden))
+    note_read(person, _problems_read(tree, top, shown, hidden))
     seen = tree.as_seen()
     figured = [(model, replace(of, tree=seen)) for model, of in answers]
     rows = [(model, figures.depths_of_errors(of), of.waiting) for model, of in figured]
@@ -100,7 +100,7 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 @require_safe
 def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
-    """Show what is under a version, for the tree on an open page; alone it leads to that page."""
+    """Show the part under a version, for an open page; otherwise redirect to the page."""
     person = existing_writer(request)
     root = pages.root_of(ref, person)
     tree = tree_of(root, person)
@@ -111,7 +111,7 @@ def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
     top = trees.under(tree, number, look.after, trees.MOST_ADDED)
     shown = pages.problems_on(tree, top)
-    note_read(person, _others(tree, top, shown, hidden))
+    note_read(person, _problems_read(tree, top, shown, hidden))
     answers = [
         (model, figures.answers_of(root, tree, model) if len(look.chosen) == 1 else None)
         for model in look.chosen
@@ -124,7 +124,7 @@ def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
 
 @require_safe
 def boards(request: HttpRequest) -> HttpResponse:
-    """Show who made what, by pseudonym."""
+    """Show the contributors by pseudonym."""
     sort = request.GET.get("sort", "fools")
     models = current_models()
     shown = board(sort, request.GET.get("page"))
@@ -141,12 +141,12 @@ def boards(request: HttpRequest) -> HttpResponse:
     return render(request, "families/board.html", context)
 
 
-def _led_to_root(
+def _redirect_to_root(
     request: HttpRequest, version: Problem, root: Problem, person: Person | None
 ) -> HttpResponseBase:
-    """Lead from a version to its family.
+    """Redirect from a version to its family.
 
-    What is no part of the tree, such as what moderators see of others, leads to its root.
+    Versions that are not in the reader's tree lead to its root.
     """
     pages.root_of(root.ref, person)
     asked = request.GET.copy()
@@ -155,10 +155,10 @@ def _led_to_root(
     return redirect(f"{reverse('families:family', args=[root.ref])}?{asked.urlencode()}")
 
 
-def _others(
+def _problems_read(
     tree: Tree, top: Shown, problems: Mapping[int, Problem], hidden_root: bool
 ) -> list[Problem]:
-    """Return what is read on a page, without versions of the reader's own."""
+    """Return the problems that a page shows, without the reader's own."""
     return [
         problems[int(tree.rows[number])]
         for number in _numbers(top)
@@ -167,7 +167,7 @@ def _others(
 
 
 def _chance(tree: Tree) -> float:
-    """Return what guessing gives on the versions that everyone sees; otherwise on all."""
+    """Return the accuracy of guessing on the public versions; without any, on all."""
     of = tree.chance[tree.public]
     return float((of if len(of) else tree.chance).mean())
 
@@ -177,7 +177,7 @@ def _numbers(top: Shown) -> list[int]:
 
 
 def _tabs(look: pages.Look, version: str) -> list[tuple[str, str, bool]]:
-    """Return the models to choose from: their names, the query, and whether it is chosen."""
+    """Return the models to choose from: name, query, and whether it is chosen."""
     names = [(model.name, model.name) for model in look.models]
     if len(names) > 1:
         names.append(("all", _("all side by side")))
@@ -202,7 +202,7 @@ MOST_DEPTHS = 60
 
 @require_safe
 def models(request: HttpRequest) -> HttpResponse:
-    """Show how stable all models are over all families, as it was measured last."""
+    """Show the stability of all models over all families, as last measured."""
     depth = request.GET.get("depth", "lineage")
     if depth not in DEPTHS:
         raise Http404
@@ -226,10 +226,10 @@ def models(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Send the problems of families, or what a model predicted about them.
+    """Send the problems of families, or a model's predictions on them.
 
-    `problems.jsonl` are all; with `?model=NAME` those that the model answered. `NAME.jsonl` are
-    its answers; with `?of=all` those to all public problems of the site.
+    `problems.jsonl` has all problems; with `?model=NAME` those that the model answered.
+    `NAME.jsonl` has its answers; with `?of=all` those to all public problems of the site.
     """
     families = request.GET.get("of", "") != "all"
     if name == PROBLEMS:
@@ -260,7 +260,7 @@ def _model(name: str) -> Model:
 
 
 def _by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
-    """Return the accuracies by depth, a row a depth: the roots first."""
+    """Return the accuracies by depth, a row for each depth: the roots first."""
     told = [one["stability"] for one in answers if "stability" in one]
     depths = sorted({int(depth) for of in told for depth in of["by_depth"] or {}})[:MOST_DEPTHS]
     rows = [("", [of["roots"] for of in told])] if any(of["roots"] for of in told) else []

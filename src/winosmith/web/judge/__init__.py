@@ -6,23 +6,23 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and answers for what people wrote and judged."""
+    """The application, and what it registers for accounts and privacy."""
 
     name = "winosmith.web.judge"
 
     def ready(self) -> None:
-        """Join what tells, hides, adopts, erases and tidies up."""
+        """Register the functions that export, hide, adopt, erase and tidy up data of judging."""
         from winosmith.web.jobs import HOUR, ORIGINS, add_duty
         from winosmith.web.judge import submissions, trust, turns, votes
         from winosmith.web.people import accounts, news, privacy
 
-        privacy.telling["problems"] = privacy.Telling(submissions.problems_of, "problems.Twin")
-        privacy.naming["problem"] = privacy.Naming("problem__twin", submissions.name_of)
+        privacy.telling["problems"] = (submissions.problems_of, "problems.Twin")
+        privacy.naming["problem"] = ("problem__twin", submissions.name_of)
         privacy.hiding.append(submissions.hide_texts)
         privacy.erasing.append(submissions.erase_judge)
         privacy.tidying["timings"] = lambda _now, before: votes.forget_timings(before)
         privacy.tidying["origins"] = lambda now, _before: trust.forget_origins(now)
         accounts.adopting.append(submissions.adopt_texts)
-        news.happenings.append(turns.heard)
-        news.works.append(turns.waiting)
+        news.news_sources.append(turns.judging_news)
+        news.work_sources.append(turns.judging_work)
         add_duty(ORIGINS, HOUR, trust.forget_origins)

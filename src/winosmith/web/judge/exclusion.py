@@ -1,4 +1,4 @@
-"""Votes out of the count and into it: by a moderator, or by the market of who was paid."""
+"""Exclude votes and count them again: by a moderator, or by a market's decision on paid work."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from datetime import datetime
 from typing import Literal
 
 from django.conf import settings
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting
-from winosmith.web.judge.votes import add_slots, counted, decide, locked, settle_votes
+from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting_votes
+from winosmith.web.judge.votes import add_slots, count_votes, decide, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import move, stay
+from winosmith.web.problems.states import locked, move
 
 
 def resume(person: Person, by: Person) -> None:
-    """Let a judge who is held continue; pace and gold questions are measured again from now.
+    """Let a judge whose votes are on hold continue.
 
-    What they vote from now on counts; `change_votes` lets those count that wait. Who was held for
-    their address is never held for it again.
+    Pace and gold questions are measured again from now, and new votes count. `change_votes` counts
+    the votes that wait. A judge who was on hold for their address is never held for it again.
 
     Raises:
-        InputError: `by` may not, or the person is not held.
+        InputError: `by` may not do it, or the votes are not on hold.
     """
     _check_moderator(person, by)
     with writing():
@@ -43,12 +43,12 @@ def resume(person: Person, by: Person) -> None:
 
 
 def pause(person: Person, by: Person) -> None:
-    """Hold a judge: their votes wait, and they get no further problem.
+    """Put a judge on hold: their votes wait, and they get no further problem.
 
-    What they have before them is theirs to finish.
+    They can still answer the problem that they have.
 
     Raises:
-        InputError: `by` may not.
+        InputError: `by` may not do it.
     """
     _check_moderator(person, by)
     with writing():
@@ -57,14 +57,13 @@ def pause(person: Person, by: Person) -> None:
 
 
 Change = Literal["exclude", "include", "confirm", "discard"]
-"""What a moderator does with the votes of a judge.
+"""How a moderator changes the votes of a judge.
 
-- exclude: all leave the count.
-- include: those that were excluded count again; from then on none of theirs is omitted for the
-  address that it came from.
-- confirm: those that wait for a moderator count; `resume` comes first. What a market has not
-  confirmed waits on.
-- discard: those that wait leave the count. What was decided by their other votes stays decided.
+- exclude: all votes leave the count.
+- include: excluded votes count again; later votes are no longer omitted for their address.
+- confirm: votes that wait for a moderator count; call `resume` first. Votes that wait for a market
+  still wait.
+- discard: votes that wait leave the count. Problems decided by other votes stay decided.
 """
 
 
@@ -77,27 +76,27 @@ def change_votes(
     until: datetime | None = None,
     seconds: float = math.inf,
 ) -> int:
-    """Take votes of a judge out of the count or into it; problems that lack votes are judged on.
+    """Exclude votes of a judge or count them again; problems that lack votes are judged again.
 
-    A problem that was decided by votes is decided again where enough are left, and goes back to
-    the judges where not; one that waited for these votes alone is decided. What a moderator
-    decided, withdrew or holds stays as it is.
+    A problem that votes decided is decided again if enough votes are left; otherwise it returns to
+    the judges. A problem that only waited for these votes is decided. A moderator's own decisions
+    stay.
 
-    Each problem is a transaction of its own: called again, it resumes where it stopped.
+    Each problem is one transaction: called again, the function resumes.
 
     Args:
         person: the judge.
         kind: see `Change`.
         by: a moderator.
         reason: for the audit log.
-        until: votes given later stay as they are; None for all.
-        seconds: after so many it stops before the next problem.
+        until: votes given later stay as they are; None for all votes.
+        seconds: time after which no further problem is started.
 
     Returns:
-        On how many problems a vote changed now.
+        The number of votes that changed now.
 
     Raises:
-        InputError: `by` may not, or there is no reason.
+        InputError: `by` may not do it, or the reason is empty.
     """
     _check_moderator(person, by)
     if not (reason := reason.strip()):
@@ -105,40 +104,46 @@ def change_votes(
     if kind == "include":
         with writing():
             Judge.objects.filter(person=person).update(cleared=True)
-    over, changed = time.monotonic() + seconds, 0
-    rows = votes_to_change(person, kind, until)
     out = kind in ("exclude", "discard")
     market = Judge.objects.filter(person=person, provisional=True).exists()
-    to = {"excluded": out, "provisional": out and market}
+    rows = votes_to_change(person, kind, until)
+    counts = "exclude" if out else "include"
+    return _change(rows, by, reason, counts, seconds, excluded=out, provisional=out and market)
+
+
+def _change(
+    rows: Slots, by: Person | None, reason: str, kind: str, seconds: float = math.inf, **to: bool
+) -> int:
+    """Change votes, each problem in a transaction, and update verdicts; return how many changed."""
+    over, changed = time.monotonic() + seconds, 0
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
         if time.monotonic() > over:
             break
-        with writing():  # one transaction a problem, so that others write in between
+        with writing():
             problem = locked(key)
-            if rows.filter(problem=problem).update(**to):
-                count_again(problem, by, reason, "exclude" if out else "include")
-                changed += 1
+            if n := rows.filter(problem=problem).update(**to):
+                count_again(problem, by, reason, kind)
+                changed += n
     return changed
 
 
 def drop_waiting(person: Person) -> None:
-    """Take the votes out of the count that wait for a look at somebody who is being erased."""
+    """Exclude the waiting votes of a judge who is being erased."""
     judge = Judge.objects.filter(person=person, held__isnull=False).first()
-    for slot in waiting(judge) if judge is not None else ():
-        problem = locked(slot.problem_id)
-        Slot.objects.filter(pk=slot.pk).update(excluded=True)
-        count_again(problem, None, "the judge was erased before a moderator looked", "exclude")
+    if judge is not None:
+        reason = "the judge was erased before a moderator looked"
+        _change(waiting_votes(judge), None, reason, "exclude", excluded=True)
 
 
-def votes_to_change(person: Person, kind: Change, until: datetime | None) -> QuerySet[Slot]:
+def votes_to_change(person: Person, kind: Change, until: datetime | None) -> Slots:
     """Return the votes of a judge that a change would change.
 
-    What a market has not confirmed, no moderator brings into the count.
+    A moderator can't count votes that a market has not confirmed.
 
     Args:
         person: the judge.
         kind: see `Change`.
-        until: votes given later stay as they are; None for all.
+        until: votes given later stay as they are; None for all votes.
     """
     rows = Slot.objects.filter(holder=person, excluded=kind == "include").votes()
     if kind == "include":
@@ -151,16 +156,16 @@ def votes_to_change(person: Person, kind: Change, until: datetime | None) -> Que
 
 
 def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> None:
-    """Write down that votes changed, and let the verdict follow; the caller holds its lock.
+    """Log that votes changed, and update the verdict; the caller holds the problem's lock.
 
     Args:
-        problem: whose votes changed.
-        by: whose act it was; None for the site.
+        problem: the problem whose votes changed.
+        by: who changed them; None for the site.
         reason: for the audit log.
         kind: "exclude" or "include".
     """
-    stay(problem, by=by, kind=f"{kind}-vote", reason=reason)
-    missing = settings.RULES.judges - counted(problem)
+    problem.note(f"{kind}-vote", by=by, reason=reason)
+    missing = settings.RULES.judges - count_votes(problem)
     if problem.state == State.JUDGING:
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
         add_slots(problem, max(0, missing))
@@ -176,19 +181,19 @@ def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> 
 
 
 def _close_spare(problem: Problem) -> None:
-    """Close the slot that was opened for a vote which counts again, unless somebody holds it.
+    """Close the slot that replaced a vote which counts again, unless a judge holds it.
 
     With it the number of votes would be even, and they could be tied.
     """
     waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
-    total = counted(problem) + waiting.count()
+    total = count_votes(problem) + waiting.count()
     if total % 2 == 0:
         spare = waiting.filter(holder=None).order_by("-n").values("pk")[:1]
         Slot.objects.filter(pk__in=list(spare.values_list("pk", flat=True))).update(open=False)
 
 
 def _by_votes(problem: Problem) -> bool:
-    """Return whether the votes, and no moderator, brought a problem to where it is."""
+    """Return whether votes, not a moderator, gave a problem its state."""
     moved = problem.events.exclude(before=F("after")).order_by("-pk").first()
     return moved is not None and moved.kind in ("verdict", "recount")
 
@@ -199,58 +204,38 @@ def _check_moderator(person: Person, by: Person) -> None:
 
 
 def confirm(job: int, reason: str, *, refused: bool = False) -> int:
-    """Let the answers of a job be votes; problems that waited for them alone are decided.
+    """Count the answers of a job as votes; problems that only waited for them are decided.
 
-    What a moderator took out of the count stays out, and what waits for a moderator waits on.
+    Votes that a moderator excluded stay excluded, and votes on hold keep waiting.
 
     Args:
         job: `Slot.job`.
         reason: for the audit log.
-        refused: they were refused before, and that was wrong.
+        refused: the market refused them before, by mistake.
 
     Returns:
-        How many votes count from now on that did not.
+        The number of votes that count from now on and did not before.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=False)
         if Judge.objects.filter(job=job, held__isnull=False).exists():
             return 0
         Slot.objects.filter(job=job, gold=True).update(provisional=False)
-    changed = 0
-    for key, rows in _problems(Slot.objects.filter(job=job, provisional=True)):
-        with writing():  # one transaction a problem, so that others write in between
-            problem = locked(key)
-            counts = rows.all() if refused else rows.filter(excluded=False)
-            n = counts.update(provisional=False, excluded=False)
-            rows.update(provisional=False)
-            if n:
-                count_again(problem, None, reason, "include")
-                changed += n
-    return changed
+        rows = Slot.objects.filter(job=job, provisional=True).votes()
+        if not refused:
+            rows.filter(excluded=True).update(provisional=False)
+            rows = rows.filter(excluded=False)
+    return _change(rows, None, reason, "include", provisional=False, excluded=False)
 
 
 def refuse(job: int, reason: str) -> int:
-    """Take the answers of a job out of the count; others judge the problems that lack votes then.
+    """Exclude the answers of a job; others judge the problems that then lack votes.
 
     Returns:
-        How many answers counted, or were to be confirmed, and are out now.
+        The number of answers that counted, or waited, and are excluded now.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=True)
         Slot.objects.filter(job=job, gold=True).update(provisional=True)
-    changed = 0
-    for key, rows in _problems(Slot.objects.filter(job=job, excluded=False)):
-        with writing():
-            problem = locked(key)
-            n = rows.update(provisional=True, excluded=True)
-            if n:
-                count_again(problem, None, reason, "exclude")
-                changed += n
-    return changed
-
-
-def _problems(rows: Slots) -> list[tuple[int, Slots]]:
-    """Return the problems of answered slots, each with its slots among them."""
-    rows = rows.votes()
-    keys = rows.order_by("problem_id").values_list("problem_id", flat=True)
-    return [(key, rows.filter(problem_id=key)) for key in list(keys)]
+    rows = Slot.objects.filter(job=job, excluded=False).votes()
+    return _change(rows, None, reason, "exclude", provisional=True, excluded=True)

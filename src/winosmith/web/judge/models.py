@@ -1,8 +1,7 @@
-"""Judging: who takes which problem, what they answered, and what they have read.
+"""Judging: the slots of a problem, the answers in them, and what each person has read.
 
-Nobody who knows one half of a twin judges the other. A judge reads the local context first. Who
-lost the problem before they saw more (their lease ran out) knows that much and no more: the same
-problem may come to them again, its other half never.
+Nobody who knows one half of a twin judges the other half. A judge reads the local context first. A
+judge whose lease ran out at that point may get the same problem again, but never its other half.
 """
 
 from __future__ import annotations
@@ -21,46 +20,46 @@ from winosmith.web.problems.models import Problem, State, Twin
 
 
 class Slots(models.QuerySet["Slot"]):
-    """Slots, and which hold votes: the one place that says which votes count."""
+    """Queries on slots; only these methods decide what is a vote, and which votes count."""
 
     def votes(self) -> Slots:
-        """Keep what was answered about problems that are judged; gold questions are none."""
+        """Return the answers on judged problems; answers to gold questions are not votes."""
         return self.filter(gold=False, open=False).exclude(answered_at=None)
 
     def counting(self) -> Slots:
-        """Keep the votes that count."""
+        """Return the votes that count."""
         return self.votes().filter(excluded=False, provisional=False)
 
     def waiting(self) -> Slots:
-        """Keep the votes that wait for a moderator, or for a market."""
+        """Return the votes that wait for a moderator or a market."""
         return self.votes().filter(excluded=False, provisional=True)
 
 
 class Slot(models.Model):
-    """One place for one judge on one problem, with the answer that they gave there.
+    """A place for one judge on one problem, with their answer.
 
-    A problem that k people shall judge has k slots; that is what keeps it from getting more votes.
-    A slot is *open* until it is answered or its problem leaves judging. An open slot is *fresh*
-    (never taken, no lease), *held* (its lease runs), or *returned* (its lease ran out).
+    A problem that k people judge has k slots, so it can't get more votes. A slot is *open* until it
+    is answered or its problem leaves judging. An open slot is *fresh* (never taken, no lease),
+    *held* (its lease runs), or *returned* (its lease ran out).
 
     Attributes:
-        n: 1, 2, … on each problem; of an answer to a gold question the number of the person.
-        place: where it is in the queue: all slots of a problem next to each other.
-        twin, contributor: the problem's, repeated so that the queue is read from its index alone.
-        gold: its answer is known and is no vote.
-        holder: who took it, or answered it.
-        lease_until: until when nobody else gets it; long past where it was given back.
-        ref: stands for the problem in the pages of who took it; drawn again each time
-            that somebody takes it, so that it tells nothing of the problem, whatever that is.
-        shown: the order in which the options stand for this judge.
-        local_choice, choice: 0-based indices of options; None while unanswered, or for "neither".
-        right: whether the answer to a gold question is the known one.
-        excluded: a moderator took the vote out of the count, a market did not confirm it, or its
-            address had as many votes on the problem as one may have (`trust._minority`).
-        job: the number of the paid work that it is a part of; None if nobody is paid.
-        provisional: answered, and it keeps its place, but it is no vote before a market confirms
-            who gave it, or a moderator has looked at a judge who is held.
-        origin: a digest of the address that it came from, for an hour or two; "" afterwards.
+        n: 1, 2, … on each problem; the person's number for an answer to a gold question.
+        place: the place in the queue; a problem's slots are next to each other.
+        twin, contributor: copied from the problem, so that the queue is read from its index only.
+        gold: the answer is known, and is not a vote.
+        holder: the judge who took or answered it.
+        lease_until: nobody else gets it before; long past if it was given back.
+        ref: names the problem on the judge's pages; drawn at random each time that a judge takes
+            the slot, so that it reveals nothing about the problem.
+        shown: the order of the options on this judge's page.
+        local_choice, choice: 0-based indices of options; None if unanswered, or for "neither".
+        right: whether the answer to a gold question is correct.
+        excluded: a moderator excluded the vote, a market did not confirm it, or its address had the
+            most votes that one address may have on the problem (`trust._minority`).
+        job: the number of the paid work that it belongs to; None if it is unpaid.
+        provisional: it keeps its place but is not a vote before a market confirms the worker, or a
+            moderator has checked a judge who is on hold.
+        origin: a digest of the client's address, kept for up to two hours; "" afterwards.
     """
 
     problem = models.ForeignKey(
@@ -146,14 +145,13 @@ class Slot(models.Model):
 
 
 class Seen(models.Model):
-    """That a person has read a problem, or a part of it: to judge it, or in a human test.
+    """That a person has read a problem, or a part of it, to judge it or in a human test.
 
     Attributes:
-        block: what they may read once: the twin's number; where the site lets one person judge
-            both halves, minus the problem's.
-        spent: they had the problem before them whole, or passed it on, and never get it again.
-            Until then they know its local context alone, and may be given this problem again,
-            never its other half.
+        block: what the person may read once: the twin's number, or minus the problem's number if
+            the site lets one person judge both halves.
+        spent: they read the whole problem, or skipped it, and never get it again. Otherwise they
+            know only its local context: they may get this problem again, but never its other half.
     """
 
     person = models.ForeignKey(
@@ -183,7 +181,7 @@ class Seen(models.Model):
 
 
 class Skip(models.Model):
-    """That a judge passed a problem on, and why."""
+    """That a judge skipped a problem, and why."""
 
     class Reason(models.TextChoices):
         """Why somebody does not judge a problem."""
@@ -205,20 +203,20 @@ class Skip(models.Model):
 
 
 class Judge(models.Model):
-    """Where a person is in the queue, and how far their votes are trusted.
+    """A person's place in the queue, and whether their votes count.
 
     Attributes:
         cursor: the place of the last fresh slot that they took.
-        next_gold: the gold question that comes next, whenever that is; None: to be drawn.
-        since: pace and gold questions are measured over what was answered after this.
-        qualified: when they passed the training; None before, or if none was asked.
-        held: since when their votes wait for a moderator; None if they count at once.
-        cause: why; `measured` has the numbers, `together` marks who is held with them.
-        cleared: a moderator released them from a hold for their address, or let their votes count
-            again; no vote of theirs waits or is omitted for their address from then on.
-        job: the number of the paid work that they do, and of which their answers are a part.
-        quota: how many answers that work asks for; 0 once it is over. They get no more.
-        provisional: their answers are no votes before a market confirms who they are.
+        next_gold: the gold question that they get next; None before it is drawn.
+        since: answers before this time don't count for pace and gold questions.
+        qualified: when they passed the training; None before, or without training.
+        held: since when their votes wait for a moderator; None if votes count at once.
+        cause: why; `measured` has the numbers, and `together` marks the judges held with them.
+        cleared: a moderator ended a hold for their address, or counted their votes again; from then
+            on no vote waits or is omitted for their address.
+        job: the number of their paid work, to which their answers belong.
+        quota: the number of answers that the work needs; 0 once it is over, and they get no more.
+        provisional: their answers are not votes before a market confirms who they are.
     """
 
     class Cause(models.TextChoices):
@@ -253,12 +251,12 @@ class Judge(models.Model):
 
 
 class Gold(models.Model):
-    """That a problem's answer is known: it is asked to see whether judges read with care.
+    """A gold question: a problem with a known answer, which shows whether judges read carefully.
 
     Attributes:
-        explanation: why the answer is right; shown to each judge who answered.
-        attention: the sentence itself says what to choose.
-        retired: it is asked no more, and what was answered no longer counts.
+        explanation: why the answer is correct; shown to each judge who answered.
+        attention: the sentence itself names the option to choose.
+        retired: no judge gets it any longer, and earlier answers to it don't count.
     """
 
     problem = models.OneToOneField(
@@ -273,11 +271,11 @@ class Gold(models.Model):
 
 
 class Contest(models.Model):
-    """That a judge finds the known answer of a gold question wrong; a moderator settles it.
+    """A judge's objection to the known answer of a gold question; a moderator settles it.
 
     Attributes:
-        upheld: True if the judge was right; None until a moderator has looked.
-        settled_at: when one had; None before, and of those settled before that was kept.
+        upheld: whether the judge was right; None until a moderator has decided.
+        settled_at: when a moderator decided; None before, and for the oldest contests.
     """
 
     slot = models.OneToOneField(Slot, models.PROTECT, related_name="contest")
@@ -295,10 +293,10 @@ class Contest(models.Model):
 
 
 class Verdict(models.Model):
-    """What the votes on a problem came to, when the last one was given.
+    """The result of the votes on a problem.
 
     Attributes:
-        counts: how many chose each option, and none of them, the most chosen first: "2,1".
+        counts: how many judges chose each option or neither, the largest number first: "2,1".
     """
 
     problem = models.OneToOneField(
@@ -313,30 +311,27 @@ class Verdict(models.Model):
 
 
 def lock_reader(person: Person) -> None:
-    """Let nobody give a person something else to read until the transaction ends.
+    """Lock a person's reading until the transaction ends.
 
-    A judge's next problem, a sheet, and a page with one half are given under the same lock, so
-    that two windows never bring the two halves of a twin.
+    A judge's next problem, a sheet, and a page with one half are given under this lock, so that two
+    windows never show both halves of a twin.
     """
     Judge.objects.select_for_update().get_or_create(person=person)
 
 
 def block_of(problem: Problem | Slot) -> int:
-    """Return what a person may read once: the twin, or the problem where both halves are one's.
-
-    Takes a problem, or a slot on it.
-    """
+    """Return what a person may read once: the twin, or the problem if one may judge both halves."""
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     return -key if settings.RULES.both_halves else problem.twin_id
 
 
 def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) -> bool:
-    """Write down that a person reads a problem; tell whether its block is new to them.
+    """Record that a person reads a problem; return whether its block is new to them.
 
     Args:
-        person: who reads.
+        person: the reader.
         problem: a problem, or a slot on it.
-        spent: they read it whole; otherwise its local context alone.
+        spent: they read the whole problem; otherwise only its local context.
     """
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     known, new = Seen.objects.get_or_create(
@@ -352,10 +347,8 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
 
 
 def note_all(person: Person, problems: Iterable[Problem]) -> None:
-    """Write down that a person reads many problems whole; of a block, the first one counts."""
-    first: dict[int, Problem] = {}
-    for problem in problems:
-        first.setdefault(block_of(problem), problem)
+    """Record that a person reads many whole problems; of a block, the first one counts."""
+    first = {block_of(problem): problem for problem in reversed(list(problems))}
     known = Seen.objects.filter(person=person, block__in=first, spent=False)
     parts = list(known.values_list("block", flat=True))
     Seen.objects.bulk_create(
@@ -370,16 +363,16 @@ def note_all(person: Person, problems: Iterable[Problem]) -> None:
 
 
 def note_whole(person: Person, slot: Slot) -> None:
-    """Write down that a judge gets to see all of what they hold, or never wants to see it."""
+    """Record that a judge sees the whole problem of their slot, or skips it."""
     known = Seen.objects.filter(person=person, twin=slot.twin_id, problem=slot.problem_id)
     known.filter(spent=False).update(spent=True)
 
 
 def inherit_seen(old: Twin, new: Twin) -> None:
-    """Write down that who has read a twin knows its revision; call it once both halves are there.
+    """Record that readers of a twin know its revision; call it once both new halves exist.
 
-    Where one person may judge both halves, they get neither of the new ones: which of the old
-    halves they read, a revision may have turned round. So it is with who read a part.
+    If one person may judge both halves, readers of either old half get neither new half, because a
+    revision may swap the halves. The same holds for readers of a local context.
     """
     people = set(Seen.objects.filter(twin=old).values_list("person", flat=True))
     halves = list(new.problems.order_by("pk"))
@@ -398,13 +391,11 @@ def has_seen(person: Person, problem: Problem) -> bool:
 
 
 def unseen(person: Person) -> models.Q:
-    """Return the condition that a slot is new to a person: neither read nor theirs.
+    """Return the condition that a slot is new to a person: neither read nor written by them.
 
-    A problem of which they know the local context alone is new, unless they stand on another slot
-    of it; its other half is not.
-
-    It looks into the index of what they read, by twin and problem, so that the answer stays right
-    when the site changes its mind about both halves.
+    A problem of which they know only the local context is new, unless they hold another slot on it.
+    Its other half is not. The condition uses the index of what they read, by twin and problem, so
+    it stays correct if the site changes its rule on both halves.
     """
     rows = Seen.objects.filter(person=person, twin_id=models.OuterRef("twin_id"))
     theirs = Slot.objects.filter(holder=person, problem_id=models.OuterRef("problem_id"))
@@ -420,9 +411,9 @@ def unseen(person: Person) -> models.Q:
 
 
 def note_read(person: Person | None, shown: Iterable[Problem]) -> None:
-    """Write down what somebody with an account reads of twins that still have a half to judge.
+    """Record which twins with a half that is not judged yet a person with an account reads.
 
-    Anonymous people never judge, so nothing is kept about them.
+    Anonymous people never judge, so nothing is stored about them.
     """
     if person is None or person.anonymous:
         return

@@ -1,4 +1,4 @@
-"""What somebody wrote: it comes to the judges, gives way to a revision, is taken back or erased."""
+"""Submissions: entered for judging, revised, withdrawn, and erased."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import drop_waiting
 from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, inherit_seen
-from winosmith.web.judge.votes import close_slots, give_back, open_new
+from winosmith.web.judge.votes import close_slots, give_back, open_many
 from winosmith.web.people.models import Person
 from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, forget, remember
@@ -23,10 +23,10 @@ from winosmith.web.problems.models import Event, Problem, State, Twin, Version, 
 from winosmith.web.problems.states import GONE, move, visible_to
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
-"""The reason in the log, in the site's language; it is translated for anyone who reads it."""
+"""The reason in the log, in the site's language; it is translated for each reader."""
 
 OPEN = (State.HELD, State.JUDGING, State.REJECTED)
-"""Where a problem stands when a revision may help it."""
+"""The states in which a revision may help a problem."""
 
 
 def enter(
@@ -37,18 +37,18 @@ def enter(
     embargo: bool = False,
     record: Mapping[str, Any] | None = None,
 ) -> list[Problem]:
-    """Make the problems of a new twin, and give them to the judges or a moderator.
+    """Create the problems of a new twin, and give them to the judges or a moderator.
 
-    They are made in random order, so that their numbers tell nothing; near-duplicates are looked
-    for among them from now on, and who knows a twin that they revise knows them. The caller is in
-    a transaction and has made the twin, whose contributor is the writer.
+    They are created in random order, so that their numbers reveal nothing. From now on they are
+    compared with new sentences, and readers of a twin that they revise know them. The caller is in
+    a transaction and has created the twin, whose contributor is the writer.
 
     Args:
         twin: without problems yet.
         halves: two, or one for a single.
         found: hints for moderators.
-        embargo: nobody but their contributor and moderators may see them.
-        record: what no column holds; see `Problem.record`.
+        embargo: only their contributor and moderators may see them.
+        record: values without a column; see `Problem.record`.
     """
     state = _first_state(twin.contributor, found)
     entered = [
@@ -72,21 +72,21 @@ def enter(
     )
     remember(*entered, new=True)
     if state == State.JUDGING:
-        open_new(entered)
+        open_many(entered)
     if twin.revises:
         inherit_seen(twin.revises, twin)
     return entered
 
 
 def own_problems(person: Person | None, twin: Twin) -> list[Problem]:
-    """Return the halves of a twin that its contributor may know of, and nobody else's."""
+    """Return the halves of a twin that its contributor may see; nothing for other people."""
     if person is None or twin.contributor_id != person.pk:
         return []
     return list(Problem.objects.filter(twin=twin, gold=False).order_by("pk"))
 
 
 def may_revise(person: Person, twin: Twin) -> bool:
-    """Tell whether a revision may help the twin: a half waits or was rejected, none is released."""
+    """Return whether a revision may help: a half waits or was rejected, and none is released."""
     problems = [half for half in own_problems(person, twin) if half.state not in GONE]
     return (
         any(problem.state in OPEN for problem in problems)
@@ -96,10 +96,10 @@ def may_revise(person: Person, twin: Twin) -> bool:
 
 
 def replace(person: Person, twin: Twin) -> bool:
-    """Move the halves that a revision replaces; tell whether one was under embargo.
+    """Retire the halves that a revision replaces; return whether one was under embargo.
 
     Raises:
-        InputError: the person may not revise the twin any more.
+        InputError: the person can't revise the twin now.
     """
     if not may_revise(person, twin):
         raise InputError(_("This was decided or replaced in the meantime; it can’t be revised."))
@@ -111,7 +111,7 @@ def replace(person: Person, twin: Twin) -> bool:
 
 
 def retire(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
-    """Move a problem out of everybody's sight, judges' included."""
+    """Move a problem to a state in which only moderators and its contributor see it."""
     event = move(problem, to, by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
         close_slots(problem)
@@ -125,15 +125,15 @@ def _first_state(person: Person | None, found: Sequence[str]) -> Any:
 
 
 def may_withdraw(person: Person, twin: Twin) -> bool:
-    """Return whether there is something of the twin that the person can withdraw."""
-    return bool(_left(person, twin))
+    """Return whether the person can withdraw a half of the twin."""
+    return bool(_withdrawable(person, twin))
 
 
-def _left(person: Person, twin: Twin) -> list[Problem]:
+def _withdrawable(person: Person, twin: Twin) -> list[Problem]:
     """Return the halves that the person can withdraw.
 
-    Those are the ones that stand, and those that a moderator withdrew, lest another moderator
-    brings back what its contributor wants gone.
+    These include halves that a moderator withdrew, so that another moderator can't restore what the
+    contributor wants withdrawn.
     """
     return [
         half
@@ -147,13 +147,13 @@ def _left(person: Person, twin: Twin) -> list[Problem]:
 
 
 def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
-    """Take both halves back: nobody but moderators and the contributor sees them any more.
+    """Withdraw both halves: only moderators and the contributor still see them.
 
     Raises:
-        InputError: the twin is not the person's, or nothing of it is left to withdraw.
+        InputError: the twin is not the person's, or nothing is left to withdraw.
     """
     with writing():
-        left = _left(person, twin)
+        left = _withdrawable(person, twin)
         if not left:
             raise InputError(_("There is nothing to withdraw here."))
         for problem in left:
@@ -162,7 +162,7 @@ def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
 
 
 def problems_of(person: Person) -> list[dict[str, Any]]:
-    """Return somebody's problems with what was done to each, in three statements however many."""
+    """Return a person's problems with their histories, in three queries for any number."""
     events: dict[int, list[Event]] = defaultdict(list)
     for event in Event.objects.filter(problem__twin__contributor=person).order_by("pk"):
         events[event.problem_id].append(event)
@@ -194,16 +194,17 @@ def _problem(row: Problem, events: list[Event]) -> dict[str, Any]:
         "licence": row.twin.licence,
         "created": row.created,
         "history": [
-            {"at": e.at, "what": e.kind, "after": e.after, "reason": reason_told(e)} for e in events
+            {"at": e.at, "what": e.kind, "after": e.after, "reason": reason_for_contributor(e)}
+            for e in events
         ],
     }
 
 
-def reason_told(event: Event) -> str:
-    """Return why something was done to a problem, for who wrote it; "" where that is not for them.
+def reason_for_contributor(event: Event) -> str:
+    """Return the reason of an event for the problem's contributor; "" if it is not for them.
 
-    Why a vote does not count is about its judge, and for moderators. What the votes that count say
-    of the problem is for its contributor.
+    Reasons for excluding a vote concern its judge and are for moderators. The reasons of a verdict
+    are for the contributor.
     """
     votes = event.kind in ("exclude-vote", "include-vote")
     reopened = event.kind == "recount" and event.after == State.JUDGING
@@ -211,7 +212,7 @@ def reason_told(event: Event) -> str:
 
 
 def _family(version: Version | None) -> dict[str, Any]:
-    """Return a perturbed problem's place in its family; the words of its parent are another's."""
+    """Return a perturbed problem's place in its family, without words of its parent."""
     if version is None or version.parent is None:
         return {}
     depths = {name: getattr(version, name) for name in ("declared", "lineage", "edit")}
@@ -232,7 +233,7 @@ def hide_texts(person: Person) -> int:
 
 
 def adopt_texts(account: Person, anonymous: Person) -> None:
-    """Give what was written without an account to one; withdraw what that one has read already."""
+    """Move texts written without an account to one; withdraw those that it has already read."""
     twins = Twin.objects.filter(contributor=anonymous)
     read = list(twins.filter(pk__in=Seen.objects.filter(person=account).values("twin")))
     Slot.objects.filter(contributor=anonymous).update(contributor=account)
@@ -245,20 +246,20 @@ def adopt_texts(account: Person, anonymous: Person) -> None:
 
 
 def erase_judge(person: Person, texts: bool) -> bool:
-    """Forget how somebody judged, and blank what they wrote where `texts` says so.
+    """Erase how a person judged, and blank their texts if `texts` is set.
 
     Returns:
         Whether sentences of theirs stay.
     """
     _drop_traces(person)
     if texts:
-        _blank(person)
+        _blank_texts(person)
     left = Problem.objects.filter(twin__contributor=person).exclude(sentence=models.ERASED_SENTENCE)
     return bool(left.exists())
 
 
 def _drop_traces(person: Person) -> None:
-    """Delete what only concerns the person, and the words that they added to answers."""
+    """Delete the rows that only concern the person, and the comments on their answers."""
     for slot in Slot.objects.filter(holder=person, answered_at=None):
         give_back(slot)
     Slot.objects.filter(holder=person).update(
@@ -271,8 +272,8 @@ def _drop_traces(person: Person) -> None:
         model.objects.filter(person=person).delete()
 
 
-def _blank(person: Person) -> None:
-    """Withdraw and blank what is not released; the rows stay for the counts and the log."""
+def _blank_texts(person: Person) -> None:
+    """Withdraw and blank unreleased problems; the rows stay for the counts and the log."""
     unreleased = Problem.objects.filter(twin__contributor=person, released=False)
     for problem in unreleased.select_related("twin"):
         if problem.state not in (State.WITHDRAWN, State.REVISED):
@@ -300,9 +301,9 @@ def _blank(person: Person) -> None:
 
 
 def _blank_families(problems: QuerySet[Problem]) -> None:
-    """Forget what would spell erased texts again: edits from them, and digests.
+    """Delete what could restore erased texts: the edits from them, and digests.
 
-    What others perturbed from them stays, with its root, its parent and its depths.
+    Problems that other people perturbed from them stay, with root, parent and depths.
     """
     versions = Version.objects.filter(problem__in=problems)
     for child in Problem.objects.filter(version__parent__in=problems).exclude(pk__in=problems):

@@ -1,9 +1,9 @@
-"""How far a judge is trusted: training before the first vote, bounds that hold votes back, gold.
+"""Trust in a judge: the training before the first vote, bounds that put votes on hold, and gold.
 
-A judge whose figures pass a bound of the site is *held*: what they voted on problems that are still
-judged, and what they vote from then on, is provisional (`Slot.provisional`). It keeps its place and
-decides nothing until a moderator lets it count or discards it. The answer of a gold question is
-known: it shows whether a judge reads with care.
+A judge whose numbers pass a bound of the site is *on hold*: their votes on problems that are still
+judged, and their later votes, are provisional (`Slot.provisional`). Such a vote keeps its place and
+decides nothing until a moderator counts or discards it. Gold questions have a known answer and show
+whether a judge reads carefully.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from django.utils.translation import gettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, unseen
-from winosmith.web.judge.votes import counted, give_back, place_of, settle_votes
+from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen
+from winosmith.web.judge.votes import count_votes, give_back, place_of, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, keyed
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import questions, settle, stay
+from winosmith.web.problems.states import questions, settle
 
 HOUR = timedelta(hours=1)
 
 PACE, GOLD, ADDRESS, TRAINING, MODERATOR = Judge.Cause.values
 
 CAREFUL = 0.95
-"""The fraction of gold questions that a careful judge answers rightly, for `mistaken`."""
+"""The fraction of gold questions that a careful judge answers correctly, for `false_hold_rate`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast somebody answers.
+    """A judge's speed.
 
     Attributes:
-        seconds: the median of a problem, by the server's clock; None without answers.
-        over: of how many answers, the newest.
+        seconds: the median for a problem, by the server's clock; None without answers.
+        over: the number of answers, the newest ones.
     """
 
     seconds: float | None = None
@@ -53,16 +53,16 @@ class Pace:
 
 
 def pace(person: int, since: datetime | None = None, over: int | None = None) -> Pace:
-    """Return the median seconds that a judge's newest answers took.
+    """Return the median seconds of a judge's newest answers.
 
-    An answer's time runs from when the problem was shown, or from the judge's answer before where
-    that came later, so that two problems at once never count the same seconds twice. Answers to
-    gold questions count as all others do.
+    The time of an answer starts when the problem was shown, or at the judge's previous answer if
+    that came later, so that two open problems never count the same seconds twice. Answers to gold
+    questions count, too.
 
     Args:
         person: the judge's key.
-        since: answers given before don't count.
-        over: so many answers, or fewer where there are fewer; None for the site's rule.
+        since: earlier answers don't count.
+        over: the number of answers, or fewer if there are fewer; None for the site's rule.
     """
     over = settings.RULES.hold_pace_over if over is None else over
     rows = Slot.objects.filter(holder=person, answered_at__isnull=False, taken_at__isnull=False)
@@ -77,11 +77,11 @@ def pace(person: int, since: datetime | None = None, over: int | None = None) ->
     return Pace(median(seconds), len(seconds)) if seconds else Pace()
 
 
-def records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
-    """Return how many gold questions people answered rightly, and of how many, by their keys.
+def gold_records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
+    """Return people's correct answers to gold questions, and all of them, by the people's keys.
 
-    A question that was retired does not count, nor an answer that the judge contested, unless a
-    moderator found against them, or more than `CONTESTS` of theirs wait.
+    Retired questions don't count, nor does an answer that the judge contested, unless a moderator
+    decided against them or more than `CONTESTS` of their contests wait.
     """
     counted = _gold([person.pk for person in people], since).values("holder").order_by()
     counted = counted.annotate(rightly=Count("pk", filter=Q(right=True)), n=Count("pk"))
@@ -90,14 +90,14 @@ def records(people: Sequence[Person], since: object = None) -> dict[int, tuple[i
 
 
 CONTESTS = 3
-"""Answers of one judge that wait for a moderator as contested and do not count; of more, all do:
-who clicks and contests whatever was wrong is found out."""
+"""The number of one judge's waiting contests whose answers don't count. If more wait, all of them
+count, so that nobody gains by contesting every incorrect answer."""
 
 
 def _gold(
     people: Collection[int], since: object = None, contests: int = CONTESTS
 ) -> QuerySet[Slot]:
-    """Return the answers to gold questions that say something about people."""
+    """Return people's answers to gold questions that count."""
     rows = Slot.objects.filter(holder__in=people, open=False, gold=True).exclude(answered_at=None)
     if since is not None:
         rows = rows.filter(answered_at__gt=since)
@@ -109,18 +109,21 @@ def _gold(
     return rows.filter(Q(right=True) | Q(contest=None) | counts)
 
 
-def _last_gold(judge: Judge, contests: int = CONTESTS) -> tuple[int, int]:
-    """Return how many of a judge's last gold questions are right, and how many these are."""
+def _failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
+    """Return the numbers if a judge's last gold questions pass the bound; otherwise nothing."""
+    rules = settings.RULES
     rows = _gold([judge.pk], judge.since, contests).order_by("-answered_at")
-    last = list(rows.values_list("right", flat=True)[: settings.RULES.hold_gold_over])
-    return sum(map(bool, last)), len(last)
+    last = list(rows.values_list("right", flat=True)[: rules.hold_gold_over])
+    right, n = sum(map(bool, last)), len(last)
+    failed = n >= rules.hold_gold_over and 100 * right < rules.hold_gold_percent * n
+    return {"right": right, "over": n} if failed else {}
 
 
-def mistaken(share: float = CAREFUL) -> float:
-    """Return how likely a judge's last gold questions pass the bound although they read with care.
+def false_hold_rate(share: float = CAREFUL) -> float:
+    """Return the probability that a careful judge's last gold questions pass the bound.
 
-    The binomial chance, at one look, that fewer than `SiteRules.hold_gold_percent` of
-    `hold_gold_over` answers are right where each is with a probability of `share`.
+    It is the binomial probability, at one look, that fewer than `SiteRules.hold_gold_percent`
+    percent of `hold_gold_over` answers are correct if each is correct with probability `share`.
     """
     n, percent = settings.RULES.hold_gold_over, settings.RULES.hold_gold_percent
     return sum(
@@ -132,11 +135,11 @@ def mistaken(share: float = CAREFUL) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How far somebody is in the training before their first vote.
+    """A judge's progress in the training before their first vote.
 
     Attributes:
-        done, right: questions answered in this attempt, and rightly.
-        of, need: questions of an attempt, and how many must be right.
+        done, right: questions answered in this attempt, and answered correctly.
+        of, need: questions of an attempt, and how many must be correct.
     """
 
     done: int
@@ -146,9 +149,9 @@ class Training:
 
 
 def training(judge: Judge | None) -> Training | None:
-    """Return how far a judge's training is; None if they need none (any more).
+    """Return a judge's progress in the training; None if they need none.
 
-    A site that has fewer gold questions than the training asks asks for none.
+    A site with fewer gold questions than the training needs has no training.
     """
     rules = settings.RULES
     if not rules.training_questions or (judge is not None and judge.qualified is not None):
@@ -169,20 +172,22 @@ def training(judge: Judge | None) -> Training | None:
 
 
 def enough_gold() -> bool:
-    """Return whether the site has gold questions for one training, of twins of their own."""
-    return askable().values("twin").distinct().count() >= settings.RULES.training_questions
+    """Return whether the site has enough gold questions of different twins for one training."""
+    return (
+        askable_questions().values("twin").distinct().count() >= settings.RULES.training_questions
+    )
 
 
-def askable() -> QuerySet[Problem]:
-    """Return the gold questions that judges get: none whose other half everyone may read."""
+def askable_questions() -> QuerySet[Problem]:
+    """Return the gold questions that judges get: those whose other half is not public."""
     half = Problem.objects.filter(twin=OuterRef("twin"), public=True)
     return questions().filter(~Exists(half))
 
 
-def trained(judge: Judge) -> None:
-    """Let a judge's votes begin when their training is passed, or let it begin again.
+def finish_training(judge: Judge) -> None:
+    """Qualify a judge who has passed the training, or let them start it again.
 
-    Call it once a gold question was answered, before its training; `judge` is locked.
+    Call it when a gold question was answered, before its training; `judge` is locked.
     """
     now = training(judge)
     if now is not None and now.done >= now.of:
@@ -192,19 +197,19 @@ def trained(judge: Judge) -> None:
         judge.save(update_fields=["since", "qualified"])
 
 
-def untrained(judge: Judge) -> None:
-    """Let somebody judge for whom no question of the training is left; a moderator looks."""
+def waive_training(judge: Judge) -> None:
+    """Let a person without training questions left judge; their votes wait for a moderator."""
     judge.qualified = timezone.now()
     judge.save(update_fields=["qualified"])
     if judge.held is None:
         hold(judge, TRAINING)
 
 
-def origin(address: str, at: datetime | None = None) -> str:
-    """Return what is kept for an hour or two of the address of who judges; "" for none.
+def digest_origin(address: str, at: datetime | None = None) -> str:
+    """Return the digest of a judge's address that is kept for up to two hours; "" for no address.
 
-    A digest by the site's key and the hour: the same address has another one an hour later. Of
-    IPv6 it is the /64, within which one machine changes its address as it likes.
+    It depends on the site's key and the hour: the same address has another digest an hour later. Of
+    IPv6 it covers the /64, within which one machine can change its address.
     """
     found = read_address(address)
     if found is None:
@@ -217,21 +222,22 @@ def origin(address: str, at: datetime | None = None) -> str:
 
 
 def forget_origins(now: datetime | None = None) -> int:
-    """Forget from where votes came that are older than two hours; return how many."""
+    """Delete the digests of addresses of votes older than two hours; return how many."""
     before = (now or timezone.now()) - 2 * HOUR
     with writing():
         return Slot.objects.filter(answered_at__lt=before).exclude(origin="").update(origin="")
 
 
 FEW = 3
-"""Judges within an hour of whom it is worth a look that all come from one address."""
+"""The number of judges within an hour from which one shared address is reported."""
 
 
 def judges_of_one_address() -> int:
-    """Return how many judges answered within a clock hour, if all of them had one address.
+    """Return the number of judges in a clock hour if all of them had one address; otherwise 0.
 
-    This hour and the one before are looked at, each by itself, because origins differ between
-    hours. 0 for fewer than `FEW`, and if the site does not compare addresses (`hold_accounts`).
+    This hour and the hour before are checked separately, because digests differ between hours. The
+    result is 0 for fewer than `FEW` judges, and if the site does not compare addresses
+    (`hold_accounts`).
     """
     if not settings.RULES.hold_accounts:
         return 0
@@ -249,30 +255,30 @@ def judges_of_one_address() -> int:
 
 
 def _from_same_address(slot: Slot, address: str) -> set[int]:
-    """Return the accounts that judged the same problem from the same address within an hour.
+    """Return the accounts that judged the problem from this address within an hour.
 
-    Accounts that a moderator has released after such a hold are none of them.
+    Accounts that a moderator has released after such a hold are omitted.
     """
     at = slot.answered_at or timezone.now()
-    digests = {origin(address, at), origin(address, at - HOUR)} - {""}
+    digests = {digest_origin(address, at), digest_origin(address, at - HOUR)} - {""}
     rows = Slot.objects.filter(problem=slot.problem_id, gold=False, origin__in=digests)
     rows = rows.filter(answered_at__gt=at - HOUR).exclude(holder__judging__cleared=True)
     return set(rows.values_list("holder", flat=True))
 
 
-def weigh(judge: Judge, slot: Slot, address: str = "") -> None:
-    """Hold a judge's votes where what they just answered passes a bound of the site.
+def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
+    """Put a judge's votes on hold if their new answer passes a bound of the site.
 
-    A vote by which one address would have more than `_minority` of a problem's is omitted from the
-    count, and another judge is asked in its place, by who settles the problem.
+    If one address would get more than `_minority` of a problem's votes, the vote is omitted; the
+    caller settles the problem and so asks another judge.
 
-    A pace over fewer than `SiteRules.hold_pace_over` answers holds for the time being: it is lifted
-    by the answers that follow when these take long enough. Every other hold a moderator lifts.
+    A hold for the pace of fewer than `SiteRules.hold_pace_over` answers is temporary: it ends if
+    the next answers take long enough. A moderator ends every other hold.
 
     Args:
-        judge: locked; `slot` is answered and written.
+        judge: locked; `slot` is answered and saved.
         slot: a vote, or the answer to a gold question.
-        address: from which it came.
+        address: the client's.
     """
     rules = settings.RULES
     if rules.hold_accounts and address and not (slot.gold or judge.cleared):
@@ -280,24 +286,24 @@ def weigh(judge: Judge, slot: Slot, address: str = "") -> None:
         if len(accounts) >= rules.hold_accounts:
             _hold_together(judge, slot.problem, accounts)
         elif len(accounts) > _minority():
-            _leave_out(judge, slot)
-    if rules.hold_pace_seconds and (judge.held is None or _for_now(judge)):
-        _weigh_pace(judge, slot)
+            _exclude_vote(judge, slot)
+    if rules.hold_pace_seconds and (judge.held is None or _is_temporary(judge)):
+        _check_pace(judge, slot)
     if slot.gold and judge.held is None:
         check(judge)
 
 
-def _for_now(judge: Judge) -> bool:
-    """Return whether a judge is held for a pace over too few answers to hold it against them."""
+def _is_temporary(judge: Judge) -> bool:
+    """Return whether a judge's hold is temporary: for the pace of too few answers."""
     few = judge.measured.get("over", 0) < settings.RULES.hold_pace_over
     return judge.cause == PACE and few
 
 
-def _weigh_pace(judge: Judge, slot: Slot) -> None:
+def _check_pace(judge: Judge, slot: Slot) -> None:
     found = pace(judge.pk, judge.since)
     if found.seconds is None or found.seconds >= settings.RULES.hold_pace_seconds:
         if judge.held is not None:
-            _lift(judge, answered=slot)
+            _end_hold(judge, answered=slot)
         return
     figures = {"seconds": round(found.seconds, 1), "over": found.over}
     if judge.held is None:
@@ -308,50 +314,44 @@ def _weigh_pace(judge: Judge, slot: Slot) -> None:
 
 
 def check(judge: Judge) -> None:
-    """Hold the votes of a judge whose last gold questions pass the bound; never for a few.
+    """Put a judge on hold if their last gold questions pass the bound.
 
-    They are `SiteRules.hold_gold_over` questions, of which less than `hold_gold_percent` are right;
-    `mistaken` tells how seldom that befalls who reads with care.
+    These are `SiteRules.hold_gold_over` questions with fewer than `hold_gold_percent` percent
+    correct answers; `false_hold_rate` gives the probability for a careful judge.
     """
-    rules = settings.RULES
-    right, n = _last_gold(judge)
-    if n >= rules.hold_gold_over and 100 * right < rules.hold_gold_percent * n:
-        hold(judge, GOLD, {"right": right, "over": n})
+    if failed := _failed_gold(judge):
+        hold(judge, GOLD, failed)
 
 
 def _minority() -> int:
-    """Return how many of a problem's votes may come from one address: never a majority of them."""
+    """Return how many of a problem's votes one address may have: never a majority."""
     return max(1, settings.RULES.judges // 2)
 
 
-def _leave_out(judge: Judge, slot: Slot) -> None:
+def _exclude_vote(judge: Judge, slot: Slot) -> None:
     market = judge.job is not None and judge.provisional
     Slot.objects.filter(pk=slot.pk).update(excluded=True, provisional=market)
-    stay(
-        slot.problem,
-        by=None,
-        kind="exclude-vote",
-        reason="another account judged it from the same address within an hour",
-    )
+    reason = "another account judged it from the same address within an hour"
+    slot.problem.note("exclude-vote", reason=reason)
 
 
 def _bring_back(judge: Judge, problem: Problem) -> None:
-    """Let a vote of who is being held wait in its place that was omitted, where it is lacking."""
-    if counted(problem) < settings.RULES.judges and not judge.provisional:
+    """Put an omitted vote of a judge who goes on hold back to wait, if the problem lacks votes."""
+    if count_votes(problem) < settings.RULES.judges and not judge.provisional:
         Slot.objects.filter(problem=problem, holder=judge.pk, gold=False).update(excluded=False)
 
 
 def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
-    """Hold the accounts of one address, by one mark, so that a moderator finds them together.
+    """Put the accounts of one address on hold with one mark, which shows them together.
 
-    Anyone who is answering at this moment is passed over: their next answer finds the same.
+    Accounts that are answering at this moment are skipped: their next answer has the same result.
     """
     rows = Judge.objects.filter(pk__in=people - {judge.pk}).order_by("pk")
     others = list(rows.select_for_update(skip_locked=True))
     marks = [one.together for one in (judge, *others) if one.together]
     mark = marks[0] if marks else secrets.token_hex(8)
     for one in (judge, *others):
-        if one.held is None or _for_now(one):
+        if one.held is None or _is_temporary(one):
             _bring_back(one, problem)
             hold(one, ADDRESS, {"accounts": len(people)}, together=mark)
 
@@ -359,15 +359,15 @@ def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
 def hold(
     judge: Judge, cause: str, measured: dict[str, Any] | None = None, *, together: str = ""
 ) -> None:
-    """Let a judge's votes wait for a moderator, those still undecided and those to come.
+    """Let a judge's undecided and later votes wait for a moderator.
 
-    What has been decided by them stays decided (`suspect` finds it).
+    Decided problems stay decided (`suspect_problems` finds them).
 
     Args:
-        judge: locked, or nobody else's yet.
-        cause: of `Judge.Cause`.
+        judge: locked, or new.
+        cause: one of `Judge.Cause`.
         measured: the numbers that passed the bound.
-        together: the mark of those who are held with them.
+        together: the mark of the judges who are held with them.
     """
     judge.held, judge.cause = timezone.now(), cause
     judge.measured, judge.together = measured or {}, together
@@ -380,28 +380,26 @@ def hold(
 
 
 def lift_if_unfounded(judge: Judge) -> None:
-    """Lift a hold for gold questions that moderators' words leave no reason for.
+    """End a hold for gold questions if moderators' decisions leave no reason for it.
 
-    What waits for them as contested counts as wrong here: nobody lifts their own hold.
+    Contested answers that wait count as incorrect here, so that nobody ends their own hold.
     """
     if judge.held is None or judge.cause != GOLD:
         return
-    right, n = _last_gold(judge, contests=0)
-    rules = settings.RULES
-    if n < rules.hold_gold_over or 100 * right >= rules.hold_gold_percent * n:
-        _lift(judge)
+    if not _failed_gold(judge, contests=0):
+        _end_hold(judge)
 
 
-def _lift(judge: Judge, *, answered: Slot | None = None) -> None:
-    """Let what is provisional count, and problems that waited for it alone be decided.
+def _end_hold(judge: Judge, *, answered: Slot | None = None) -> None:
+    """Count provisional votes, and decide problems that only waited for them.
 
     Args:
-        judge: held; it is so no more once nothing is left to do.
-        answered: what they answered in this transaction; its problem is settled by the caller, and
-            problems that others are answering now are left for the next time, since who holds one
-            problem must not wait for another.
+        judge: on hold; the hold ends when nothing is left to do.
+        answered: the slot answered in this transaction. The caller settles its problem. Problems
+            that others are answering now are left for the next call, because the holder of one
+            problem's lock must not wait for another.
     """
-    left = waiting(judge) if not judge.provisional else Slot.objects.none()
+    left = waiting_votes(judge) if not judge.provisional else Slot.objects.none()
     rows = Problem.objects.filter(pk__in=left.values("problem")).select_related("twin__contributor")
     rows = rows.order_by("pk")
     for problem in rows.select_for_update(
@@ -416,7 +414,7 @@ def _lift(judge: Judge, *, answered: Slot | None = None) -> None:
 
 
 def release(judge: Judge) -> None:
-    """End a hold; votes that wait are let count by who calls it."""
+    """End a hold; the caller counts the votes that wait."""
     judge.held, judge.cause, judge.measured, judge.together = None, "", {}, ""
     judge.save(update_fields=["held", "cause", "measured", "together"])
     if not judge.provisional:
@@ -424,32 +422,32 @@ def release(judge: Judge) -> None:
         gold.exclude(answered_at=None).update(provisional=False)
 
 
-def waiting(judge: Judge) -> QuerySet[Slot]:
-    """Return a judge's votes that wait: for a moderator, or for a market."""
+def waiting_votes(judge: Judge) -> Slots:
+    """Return a judge's votes that wait for a moderator or a market."""
     return Slot.objects.filter(holder=judge.pk).waiting()
 
 
-def held(person: Person) -> Judge | None:
-    """Return the row of somebody whose votes wait for a moderator; None if they don't."""
+def held_judge(person: Person) -> Judge | None:
+    """Return a person's row as a judge if their votes wait for a moderator; otherwise None."""
     return Judge.objects.filter(person=person, held__isnull=False).first()
 
 
-def stops(judge: Judge | None) -> bool:
-    """Return whether a judge gets no further problem until a moderator has looked.
+def is_stopped(judge: Judge | None) -> bool:
+    """Return whether a judge gets no further problem before a moderator has checked them.
 
-    That is so where a moderator holds them, and where `SiteRules.held_most` of their votes wait.
+    That is so if a moderator put them on hold, or if `SiteRules.held_most` of their votes wait.
     """
     if judge is None or judge.held is None:
         return False
     if judge.cause == MODERATOR:
         return True
-    return waiting(judge).count() >= settings.RULES.held_most
+    return waiting_votes(judge).count() >= settings.RULES.held_most
 
 
-def suspect(judge: Judge) -> QuerySet[Problem]:
-    """Return the problems that were decided with the votes of a judge who is held now.
+def suspect_problems(judge: Judge) -> QuerySet[Problem]:
+    """Return the problems that were decided with votes of a judge who is now on hold.
 
-    Nothing reopens them but a moderator.
+    Only a moderator reopens them.
     """
     votes = Slot.objects.filter(holder=judge.pk).counting()
     if judge.since is not None:
@@ -462,12 +460,12 @@ _chance = secrets.SystemRandom()
 
 
 def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> Gold:
-    """Make a problem a gold question: judges get it now and then, and it is no part of the data.
+    """Make a problem a gold question: judges get it now and then, and it is not in the data.
 
     Args:
-        problem: with a known answer; nobody voted on it yet.
-        explanation: why that answer is right, for the judges.
-        attention: its sentence says itself what to choose.
+        problem: with a known answer and without votes.
+        explanation: why that answer is correct, for the judges.
+        attention: its sentence itself names the option to choose.
 
     Raises:
         InputError: the answer is withheld, the explanation is missing, there are votes, or the
@@ -497,24 +495,23 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
 
 
 def draw_gold(judge: Judge) -> Slot | None:
-    """Return a slot on a gold question for one problem in `SiteRules.gold_every`, else None.
+    """Return a slot on a gold question with probability 1 / `SiteRules.gold_every`, otherwise None.
 
-    Each problem is gold with the same probability, whatever came before it, so that no judge can
-    count. Which question would come, is drawn long before, and it is looked up each time, so that
-    gold takes no longer to come than another problem does.
-    In the training before the first vote all are.
+    Each draw is independent, so that no judge can count. The question is drawn long before and
+    looked up each time, so that gold takes as long as another problem. In the training before the
+    first vote every problem is gold.
     """
     if training(judge) is not None:
-        problem = _unknown(judge.person).filter(pk=_drawn(judge.person)).first()
+        problem = _unread_questions(judge.person).filter(pk=_draw_question(judge.person)).first()
         if problem is not None:
             return _slot(judge, problem)
-        untrained(judge)
+        waive_training(judge)
     every = settings.RULES.gold_every
     if not every:
         return None
     if judge.next_gold_id is None:
-        judge.next_gold_id = _drawn(judge.person)
-    problem = _unknown(judge.person).filter(pk=judge.next_gold_id).first()
+        judge.next_gold_id = _draw_question(judge.person)
+    problem = _unread_questions(judge.person).filter(pk=judge.next_gold_id).first()
     if _chance.randrange(every):
         return None
     judge.next_gold_id = None
@@ -524,10 +521,9 @@ def draw_gold(judge: Judge) -> Slot | None:
 
 
 def take_back_gold(person: Person) -> None:
-    """Take gold questions from holders whose lease ran out, where another problem would go now.
+    """Close gold questions with an expired lease when an ordinary problem would change judges.
 
-    Somebody else is about to take a problem: that could be theirs, were it an ordinary one. Who is
-    in the training knows that all are gold, and keeps theirs.
+    Judges in training know that all questions are gold, and keep theirs.
     """
     rows = Slot.objects.filter(open=True, gold=True, lease_until__lte=timezone.now())
     rows = rows.filter(unseen(person)).exclude(holder=person)
@@ -547,31 +543,32 @@ def _slot(judge: Judge, problem: Problem) -> Slot:
     )
 
 
-def _drawn(person: Person) -> int | None:
-    """Return the number of a gold question that a person has not read, any as likely."""
-    keys = list(_unknown(person).values_list("pk", flat=True))
+def _draw_question(person: Person) -> int | None:
+    """Return a random gold question that a person has not read."""
+    keys = list(_unread_questions(person).values_list("pk", flat=True))
     return _chance.choice(keys) if keys else None
 
 
-def _unknown(person: Person) -> QuerySet[Problem]:
-    """Return the gold questions that are asked and that a person has not read."""
+def _unread_questions(person: Person) -> QuerySet[Problem]:
+    """Return the gold questions that a person has not read."""
     seen = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
-    rows = askable().filter(~Exists(seen)).select_related("twin")
+    rows = askable_questions().filter(~Exists(seen)).select_related("twin")
     # That of a problem without a contributor is none of this person's.
     return rows.filter(Q(twin__contributor=None) | ~Q(twin__contributor=person))
 
 
 def answered_gold(person: Person, ref: str) -> Slot | None:
-    """Return a person's answered gold question, for the page that tells how it went."""
+    """Return a person's answered gold question, for the page with its result."""
     rows = Slot.objects.filter(holder=person, gold=True, ref=ref, open=False)
     return rows.exclude(answered_at=None).select_related("problem__as_gold").first()
 
 
 def contest(person: Person, ref: str, text: str) -> Contest:
-    """Let a judge say that a gold question's answer is wrong, for a moderator to settle.
+    """Store a judge's objection to a gold question's answer, for a moderator to settle.
 
     Raises:
-        InputError: nothing was said, they did not answer it, or answered as it is known.
+        InputError: the text is empty or too long, or the judge did not answer the question
+            incorrectly.
     """
     if not 1 <= len(text := text.strip()) <= 2000:
         raise InputError(gettext("Give your reason in 1 to %d characters.") % 2000)
@@ -583,10 +580,10 @@ def contest(person: Person, ref: str, text: str) -> Contest:
 
 
 def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str = "") -> None:
-    """Settle a contest; where the judge was right, the question is retired for everybody.
+    """Settle a contest; if the judge was right, the question is retired for everybody.
 
     Raises:
-        InputError: it was settled already, or by the judge themselves.
+        InputError: it was settled already, or `by` is the judge.
     """
     with writing():
         now = (

@@ -1,7 +1,6 @@
-"""A judge's turn: the next problem, held for a while, its answer, and what comes after it.
+"""A judge's turn: the next problem, its lease and answer; the judge's history and news.
 
-Then what somebody judged, and what they hear of it. A question with a known answer stands among the
-others as they do: no reference there, no order, time or word tells which it was.
+A gold question looks like any other problem: no reference, order, time or word reveals it.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from winosmith import text
 from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
+from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot, note_seen, note_whole, unseen
-from winosmith.web.judge.trust import draw_gold, origin, stops, take_back_gold, trained, weigh
-from winosmith.web.judge.votes import give_back, locked, settle_votes
+from winosmith.web.judge.votes import give_back, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.models import Event, Problem, State, new_ref
-from winosmith.web.problems.states import GONE
+from winosmith.web.problems.states import GONE, locked
 
-tests: list[Callable[[Person], bool]] = []
-"""Each tells whether a person is in the middle of a test; `take` adds its own."""
+test_checks: list[Callable[[Person], bool]] = []
+"""Functions that return whether a person is in the middle of a test; `take` adds one."""
 
 MOST_COUNTED = 1000
 """Slots that are counted; more than these are shown as "1000"."""
@@ -44,36 +43,36 @@ UNDO = timedelta(minutes=1)
 """How long one's last answer can be taken back."""
 
 
-class Gone(InputError):  # noqa: N818 - it reads as what happened
-    """The problem is no longer this judge's to answer."""
+class ProblemLostError(InputError):
+    """The judge can no longer answer the problem."""
 
 
-def go_on(person: Person) -> Slot | None:
-    """Give a person the next problem; the one that they hold already comes first.
+def next_problem(person: Person) -> Slot | None:
+    """Give a person the next problem; a problem that they already hold comes first.
 
     Returns:
-        The slot, held for `SiteRules.lease_minutes`; None if nothing is left for this person,
-        their paid work asks for no more, they are paused until a moderator has looked, or they
-        are in the middle of a human test.
+        The slot, leased for `SiteRules.lease_minutes`; None if nothing is left for this person,
+        their paid work is complete, they wait for a moderator, or they are in the middle of a human
+        test.
 
     Raises:
         InputError: the person may not judge.
     """
     with writing():
         judge = judge_of(person)
-        if stops(judge) or in_a_test(person):
+        if trust.is_stopped(judge) or in_a_test(person):
             return None
-        held = current(person)
+        held = current_slot(person)
         if held is not None:
-            Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease())
+            Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease_length())
             return held
         if job_is_done(judge):
             return None
         slot = next_slot(person, judge.cursor, lock=True)
         if slot is None:  # what came all the same would be gold
             return None
-        take_back_gold(person)
-        slot = draw_gold(judge) or slot
+        trust.take_back_gold(person)
+        slot = trust.draw_gold(judge) or slot
         if not slot.gold and slot.lease_until is None:
             judge.cursor = slot.place
         judge.save(update_fields=["cursor", "next_gold"])
@@ -91,7 +90,7 @@ def job_is_done(judge: Judge) -> bool:
 
 def _take(slot: Slot, person: Person) -> None:
     now = timezone.now()
-    slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease()
+    slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
     slot.ref = new_ref()
     note_seen(person, slot, spent=not (needs_local(slot) and _is_cut(slot.problem)))
@@ -101,9 +100,9 @@ def _take(slot: Slot, person: Person) -> None:
 
 
 def judge_of(person: Person) -> Judge:
-    """Return a person's place in the queue, locked until the transaction ends.
+    """Return a person's row as a judge, locked until the transaction ends.
 
-    Everything that a judge does takes this lock first, so that two of their windows take turns.
+    All actions of a judge take this lock first, so that two of their windows take turns.
 
     Raises:
         InputError: the person may not judge.
@@ -116,35 +115,35 @@ def judge_of(person: Person) -> Judge:
 
 
 def in_a_test(person: Person) -> bool:
-    """Tell whether a person has a sheet of a human test out: meanwhile they judge nothing new."""
-    return any(area(person) for area in tests)
+    """Return whether a person has a sheet of a human test; meanwhile they get no new problem."""
+    return any(area(person) for area in test_checks)
 
 
-def current(person: Person) -> Slot | None:
-    """Return the slot that a person holds and has not answered; None if there is none.
+def current_slot(person: Person) -> Slot | None:
+    """Return the slot that a person holds without an answer; None if there is none.
 
-    Its lease may have run out: the slot is theirs as long as nobody else took it.
+    It stays theirs after its lease until another judge takes it.
     """
     rows = Slot.objects.filter(holder=person, answered_at=None, open=True)
     return rows.select_related("problem__twin").order_by("taken_at").first()
 
 
-def lease() -> timedelta:
-    """Return how long a problem waits for who took it."""
+def lease_length() -> timedelta:
+    """Return how long a problem is reserved for a judge."""
     return timedelta(minutes=settings.RULES.lease_minutes)
 
 
 def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
     """Return the slot that a person gets next, with its problem; None if nothing is left.
 
-    Everyone walks the queue in the same order, so that a problem that was begun is soon decided;
-    who has come to its end starts once from the beginning, for what others gave up.
+    All judges walk the queue in the same order, so that a problem is soon decided once judging
+    starts. A judge at its end restarts once, for slots that others gave back.
 
     Args:
         person: the judge.
-        cursor: the place that they have come to.
-        lock: nobody else may get it until the transaction ends. On PostgreSQL those that others
-            are taking at this moment are passed over; on SQLite there is one writer at a time.
+        cursor: the place that they have reached.
+        lock: keep the slot from others until the transaction ends. PostgreSQL skips slots that
+            others are taking at this moment; SQLite has one writer at a time.
     """
 
     def first(rows: QuerySet[Slot]) -> Slot | None:
@@ -160,26 +159,26 @@ def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None
 
 
 def returned(person: Person, now: datetime) -> QuerySet[Slot]:
-    """Return the slots whose lease ran out and that the person may take, the longest ago first."""
+    """Return the slots with an expired lease that the person may take, the earliest first."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=False, lease_until__lte=now)
     return rows.filter(unseen(person), gold=False).order_by("lease_until")
 
 
 def fresh(person: Person, after: int) -> QuerySet[Slot]:
-    """Return the slots that nobody ever took and the person may take, from a place on."""
+    """Return the slots after a place that nobody has taken and the person may take."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=True, place__gt=after)
     return rows.filter(unseen(person)).order_by("place")
 
 
-def shown(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page of a slot shows.
+def slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the template context of a slot.
 
     Args:
-        slot: one that is held.
-        typed: what the judge sent before, to be shown again; or what they took back.
+        slot: one with a lease.
+        typed: the judge's last input, or the answer that they undid.
     """
     problem, first = slot.problem, needs_local(slot)
-    sentence = shown_first(problem) if first else problem.sentence
+    sentence = local_context_of(problem) if first else problem.sentence
     before, _, after = sentence.partition(BLANK)
     earlier = typed.get("choice", "") if typed else "" if slot.choice is None else str(slot.choice)
     if first and not typed:
@@ -203,47 +202,46 @@ def shown(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def needs_local(slot: Slot) -> bool:
-    """Return whether the holder of a slot sees the local context alone for now."""
+    """Return whether the holder of a slot still sees only the local context."""
     return settings.RULES.local_first and slot.local_at is None
 
 
-def shown_first(problem: Problem) -> str:
-    """Return the local context of a problem, as judges see it before the whole."""
+def local_context_of(problem: Problem) -> str:
+    """Return the local context of a problem, which judges see before the whole sentence."""
     return text.local_context(problem.sentence, settings.RULES.local_before)
 
 
 def _is_cut(problem: Problem) -> bool:
-    """Return whether a problem's local context leaves something out."""
-    return len(text.words(shown_first(problem))) < len(text.words(problem.sentence))
+    """Return whether a problem's local context is shorter than its sentence."""
+    return len(text.words(local_context_of(problem))) < len(text.words(problem.sentence))
 
 
-def ahead(person: Person, judge: Judge | None) -> dict[str, Any]:
-    """Return what a judge who holds nothing has ahead of them.
+def judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
+    """Return what a judge without a problem can do next.
 
-    Whether they are `paused`: a moderator has to look at their judging first; whether they are in
-    the middle of a human test (`testing`); whether a problem is `left` for them now, and if none
-    is, though they are neither paused nor tested, why: `none_left`.
+    `paused`: a moderator must check their votes first. `testing`: they are in the middle of a human
+    test. `left`: there is a problem for them now; otherwise `none_left` is the reason.
 
     Args:
-        person: who judges.
-        judge: their place in the queue; None before their first problem.
+        person: the judge.
+        judge: their row; None before their first problem.
     """
-    paused, testing = stops(judge), in_a_test(person)
+    paused, testing = trust.is_stopped(judge), in_a_test(person)
     free = not (paused or testing)
     left = free and next_slot(person, judge.cursor if judge else 0) is not None
-    why = why_none_left(person) if free and not left else None
+    why = find_no_work_reason(person) if free and not left else None
     return {"paused": paused, "testing": testing, "left": left, "none_left": why}
 
 
 @dataclass(frozen=True, slots=True)
-class NoneLeft:
-    """What is in a judge's way to the problems that await somebody.
+class NoWorkReason:
+    """Why a judge gets none of the problems that still need votes.
 
     Attributes:
         own: open places on problems of the judge's own twins.
-        seen: open places on problems that they have read, or whose other half they have.
-        held: places that they could take, and that others hold.
-        until: when the first of these comes back; None if none is held.
+        seen: open places on problems that they have read, or whose other half they have read.
+        held: places that they could take, but that others hold.
+        until: when the first of these becomes free; None if none is held.
     """
 
     own: int
@@ -252,13 +250,13 @@ class NoneLeft:
     until: datetime | None
 
 
-def why_none_left(person: Person) -> NoneLeft:
-    """Return why a person gets no problem now; each number is MOST_COUNTED at most."""
+def find_no_work_reason(person: Person) -> NoWorkReason:
+    """Return why a person gets no problem now; each number is at most MOST_COUNTED."""
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
     held = rows.filter(unseen(person), lease_until__gt=timezone.now())
     own = rows.filter(contributor=person)
     seen = rows.exclude(contributor=person).exclude(unseen(person))
-    return NoneLeft(
+    return NoWorkReason(
         own[:MOST_COUNTED].count(),
         seen[:MOST_COUNTED].count(),
         held[:MOST_COUNTED].count(),
@@ -267,27 +265,27 @@ def why_none_left(person: Person) -> NoneLeft:
 
 
 def answer_local(person: Person, ref: str, choice: int) -> Slot:
-    """Keep what a judge finds from the local context alone; the first answer stays.
+    """Store a judge's answer from the local context; the first answer stays.
 
     Args:
         person: the judge.
-        ref: of the slot that they hold.
+        ref: of their slot.
         choice: the 0-based index of an option.
 
     Raises:
-        Gone: the problem is not theirs any more.
+        ProblemLostError: they can no longer answer the problem.
         InputError: there is no such option.
     """
     with writing():
         judge_of(person)
-        slot = _held(person, ref)
+        slot = _lock_slot(person, ref)
         _check_choice(slot, choice)
         if not needs_local(slot):
             return slot
         now = timezone.now()
         slot.local_choice, slot.local_at = choice, now
         slot.local_seconds = _seconds(slot.taken_at, now)
-        slot.lease_until = now + lease()
+        slot.lease_until = now + lease_length()
         slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
         note_whole(person, slot)
         return slot
@@ -303,28 +301,28 @@ def answer(
     comment: str = "",
     address: str = "",
 ) -> Slot:
-    """Keep a judge's answer; with the last one that the problem needs comes its verdict.
+    """Store a judge's answer; the last answer that a problem needs brings its verdict.
 
-    An answer after the lease counts as long as nobody else took the slot.
+    An answer after the lease counts if no other judge has taken the slot.
 
     Args:
         person: the judge.
-        ref: of the slot that they hold.
-        choice: the 0-based index of the option that fills the blank; None for neither, which only
-            who finds the problem ambiguous may say.
+        ref: of their slot.
+        choice: the 0-based index of the option that fills the blank; None for neither, which
+            requires `ambiguous`.
         ambiguous: both options are plausible.
         associative: nearby words give the answer away.
-        comment: for the contributor and the moderators; LONGEST characters or fewer.
-        address: from which it comes, by `gates.address`; a digest of it is kept for an hour or
-            two.
+        comment: for the contributor and the moderators; at most LONGEST characters.
+        address: the client's, by `gates.address`; a digest of it is kept for up to two hours.
 
     Raises:
-        Gone: the problem is not theirs any more, or is answered.
-        InputError: no choice, no such option, a comment too long, or the local context comes first.
+        ProblemLostError: they can no longer answer the problem, or have answered it.
+        InputError: no choice, no such option, a comment that is too long, or the local context
+            comes first.
     """
     with writing():
         judge = judge_of(person)
-        slot = _held(person, ref)
+        slot = _lock_slot(person, ref)
         if choice is None and not ambiguous:
             raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
         if choice is not None:
@@ -337,14 +335,14 @@ def answer(
         slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
         slot.comment, slot.answered_at, slot.open = comment, now, False
         slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
-        slot.job, slot.origin = judge.job, origin(address, now)
+        slot.job, slot.origin = judge.job, trust.digest_origin(address, now)
         slot.provisional = judge.held is not None or (judge.job is not None and judge.provisional)
         if slot.gold:
             slot.right = choice == slot.problem.answer
         slot.save(update_fields=_OF_ANSWER)
-        weigh(judge, slot, address)
+        trust.apply_bounds(judge, slot, address)
         if slot.gold:
-            trained(judge)
+            trust.finish_training(judge)
         else:
             settle_votes(slot.problem)
         return slot
@@ -358,15 +356,15 @@ _OF_ANSWER = (
 
 
 def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
-    """Pass a problem on; others get it first, and this person never again.
+    """Skip a problem: others get it first, and this person never again.
 
     Raises:
-        Gone: the problem is not theirs any more.
-        InputError: the reason is none of `Skip.Reason`, or the comment is too long.
+        ProblemLostError: they can no longer answer the problem.
+        InputError: the reason is not one of `Skip.Reason`, or the comment is too long.
     """
     with writing():
         judge_of(person)
-        slot = _held(person, ref)
+        slot = _lock_slot(person, ref)
         if reason not in Skip.Reason.values:
             raise InputError(_("Choose why you skip it."))
         if len(comment := comment.strip()) > LONGEST:
@@ -380,19 +378,19 @@ def undo(person: Person, ref: str) -> Slot:
     """Take back one's last answer, within a minute and before the problem is decided.
 
     Raises:
-        Gone: it is too late for that.
+        ProblemLostError: it is too late for that.
     """
     with writing():
         judge = judge_of(person)
         slot = undoable(person)
         if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
-            raise Gone(_("That answer can no longer be undone."))
+            raise ProblemLostError(_("That answer can no longer be undone."))
         slot.problem = locked(slot.problem_id)
         if slot.problem.state != State.JUDGING:
-            raise Gone(_("The problem has been decided; the answer stays."))
+            raise ProblemLostError(_("The problem has been decided; the answer stays."))
         slot.open, slot.answered_at, slot.seconds = True, None, None
         slot.job, slot.provisional, slot.origin = None, False, ""
-        slot.lease_until = timezone.now() + lease()
+        slot.lease_until = timezone.now() + lease_length()
         changed = ("open", "answered_at", "seconds", "job", "provisional", "origin", "lease_until")
         slot.save(update_fields=changed)
         return slot
@@ -400,11 +398,11 @@ def undo(person: Person, ref: str) -> Slot:
 
 def undoable(person: Person) -> Slot | None:
     """Return the slot with a person's last answer where it can still be taken back."""
-    return so_far(person)[1]
+    return count_judged(person)[1]
 
 
-def so_far(person: Person) -> tuple[int, Slot | None]:
-    """Return how many problems a person has judged, and what `undoable` returns."""
+def count_judged(person: Person) -> tuple[int, Slot | None]:
+    """Return how many problems a person has judged, and the result of `undoable`."""
     given = Slot.objects.filter(holder=person, answered_at__isnull=False)
     last = given.filter(open=False).select_related("problem").order_by("-answered_at").first()
     if last is None:
@@ -414,13 +412,13 @@ def so_far(person: Person) -> tuple[int, Slot | None]:
     return given.count(), None if late or gone else last
 
 
-def _held(person: Person, ref: str) -> Slot:
-    """Return the open slot that a person holds; its problem is locked first, then the slot."""
+def _lock_slot(person: Person, ref: str) -> Slot:
+    """Return the open slot of a person; first its problem is locked, then the slot."""
     rows = Slot.objects.filter(holder=person, ref=ref)
     rows = rows.select_related("problem__twin__contributor")
     slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
     if slot is None:
-        raise Gone(
+        raise ProblemLostError(
             _(
                 "This problem is no longer reserved for you: after %d minutes, "
                 "another judge took it."
@@ -428,7 +426,7 @@ def _held(person: Person, ref: str) -> Slot:
             % settings.RULES.lease_minutes
         )
     if not slot.open:
-        raise Gone(
+        raise ProblemLostError(
             _("You have already answered this problem.")
             if slot.answered_at
             else _("This problem is no longer judged; a moderator withdrew it.")
@@ -442,8 +440,8 @@ def _check_choice(slot: Slot, choice: int) -> None:
 
 
 def _seconds(start: datetime | None, end: datetime) -> float | None:
-    """Return how long an answer took; None if the judge was away in the meantime."""
-    if start is None or end - start > lease():
+    """Return how long an answer took; None if it took longer than the lease."""
+    if start is None or end - start > lease_length():
         return None
     return round(max(0.0, (end - start).total_seconds()), 1)
 
@@ -458,8 +456,8 @@ def answers_of(person: Person) -> QuerySet[Slot]:
     return rows.select_related("problem").order_by("-answered_at", "-pk")
 
 
-def told(slot: Slot) -> dict[str, Any]:
-    """Return what the page of one's history tells of an answer; no sentence that was withdrawn."""
+def answer_summary(slot: Slot) -> dict[str, Any]:
+    """Return an answer for the judge's history, without the text of withdrawn problems."""
     problem = slot.problem
     shown = problem.state not in GONE and all(at < len(problem.options) for at in slot.shown)
     return {
@@ -473,8 +471,8 @@ def told(slot: Slot) -> dict[str, Any]:
     }
 
 
-def heard(person: Person, after: datetime) -> Iterator[Item]:
-    """Tell what became of what a judge contested, and that there are new problems for them."""
+def judging_news(person: Person, after: datetime) -> Iterator[Item]:
+    """Yield decisions on a judge's contests, and whether there are new problems for them."""
     if not may_judge(person):
         return
     settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)
@@ -491,21 +489,21 @@ def heard(person: Person, after: datetime) -> Iterator[Item]:
     new = Event.objects.filter(after=State.JUDGING, at__gt=after, problem__gold=False)
     newest = new.exclude(problem__twin__contributor=person).order_by("-at").first()
     # While they hold a problem, whether it is the last would tell that it is no gold question.
-    if newest is not None and current(person) is None and _is_left(person):
+    if newest is not None and current_slot(person) is None and _is_left(person):
         yield Item(newest.at, _("There are new problems to judge"), reverse("judge:turn"))
 
 
 def _is_left(person: Person) -> bool:
     judge = Judge.objects.filter(person=person).first()
-    return bool(ahead(person, judge)["left"])
+    return bool(judging_status(person, judge)["left"])
 
 
-def waiting(person: Person) -> Iterator[Work]:
-    """Tell how many problems a judge can judge now."""
+def judging_work(person: Person) -> Iterator[Work]:
+    """Yield how many problems a judge can judge now."""
     if not may_judge(person):
         return
     to = reverse("judge:turn")
-    if current(person) is not None:
+    if current_slot(person) is not None:
         yield Work(_("A problem is reserved for you and not answered"), to)
     elif _is_left(person):
         rows = fresh(person, 0).order_by().values("problem").distinct()

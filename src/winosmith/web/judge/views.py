@@ -1,4 +1,4 @@
-"""The pages on which people judge, and the one that tells everyone how far judges agree."""
+"""The pages on which people judge, and the public page about the agreement of judges."""
 
 from __future__ import annotations
 
@@ -19,34 +19,33 @@ from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.pages import beside, is_number, percent
 from winosmith.web.people.addresses import address
-from winosmith.web.people.gates import agreed_to_judge, form_once, judges_only, new_key, rate_limit
+from winosmith.web.people.gates import agreed_to_judge, form_once, judges_only, rate_limit
 from winosmith.web.people.models import Person
 
 Done = tuple[dict[str, Any], Slot | None]
-"""What came of a form, for anyone who sends it again, and the slot that is held now."""
+"""The result of a form, for a repeated submission, and the slot that the judge holds now."""
 
 
 @require_safe
 @judges_only
 @agreed_to_judge
 def turn(request: HttpRequest) -> HttpResponse:
-    """Show what the judge holds; otherwise the way to the next problem, or why there is none."""
+    """Show the judge's problem; otherwise the way to the next one, or why there is none."""
     person: Person = request.user
-    return _turn(request, person, turns.current(person))
+    return _turn(request, person, turns.current_slot(person))
 
 
 def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpResponse:
-    """Show what the judge holds; otherwise the way on, or why there is none."""
     if slot is not None:
         return _show(request, slot)
     if person.hired:
         return _go(request, "market:work")
     judge = Judge.objects.filter(person=person).first()
-    found = turns.ahead(person, judge)
+    found = turns.judging_status(person, judge)
     page = {
         **_around(person),
         **found,
-        "held": trust.held(person),
+        "held": trust.held_judge(person),
         "training": trust.training(judge) if found["left"] else None,
         "local_first": settings.RULES.local_first,
         "minutes": settings.RULES.lease_minutes,
@@ -56,10 +55,10 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
 
 
 def _acting(act: Callable[[HttpRequest, Person], Done]) -> Callable[[HttpRequest], HttpResponse]:
-    """Make a view of what a form asks for, which it does once; errors are shown with the form.
+    """Make a view that carries out a form once and shows errors with the form.
 
-    A page with scripts sends its forms from where it is and gets what comes next at once, as the
-    part of the page that changes; without them, a redirect leads there.
+    With scripts, a page sends its forms by htmx and gets the next part of the page at once; without
+    them, a redirect leads there.
     """
 
     @require_POST
@@ -75,16 +74,16 @@ def _acting(act: Callable[[HttpRequest, Person], Done]) -> Callable[[HttpRequest
             return result
 
         try:
-            result = form_once(request, person, acted, _ref(request))
+            result = form_once(request, person, acted, _slot_ref(request))
         except InputError as error:
-            slot = None if isinstance(error, turns.Gone) else turns.current(person)
-            if slot is None or slot.ref != _ref(request):
+            slot = None if isinstance(error, turns.ProblemLostError) else turns.current_slot(person)
+            if slot is None or slot.ref != _slot_ref(request):
                 page = {"reason": str(error), "comment": request.POST.get("comment", "")}
                 return render(request, "judge/gone.html", page, status=409)
             return _show(request, slot, error=str(error), typed=request.POST, status=422)
         if "to" in result or not request.htmx:
             return _go(request, result.get("to", "judge:turn"))
-        shown = _turn(request, person, held[0] if held else turns.current(person))
+        shown = _turn(request, person, held[0] if held else turns.current_slot(person))
         shown.headers.setdefault("HX-Replace-Url", reverse("judge:turn"))
         return shown
 
@@ -94,14 +93,14 @@ def _acting(act: Callable[[HttpRequest, Person], Done]) -> Callable[[HttpRequest
 @_acting
 def take(_request: HttpRequest, person: Person) -> Done:
     """Take the next problem."""
-    return {}, turns.go_on(person)
+    return {}, turns.next_problem(person)
 
 
 @_acting
 def local(request: HttpRequest, person: Person) -> Done:
     """Keep the answer from the local context."""
     choice = _number(request.POST.get("choice"))
-    return {}, turns.answer_local(person, _ref(request), -1 if choice is None else choice)
+    return {}, turns.answer_local(person, _slot_ref(request), -1 if choice is None else choice)
 
 
 @_acting
@@ -110,7 +109,7 @@ def whole(request: HttpRequest, person: Person) -> Done:
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     slot = turns.answer(
         person,
-        _ref(request),
+        _slot_ref(request),
         _number(request.POST.get("choice")),
         ambiguous="ambiguous" in request.POST,
         associative="associative" in request.POST,
@@ -119,7 +118,7 @@ def whole(request: HttpRequest, person: Person) -> Done:
     )
     if slot.gold:  # which is talked about before the next problem comes
         return {"to": reverse("judge:checked", args=[slot.ref])}, None
-    return {}, turns.go_on(person)
+    return {}, turns.next_problem(person)
 
 
 @_acting
@@ -127,36 +126,36 @@ def pass_on(request: HttpRequest, person: Person) -> Done:
     """Skip the problem, and take the next one."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
-    turns.skip(person, _ref(request), reason, comment)
-    return {}, turns.go_on(person)
+    turns.skip(person, _slot_ref(request), reason, comment)
+    return {}, turns.next_problem(person)
 
 
 @_acting
 def take_back(request: HttpRequest, person: Person) -> Done:
     """Take the last answer back; the problem is shown again."""
-    return {}, turns.undo(person, _ref(request))
+    return {}, turns.undo(person, _slot_ref(request))
 
 
 @require_safe
 @judges_only
 @agreed_to_judge
 def checked(request: HttpRequest, ref: str) -> HttpResponse:
-    """Tell at once how a gold question went, why, and that one may contest it."""
+    """Show the result of a gold question at once, its explanation, and the form to contest it."""
     slot = _gold_answered(request, ref)
-    return _checked(request, slot)
+    return _show_checked(request, slot)
 
 
 @require_POST
 @judges_only
 @agreed_to_judge
 def contest(request: HttpRequest, ref: str) -> HttpResponse:
-    """Let a judge say that the known answer is wrong."""
+    """Store a judge's objection to the known answer."""
     slot = _gold_answered(request, ref)
     person, text = request.user, request.POST.get("text", "")
     try:
         form_once(request, person, lambda: trust.contest(person, ref, text))
     except InputError as error:
-        return _checked(request, slot, text=text, error=str(error), status=422)
+        return _show_checked(request, slot, text=text, error=str(error), status=422)
     return redirect("judge:checked", ref=ref)
 
 
@@ -172,8 +171,8 @@ def _show(
 ) -> HttpResponse:
     page = {
         **_around(request.user),
-        "held": trust.held(request.user),
-        **turns.shown(slot, typed or {}),
+        "held": trust.held_judge(request.user),
+        **turns.slot_context(slot, typed or {}),
         "error": error,
         "reasons": Skip.Reason.choices,
         "longest": turns.LONGEST,
@@ -183,14 +182,11 @@ def _show(
 
 
 def _around(person: Person) -> dict[str, Any]:
-    """Return what stands around each page: how many were judged, what can be taken back."""
-    judged, last = turns.so_far(person)
+    """Return the context of each page: how many problems were judged, and what can be undone."""
+    judged, last = turns.count_judged(person)
     return {
-        "key": new_key(),
         "judged": judged,
         "undo": last,
-        "undo_key": new_key(),
-        "skip_key": new_key(),
         "undo_seconds": int(turns.UNDO.total_seconds()),
     }
 
@@ -202,7 +198,7 @@ def _gold_answered(request: HttpRequest, ref: str) -> Slot:
     return slot
 
 
-def _checked(
+def _show_checked(
     request: HttpRequest, slot: Slot, *, text: str = "", error: str = "", status: int = 200
 ) -> HttpResponse:
     problem = slot.problem
@@ -214,12 +210,10 @@ def _checked(
         "answer": problem.options[problem.answer or 0],
         "chosen": None if slot.choice is None else problem.options[slot.choice],
         "contest": Contest.objects.filter(slot=slot).first(),
-        "paused": trust.stops(judge),
-        "held": trust.held(slot.holder),
+        "paused": trust.is_stopped(judge),
+        "held": trust.held_judge(slot.holder),
         "training": trust.training(judge),
         "training_over": _training_over(judge, slot),
-        "key": new_key(),
-        "next_key": new_key(),
         "text": text,
         "error": error,
     }
@@ -227,7 +221,7 @@ def _checked(
 
 
 def _training_over(judge: Judge | None, slot: Slot) -> str:
-    """Return how the training ended with this answer: "passed", "again", or "" where it did not."""
+    """Return how the training ended with this answer: "passed", "again", or "" if it did not."""
     if judge is None or judge.since is None or slot.answered_at is None:
         return ""
     later = Slot.objects.filter(holder=slot.holder, answered_at__gt=slot.answered_at)
@@ -238,15 +232,15 @@ def _training_over(judge: Judge | None, slot: Slot) -> str:
     return "again" if trust.training(judge) is not None else ""
 
 
-def _ref(request: HttpRequest) -> str:
+def _slot_ref(request: HttpRequest) -> str:
     return request.POST.get("problem", "")
 
 
 def _number(text: str | None) -> int | None:
-    """Return an option's index out of a form; None if none was chosen.
+    """Return an option's index from a form; None if none was chosen.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not an index.
     """
     if not text:
         return None
@@ -258,13 +252,13 @@ def _number(text: str | None) -> int | None:
 @require_safe
 @judges_only
 def judged(request: HttpRequest) -> HttpResponse:
-    """Show what somebody judged, the last first."""
+    """Show the judge's answers, the newest first."""
     person: Person = request.user
     page = Paginator(turns.answers_of(person), turns.SIZE).get_page(request.GET.get("page"))
     context = {
-        "rows": list(map(turns.told, page.object_list)),
-        "judged": turns.so_far(person)[0],
-        "held": trust.held(person),
+        "rows": list(map(turns.answer_summary, page.object_list)),
+        "judged": turns.count_judged(person)[0],
+        "held": trust.held_judge(person),
         "page": beside(page),
     }
     return render(request, "judge/history.html", context)
@@ -272,7 +266,7 @@ def judged(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def agreement(request: HttpRequest) -> HttpResponse:
-    """Show how far the site's judges agree."""
+    """Show the agreement of the site's judges."""
     found = votes.agreement()
     page = {"figures": found, "pairs": _percent(found.pairs)}
     if found.alpha is not None:

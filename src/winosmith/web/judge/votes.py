@@ -1,13 +1,13 @@
-"""Votes on a problem: slots for as many people as shall judge it, what they say, the verdict.
+"""Votes on a problem: slots for its judges, their answers, and the verdict.
 
-And how far judges agree: on the whole site, and each one with the others.
+Also the agreement of judges: on the whole site, and of each judge with the others.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -31,16 +31,16 @@ from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
 
 CHUNK = 500
-"""Slots, or problems with their votes, that are read or written at once."""
+"""Number of slots, or of problems with their votes, read or written at once."""
 
 WIDTH = 1000
-"""Places that a problem has in the queue: more than judges it ever gets."""
+"""Places of a problem in the queue: more than its judges."""
 
 
 def tally(problem: Problem) -> tuple[int, int]:
     """Return how many votes on a problem are awaited, and how many count.
 
-    Those are awaited whose slot is open, and those that a market has yet to confirm.
+    A vote is awaited if its slot is open or a market has not confirmed it.
     """
     slots = Slot.objects.filter(problem=problem, gold=False, excluded=False)
     rows = list(slots.values_list("open", "provisional", "answered_at"))
@@ -55,40 +55,30 @@ def place_of(problem: Problem) -> int:
     return problem.pk * WIDTH
 
 
-def locked(key: int) -> Problem:
-    """Return a problem as it is now; it stays so until the transaction ends."""
-    rows = Problem.objects.select_related("twin__contributor")
-    return rows.select_for_update(of=("self",), no_key=True).get(pk=key)
-
-
-def counted(problem: Problem) -> int:
-    """Return how many votes a problem has, with those that a market has yet to confirm.
-
-    Those that were taken out of the count are none.
-    """
+def count_votes(problem: Problem) -> int:
+    """Return how many votes a problem has, including unconfirmed ones but not excluded ones."""
     return Slot.objects.votes().filter(problem=problem, excluded=False).count()
 
 
 def open_slots(problem: Problem) -> None:
-    """Open a problem to judges; call it where the problem becomes JUDGING.
+    """Open a problem to judges; call it when the problem becomes JUDGING.
 
-    The first time it gets k slots (`SiteRules.judges`). Held back and let through again, it gets
-    those that were still open. Where everybody had voted, a moderator wants it judged again: it
-    gets k + 1 more, an even number, so that the votes in all stay odd and can't be tied, and
-    enough to overrule the k before.
+    The first time it gets k slots (`SiteRules.judges`). If it was on hold, it gets its open slots
+    back. If all judges had voted, a moderator wants it judged again: it gets k + 1 more slots, an
+    even number, so that the total stays odd and can't be tied, and enough to overrule the first k.
     """
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
-        rows.filter(open=False, answered_at=None).update(open=True, **_given_back())
-        missing = settings.RULES.judges - counted(problem) - rows.filter(open=True).count()
+        rows.filter(open=False, answered_at=None).update(open=True, **_returned_columns())
+        missing = settings.RULES.judges - count_votes(problem) - rows.filter(open=True).count()
         if missing > 0:
             add_slots(problem, missing)
         elif not rows.filter(Q(open=True) | Q(provisional=True, excluded=False)).exists():
             add_slots(problem, settings.RULES.judges + 1)
 
 
-def open_new(problems: Iterable[Problem]) -> None:
-    """Open many problems to judges at once that never had a slot, as `open_slots` does one by one.
+def open_many(problems: Iterable[Problem]) -> None:
+    """Open many problems without slots to judges at once, as `open_slots` does one by one.
 
     Their twins are loaded already.
     """
@@ -109,7 +99,7 @@ def _slot(problem: Problem, n: int, lease_until: datetime | None = None) -> Slot
 
 
 def add_slots(problem: Problem, count: int) -> None:
-    """Add slots to a problem; the first ones wait in the queue, later ones come first."""
+    """Add slots to a problem; its first slots wait in the queue, later ones come first."""
     last = Slot.objects.filter(problem=problem).aggregate(last=Max("n"))["last"] or 0
     lease_until = timezone.now() if last else None
     Slot.objects.bulk_create(
@@ -118,13 +108,13 @@ def add_slots(problem: Problem, count: int) -> None:
 
 
 def close_slots(problem: Problem) -> None:
-    """Close a problem to judges; call it where the problem leaves JUDGING. Votes stay."""
+    """Close a problem to judges; call it when the problem leaves JUDGING. Votes stay."""
     with writing():
         Slot.objects.filter(problem=problem, gold=False, open=True).update(open=False)
 
 
-def _given_back() -> dict[str, object]:
-    """Return the columns of a slot that anybody may take, before all fresh ones."""
+def _returned_columns() -> dict[str, object]:
+    """Return the columns of a slot that any judge may take before all fresh slots."""
     return {
         "holder": None,
         "taken_at": None,
@@ -136,18 +126,18 @@ def _given_back() -> dict[str, object]:
 
 
 def give_back(slot: Slot) -> None:
-    """Take a slot from its holder, so that others get it before all fresh ones.
+    """Take a slot from its holder, so that others get it before all fresh slots.
 
-    One on a gold question is nobody else's: it is closed.
+    A slot on a gold question is closed instead.
     """
-    Slot.objects.filter(pk=slot.pk).update(open=not slot.gold, **_given_back())
+    Slot.objects.filter(pk=slot.pk).update(open=not slot.gold, **_returned_columns())
 
 
 def settle_votes(problem: Problem) -> None:
-    """Decide a problem when nobody's answer is awaited any more; the caller holds its lock.
+    """Decide a problem if no answer is awaited; the caller holds its lock.
 
-    Where votes are missing (a moderator excluded some, or the site asks for more judges than when
-    the problem was opened), slots are added instead.
+    If votes are missing (a moderator excluded some, or the site needs more judges than before),
+    slots are added instead.
     """
     awaited, voted = tally(problem)
     if awaited:
@@ -160,14 +150,14 @@ def settle_votes(problem: Problem) -> None:
 
 
 def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> None:
-    """Find a problem valid or not, by the votes that it has.
+    """Find a problem valid or not, by its votes.
 
-    The reasons are kept with the problem, in the words of `winosmith.validate`.
+    The reasons are stored with the problem, in the words of `winosmith.validate`.
 
     Args:
-        problem: in any state that leads to a verdict.
-        by: the moderator whose act brought it about; None for the last vote.
-        kind: of the event that is written down.
+        problem: in any state that can lead to a verdict.
+        by: the moderator who caused it; None for the last vote.
+        kind: of the logged event.
     """
     with writing():
         datum, cast = as_problem(problem), list(responses([problem]))
@@ -178,7 +168,7 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
             move(problem, to, by=by, kind=kind, reason="; ".join(reasons))
         problem.reasons = reasons
         problem.save(update_fields=["reasons"])
-        _validated(problem, not dropped)
+        _record_validation(problem, not dropped)
         chosen = Counter(response.choice for response in cast if response.purpose == "validate")
         counts = ",".join(map(str, sorted(chosen.values(), reverse=True)))
         Verdict.objects.update_or_create(
@@ -187,8 +177,8 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
         )
 
 
-def _validated(problem: Problem, valid: bool) -> None:
-    """Note on a generated problem whether people found it valid; see `as_problem`."""
+def _record_validation(problem: Problem, valid: bool) -> None:
+    """Record on a generated problem whether people found it valid; see `as_problem`."""
     if UNVALIDATED not in (problem.record.get("extra") or {}):
         return
     problem.record = {**problem.record, "validated": valid}
@@ -205,17 +195,17 @@ FAULTS = (
     ),
     gettext_noop("local context: %(n)s of %(of)s judges found the right option from %(context)s"),
 )
-"""What `winosmith.validate.votes` says of a problem that is not valid: what is stored of it."""
+"""The reasons of `winosmith.validate.votes` for an invalid problem, as they are stored."""
 
 
 _NEXT = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)}: )")
 
 
-def in_words(reason: str) -> str:
-    """Return the reason of a verdict in the reader's language; another text as it is.
+def translate_verdict(reason: str) -> str:
+    """Return the reason of a verdict in the reader's language; other texts are unchanged.
 
     Args:
-        reason: one of `Problem.reasons`, or several of them as the log holds them.
+        reason: one of `Problem.reasons`, or several of them as the log stores them.
     """
     return "; ".join(retold(each, FAULTS) for each in _NEXT.split(reason))
 
@@ -227,18 +217,18 @@ UNDEFINED = (
         "the items have %(least)s to %(most)s answers; Fleiss' kappa needs as many for each"
     ),
 )
-"""Why `winosmith.metrics` defines no coefficient of agreement: what `Reliability.reason` says."""
+"""The texts of `Reliability.reason`: why a coefficient of agreement is not defined."""
 
 
 def why_undefined(reason: str) -> str:
-    """Return why a coefficient of agreement is not defined, in the reader's language."""
+    """Return in the reader's language why a coefficient of agreement is not defined."""
     return retold(reason, UNDEFINED)
 
 
 def vote_rules() -> VoteRules:
-    """Return the rules of `winosmith.validate` that this site decides by.
+    """Return the rules of `winosmith.validate` that this site uses.
 
-    `winosmith check` on a download, with the same numbers, comes to the same result.
+    `winosmith check` on a download gives the same result with the same numbers.
     """
     rules = settings.RULES
     return VoteRules(
@@ -248,16 +238,17 @@ def vote_rules() -> VoteRules:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one judge said of a problem, without saying who it was.
+    """A vote on a problem, without its judge.
 
     Attributes:
-        judge: "Judge 1", "Judge 2", … in the reader's language: by their slots, the same at each
-            look, and of this problem alone: nobody can be followed from one to the next.
-        choice, local_choice: 0-based indices of options; None for neither, or not asked.
+        judge: "Judge 1", "Judge 2", … in the reader's language, by slot: the same at each look, and
+            only valid for this problem, so that nobody can be followed from one problem to the
+            next.
+        choice, local_choice: 0-based indices of options; None for neither, or if not asked.
         chose, local: the same in words; `local` is empty for None.
         right: whether the choice is the problem's answer; None if the answer is withheld.
-        excluded: it was taken out of the count.
-        provisional: it is no vote before a market confirms who gave it.
+        excluded: it does not count.
+        provisional: it is not a vote before a market confirms the worker.
     """
 
     judge: str
@@ -277,8 +268,8 @@ def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
     """Return the votes on a problem, without names.
 
     Args:
-        problem: any; a gold question has none.
-        excluded: those that are out of the count, or not yet in it, too.
+        problem: any problem; a gold question has no votes.
+        excluded: include votes that don't count.
     """
     rows = Slot.objects.filter(problem=problem).votes().order_by("n")
     return [
@@ -306,12 +297,11 @@ def _option(problem: Problem, choice: int | None) -> str:
 
 
 def responses(problems: Iterable[Problem]) -> Iterator[Response]:
-    """Yield the votes that count on problems, in the order in which people answered.
+    """Yield the votes that count, in the order in which people answered.
 
-    Each is a response from the local context, where it was asked for, and one to the whole, by a
-    pseudonym. Chunks of problems follow each other, in the order given, each ordered by time: a
-    twin whose halves stand next to each other is whole in a chunk or ordered across two, which
-    makes no difference where nobody judges both halves.
+    Each vote gives a response to the local context, if there is one, and one to the whole sentence,
+    under a pseudonym. Chunks of problems follow each other in the order given, each ordered by
+    time.
     """
     for chunk in chunked(problems, CHUNK):
         refs = {problem.pk: problem.ref for problem in chunk}
@@ -339,18 +329,16 @@ def _responses(slot: Slot, ref: str) -> Iterator[Response]:
 
 
 def skips_of(problem: Problem) -> dict[str, int]:
-    """Return how many judges passed a problem on, by their reason in words."""
+    """Return how many judges skipped a problem, by their reason in words."""
     rows: Any = Skip.objects.filter(problem=problem).values("reason")
     counts = rows.annotate(n=Count("pk")).values_list("reason", "n")
     return {str(Skip.Reason(reason).label): n for reason, n in counts}
 
 
 def forget_timings(before: datetime) -> int:
-    """Forget how long answers took, and when they were begun, that were given before a time.
+    """Delete the times of answers given before a time; return how many answers had them.
 
-    Returns how many there were.
-
-    In transactions of a few, so that others write in between.
+    It works in small transactions, so that others write in between.
     """
     gone = dict.fromkeys(("seconds", "local_seconds", "taken_at", "local_at"))
     timed = Slot.objects.filter(answered_at__lt=before).exclude(**gone)
@@ -363,10 +351,10 @@ def forget_timings(before: datetime) -> int:
 
 
 LAST = 10_000
-"""Problems that alpha is taken over: the last that were decided."""
+"""The number of last decided problems that alpha covers."""
 
 LAST_OF_ONE = 200
-"""Votes of one judge that their agreement with the others is taken over: the newest."""
+"""The number of a judge's newest votes that are compared with the other judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,13 +362,14 @@ class Agreement:
     """Agreement of the site's judges.
 
     Attributes:
-        problems: how many were decided by votes.
-        valid: how many of these were found valid.
-        unanimous: on how many every judge chose the same.
-        pairs: the fraction of pairs of judges of one problem who chose the same; None without any.
-        alpha: Krippendorff's, over the last LAST problems, by the options' own order.
-        alpha_of: over how many problems alpha was taken.
-        gold: right answers to gold questions, and how many were given.
+        problems: problems decided by votes.
+        valid: those found valid.
+        unanimous: those on which all judges chose the same option.
+        pairs: the fraction of pairs of judges of one problem with the same choice; None without
+            pairs.
+        alpha: Krippendorff's, over the last LAST problems, by the stored order of options.
+        alpha_of: the number of problems for alpha.
+        gold: correct answers to gold questions, and all answers to them.
     """
 
     problems: int
@@ -393,10 +382,9 @@ class Agreement:
 
 
 def agreement() -> Agreement:
-    """Return the numbers; those of a large site are kept for a while.
+    """Return the agreement of judges; a large site caches it for a while.
 
-    Counts come from one row a problem that its verdict wrote, grouped by the index on how the
-    votes fell; nothing reads the votes again but alpha, over the last problems alone.
+    Counts come from the verdicts, grouped by an index on their counts; only alpha reads votes.
     """
     return cached("judge.agreement", _agreement)
 
@@ -427,12 +415,12 @@ def _agreement() -> Agreement:
 
 
 def _verdicts() -> QuerySet[Verdict]:
-    """Return the verdicts, except for the few that wait for the other half of their twin."""
+    """Return the verdicts, except for those that wait for the other half of their twin."""
     return Verdict.objects.exclude(pk__in=Problem.objects.filter(waits=True).values("pk"))
 
 
 def _alpha() -> tuple[Reliability | None, int]:
-    """Return alpha over the last problems that were decided, and how many these are."""
+    """Return alpha over the last decided problems, and their number."""
     last = list(_verdicts().order_by("-at").values_list("pk", flat=True)[:LAST])
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
     for start in range(0, len(last), CHUNK):
@@ -445,13 +433,13 @@ def _alpha() -> tuple[Reliability | None, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
-    """How often a judge chooses what most of the others chose on the same problem.
+class AgreementWithOthers:
+    """How often a judge chooses the same as most other judges of a problem.
 
     Attributes:
-        same, of: votes that are what more than half of the others chose, and how many could be.
-        ties: further votes on problems where the others chose evenly; they say nothing.
-        chance: the share that would be the same if the judge's choices met the others' by chance.
+        same, of: votes equal to the majority of the others, and all votes with such a majority.
+        ties: further votes on problems on which the others were tied; they don't count.
+        chance: the fraction that would be the same by chance.
     """
 
     same: int
@@ -466,35 +454,49 @@ class Agreed:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's of 95 %."""
+        """Wilson's 95 % interval."""
         return wilson_interval(self.same, self.of)
 
 
-def with_others(judges: Iterable[int]) -> dict[int, Agreed]:
+def agreement_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOthers]:
     """Return how far each judge agrees with the others, over their last LAST_OF_ONE votes.
 
-    The judge's own vote is none of those that it is compared with, and only problems count on which
-    two others or more voted. Votes that wait for a moderator are compared, never compared with.
-    Judges without any such problem have no figure.
+    The judge's own vote is not among the others', and a problem counts if two others or more voted
+    on it. Votes on hold are compared, but others are never compared with them. Judges without such
+    a problem are omitted.
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:
-        rows = _answered().filter(holder=judge).order_by("-answered_at")
+        rows = _included_votes().filter(holder=judge).order_by("-answered_at")
         mine[judge] = dict(rows.values_list("problem", "choice")[:LAST_OF_ONE])
     chosen: dict[int, dict[int, int | None]] = defaultdict(dict)
     keys = list({problem for votes in mine.values() for problem in votes})
     for start in range(0, len(keys), CHUNK):
-        rows = _answered().filter(problem__in=keys[start : start + CHUNK], provisional=False)
+        rows = _included_votes().filter(problem__in=keys[start : start + CHUNK], provisional=False)
         for problem, holder, choice in rows.values_list("problem", "holder", "choice"):
             chosen[problem][holder] = choice
-    found = {judge: _agreed(judge, votes, chosen) for judge, votes in mine.items()}
+    found = {judge: _agreement_of(judge, votes, chosen) for judge, votes in mine.items()}
     return {judge: agreed for judge, agreed in found.items() if agreed is not None}
 
 
-def _agreed(
+def chance_agreement(times: Mapping[tuple[Any, Any], int]) -> float:
+    """Return the fraction, 0-1, on which two agree who give each answer as often, at random.
+
+    Args:
+        times: of each two answers, how often they were given to the same problem.
+    """
+    ours: Counter[Any] = Counter()
+    theirs: Counter[Any] = Counter()
+    for (a, b), count in times.items():
+        ours[a] += count
+        theirs[b] += count
+    return sum(ours[answer] * theirs[answer] for answer in ours) / ours.total() ** 2
+
+
+def _agreement_of(
     judge: int, mine: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
-) -> Agreed | None:
-    pairs: list[tuple[int | None, int | None]] = []
+) -> AgreementWithOthers | None:
+    pairs: Counter[tuple[int | None, int | None]] = Counter()
     ties = 0
     for problem, choice in mine.items():
         others = Counter(other for who, other in chosen[problem].items() if who != judge)
@@ -502,15 +504,14 @@ def _agreed(
             continue
         most, n = others.most_common(1)[0]
         if 2 * n > others.total():
-            pairs.append((choice, most))
+            pairs[choice, most] += 1
         else:
             ties += 1
     if not pairs:
         return None
-    ours, theirs = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    chance = sum(ours[choice] * theirs[choice] for choice in ours) / len(pairs) ** 2
-    return Agreed(sum(a == b for a, b in pairs), len(pairs), ties, chance)
+    same = sum(n for (choice, most), n in pairs.items() if choice == most)
+    return AgreementWithOthers(same, pairs.total(), ties, chance_agreement(pairs))
 
 
-def _answered() -> QuerySet[Slot]:
+def _included_votes() -> QuerySet[Slot]:
     return Slot.objects.votes().filter(excluded=False)

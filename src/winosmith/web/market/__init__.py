@@ -1,4 +1,4 @@
-"""Crowd markets: paid studies by link, what their workers did, and what they were paid."""
+"""Crowd markets: paid studies, their workers, and their pay."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what tidies up and what erases."""
+    """The application, and what it registers to tidy up and erase data."""
 
     name = "winosmith.web.market"
 
     def ready(self) -> None:
-        """Connect what the site does with ids that are old, and with workers who are erased."""
+        """Register the functions that delete old ids and erase workers."""
         from winosmith.web.market.workers import forget_ids, forget_worker, studies_of
-        from winosmith.web.people.privacy import Telling, erasing, telling, tidying
+        from winosmith.web.people.privacy import erasing, telling, tidying
 
-        telling["studies"] = Telling(studies_of, "market.Participation")
+        telling["studies"] = (studies_of, "market.Participation")
         tidying["market"] = forget_ids
         erasing.append(forget_worker)

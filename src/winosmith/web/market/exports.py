@@ -1,14 +1,11 @@
-"""A market's export of submissions is read strictly; by what it says, votes count, or do not.
+"""A market's export of submissions: read strictly, previewed, then applied.
 
-Each fault of a file is told with its line. What would change is shown first, and done when an admin
-wants it.
+Each fault of the file is reported with its line. The market's decisions make votes count or not.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,33 +17,32 @@ from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
-from winosmith.outputs import unguard_cell
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import confirm, refuse
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw
 from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
-from winosmith.web.market.providers import PROVIDERS, digest_of, find_separator
+from winosmith.web.market.providers import PROVIDERS, digest_of, read_table
 from winosmith.web.people.models import pseudonym
 
 FAULTS = 20
-"""Faults that are reported at once."""
+"""Number of faults that are reported at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What an export says of one submission.
+    """A submission in an export.
 
     Attributes:
-        line: of the file.
+        line: its line in the file.
         worker, submission: the market's ids; the submission may be "".
-        said: the market's word for where it is.
-        verdict: what that means here.
-        part: it is paid for a part of the work.
-        code: that the worker entered, or "".
-        seconds: by the market's clock; None if it says nothing.
-        paid: the reward that the market names, without bonuses; None if it names none.
+        said: the market's status.
+        verdict: its meaning here.
+        part: part of the work is paid.
+        code: entered by the worker, or "".
+        seconds: by the market's clock; None if the export has none.
+        paid: the reward without bonuses; None if the export has none.
     """
 
     line: int
@@ -65,31 +61,25 @@ class Format:
     """The columns of an export, and what its words mean.
 
     Attributes:
+        words: what each status means.
+        part: statuses of what is paid in part.
         worker, submission, status: columns that must be there; the submission only if the
             market's links name one.
         code, seconds, paid: columns that may be there.
-        words: what each status means.
-        part: statuses of what is paid in part.
     """
 
-    worker: str
-    submission: str
-    status: str
-    code: str
-    seconds: str
-    paid: str
     words: Mapping[str, str]
     part: tuple[str, ...] = ()
+    worker: str = "worker"
+    submission: str = "submission"
+    status: str = "status"
+    code: str = "code"
+    seconds: str = "seconds"
+    paid: str = "paid"
 
 
 FORMATS = {
     "prolific": Format(
-        "Participant id",
-        "Submission id",
-        "Status",
-        "Completion code",
-        "Time taken",
-        "",
         {
             "RESERVED": models.WAITING,
             "ACTIVE": models.WAITING,
@@ -102,14 +92,14 @@ FORMATS = {
             "TIMED-OUT": models.RETURNED,
         },
         ("PARTIALLY APPROVED", "SCREENED OUT"),
+        "Participant id",
+        "Submission id",
+        "Status",
+        "Completion code",
+        "Time taken",
+        "",
     ),
     "generic": Format(
-        "worker",
-        "submission",
-        "status",
-        "code",
-        "seconds",
-        "paid",
         {
             "WAITING": models.WAITING,
             "APPROVED": models.APPROVED,
@@ -118,8 +108,8 @@ FORMATS = {
         },
     ),
 }
-"""Prolific's as of its demographic export (columns "Submission id,Participant id,Status, … ,Time
-taken,Completion code, …") and the statuses of its API; generic: our own."""
+"""Prolific's columns as in its demographic export ("Submission id,Participant id,Status, … ,Time
+taken,Completion code, …") with the statuses of its API; and our own generic format."""
 
 
 def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
@@ -131,53 +121,37 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
         currency: the study's, which no sum may contradict; "" for any.
 
     Raises:
-        InputError: it is no export of this market; every fault with its file and line.
+        InputError: it is not an export of this market; with every fault, its file and line.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file, strict=True, delimiter=find_separator(file))
-            rows, faults = _read(table, provider, path, currency)
-    except (csv.Error, UnicodeDecodeError) as error:
-        fault = _("this is not a CSV table in UTF-8")
-        raise InputError(f"{path}: {fault}: {error}") from None
-    faults += _twice(path, rows)
-    if faults:
-        more = len(faults) - FAULTS
-        told = [*faults[:FAULTS], _("and %d more") % more] if more > 0 else faults
-        raise InputError("\n".join(told))
-    return rows
-
-
-def _read(
-    table: csv.DictReader[str], provider: str, path: Path, currency: str
-) -> tuple[list[Row], list[str]]:
-    """Return the rows that can be read, and the faults of the others."""
-    format_, rows, faults = FORMATS[provider], [], []
-    header = [name.strip() for name in table.fieldnames or ()]
+    table, format_ = read_table(path), FORMATS[provider]
     needed = [format_.worker, format_.status]
     if PROVIDERS[provider].needs_submission:
         needed.append(format_.submission)
-    if absent := [name for name in needed if name not in header]:
+    if absent := [name for name in needed if name not in table.header]:
         fault = _(
             "the column %(column)r is missing; export all submissions of the study from "
             "%(market)s, and change no column"
         ) % {"column": absent[0], "market": PROVIDERS[provider].title}
         raise InputError(f"{path}:1: {fault}")
-    if twice := [name for name, n in Counter(header).items() if name and n > 1]:
-        fault = _("two columns are called %r") % twice[0]
-        raise InputError(f"{path}:1: {fault}")
-    table.fieldnames = header
-    for cells in table:
-        if None in cells or None in cells.values():
-            fault = _("not as many cells as columns (%d)") % len(header)
-            faults.append(f"{path}:{table.line_num}: {fault}")
-            continue
-        named = {name: unguard_cell(text.strip()) for name, text in cells.items()}
+    rows: list[Row] = []
+    faults, lines = [], dict[str, int]()
+    for line in table.rows():
         try:
-            rows.append(_row(table.line_num, named, format_, provider, currency))
+            if line.values is None:
+                raise InputError(line.reason)
+            cells = {name: cell.strip() for name, cell in line.values.items()}
+            rows.append(_row(line.place.number, cells, format_, provider, currency))
+            key = rows[-1].submission or f"of {rows[-1].worker}"
+            if key in lines:
+                raise InputError(_("the same submission as in line %d") % lines[key])
+            lines[key] = line.place.number
         except InputError as error:
-            faults.append(f"{path}:{table.line_num}: {error}")
-    return rows, faults
+            faults.append(f"{line.place}: {error}")
+    if faults:
+        more = len(faults) - FAULTS
+        shown = [*faults[:FAULTS], _("and %d more") % more] if more > 0 else faults
+        raise InputError("\n".join(shown))
+    return rows
 
 
 def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str, currency: str) -> Row:
@@ -206,7 +180,7 @@ def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str, cu
 
 
 def _sum(name: str, text: str, currency: str) -> Decimal | None:
-    """Return the sum that a cell holds; None if it is empty or the column is not there."""
+    """Return the sum in a cell; None if the cell is empty or missing."""
     if not text:
         return None
     try:
@@ -220,7 +194,7 @@ SIGNS = {
     "€": frozenset({"EUR"}),
     "$": frozenset({"USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD"}),
 }
-"""The currencies that a sign may stand for."""
+"""The currencies of each sign."""
 
 _SUM = re.compile(
     r"(?:(?P<sign>[£€$]) ?|(?P<before>[A-Z]{3}) )?"
@@ -232,11 +206,11 @@ def read_sum(text: str, currency: str = "") -> Decimal:
     """Return the sum that a text states, such as "2.50", "£2.50" or "2.50 GBP".
 
     Args:
-        text: the sum, in units with at most two decimals.
+        text: the sum, with at most two decimals.
         currency: the only one that the text may name; "" for any.
 
     Raises:
-        InputError: it is no such sum, or in another currency.
+        InputError: it is not such a sum, or in another currency.
     """
     match = _SUM.fullmatch(text.strip())
     if match is None:
@@ -252,7 +226,7 @@ def read_sum(text: str, currency: str = "") -> Decimal:
 
 
 def _seconds(name: str, text: str) -> int | None:
-    """Return what a cell holds; None if it is empty or the column is not there."""
+    """Return the seconds in a cell; None if the cell is empty or missing."""
     if not text:
         return None
     told = {"column": name, "cell": text}
@@ -265,19 +239,6 @@ def _seconds(name: str, text: str) -> int | None:
     return value
 
 
-def _twice(path: Path, rows: list[Row]) -> list[str]:
-    """Return faults for submissions, or workers without one, that are in the file twice."""
-    seen: dict[tuple[str, str], int] = {}
-    faults = []
-    for row in rows:
-        key = ("", row.submission) if row.submission else (row.worker, "")
-        if key in seen:
-            fault = _("the same submission as in line %d") % seen[key]
-            faults.append(f"{path}:{row.line}: {fault}")
-        seen.setdefault(key, row.line)
-    return faults
-
-
 REASONS: dict[str, str] = {
     models.APPROVED: "the market approved the submission",
     models.REJECTED: "the market rejected the submission",
@@ -287,12 +248,12 @@ REASONS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one participation.
+    """The effect of an export on one participation.
 
     Attributes:
-        part: as it is.
-        verdict, said, paid, seconds: as they will be; `seconds` by the market's clock.
-        votes: that await the verdict.
+        part: before the change.
+        verdict, said, paid, seconds: after it; `seconds` by the market's clock.
+        votes: the number of votes that wait for the verdict.
     """
 
     part: Participation
@@ -303,7 +264,7 @@ class Change:
     votes: int
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it; the worker is a pseudonym."""
+        """Return it for JSON, with the worker's pseudonym."""
         return {
             "worker": pseudonym(self.part.person),
             "before": str(self.part.verdict),
@@ -316,16 +277,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an export changes, and what in it fits nothing.
+    """The effects of an export, and the lines that fit nothing.
 
     Attributes:
-        changes: those alone that change something.
-        same: how many participations it leaves as they are.
-        unknown: lines of submissions that never began here.
-        unmatched: what the market paid for those, less what the ledger has of erased workers.
+        changes: the participations that change.
+        same: the number of participations that stay the same.
+        unknown: lines of submissions that never started here.
+        unmatched: what the market paid for those, minus what the ledger has of erased workers.
         missing: participations that are not in the export.
-        doubts: lines that need a person's look, each with why; they change nothing.
-        notes: lines that do, and are worth a look.
+        doubts: lines that a person must check, with the reason; they change nothing.
+        notes: lines that take effect but deserve a look.
     """
 
     changes: list[Change]
@@ -337,7 +298,7 @@ class Plan:
     unmatched: Decimal
 
     def record(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it; workers are pseudonyms."""
+        """Return all of it for JSON, with workers' pseudonyms."""
         return {
             "changes": [change.record() for change in self.changes],
             "same": self.same,
@@ -350,27 +311,29 @@ class Plan:
 
 
 TOO_MUCH = 10
-"""Times the reward beyond which a sum is taken for one in cents."""
+"""A sum of more than this many rewards is taken for one in cents."""
 
 
 def plan(
     study: Study, rows: Sequence[Row], *, final: bool = False, sent: datetime | None = None
 ) -> Plan:
-    """Return what an export changes; nothing is written.
+    """Return what an export would change; nothing is written.
 
-    A submission is a participation's where worker and submission are both what its link named.
+    A submission belongs to a participation if both ids are those of its link.
 
     Args:
-        study: whose export it is.
-        rows: the export's.
-        final: the export holds every submission there will be; participations that are not in it
-            were begun by nobody of the market, and are rejected.
-        sent: when the export came here; who began after that is not missing in it. None for now.
+        study: the study of the export.
+        rows: of the export.
+        final: the export has all submissions; other participations did not come from the market,
+            and are rejected.
+        sent: when the export arrived; people who started later are not missing. None for now.
     """
     made = Plan([], 0, [], [], [], [], Decimal(0))
     unmatched = Decimal(0)
     changes: dict[int, Change] = {}
-    by_digest = _by_digest(study)
+    ids = Identity.objects.filter(study=study)
+    ids = ids.select_related("participation__person", "participation__study")
+    by_digest = {(row.kind, row.digest): row.participation for row in ids}
     met: set[int] = set()
     for row in rows:
         worker, submission = (
@@ -396,32 +359,25 @@ def plan(
             made.doubts.append((row.line, doubt))
         if part is not None:
             made.notes.extend(_notes(row, part))
-            changes[part.pk] = _change(row, part)
+            paid, waiting = _paid(row, study), _count_waiting(part)
+            changes[part.pk] = Change(part, row.verdict, row.said, paid, row.seconds, waiting)
     others = study.participations.select_related("person", "study").exclude(pk__in=met)
     for part in others.filter(began__lte=sent) if sent else others:
         made.missing.append(part)
         if final and part.verdict == models.WAITING:
             changes[part.pk] = Change(
-                part, models.REJECTED, "not in the export", Decimal(0), None, _awaiting(part)
+                part, models.REJECTED, "not in the export", Decimal(0), None, _count_waiting(part)
             )
-    for change in changes.values():
-        if _differs(change):
-            made.changes.append(change)
+    made.changes.extend(filter(_differs, changes.values()))
     erased = study.participations.filter(identities=None).aggregate(paid=Sum("paid"))["paid"]
     same = len(changes) - len(made.changes)
     return replace(made, same=same, unmatched=max(Decimal(0), unmatched - (erased or 0)))
 
 
-def _by_digest(study: Study) -> dict[tuple[str, str], Participation]:
-    rows = Identity.objects.filter(study=study)
-    rows = rows.select_related("participation__person", "participation__study")
-    return {(row.kind, row.digest): row.participation for row in rows}
-
-
 def _matched(
     row: Row, worker: Participation | None, submission: Participation | None
 ) -> tuple[Participation | None, str]:
-    """Return the participation that a row is about, and why it may be none."""
+    """Return the participation of a row, or None, and the reason if it is in doubt."""
     if not row.submission:
         return worker, ""
     if worker is not None and submission is not None and worker.pk == submission.pk:
@@ -431,10 +387,6 @@ def _matched(
     if worker is None or not worker.identities.filter(kind=models.SUBMISSION).exists():
         return worker, ""
     return None, _("this worker came to the site under another submission")
-
-
-def _change(row: Row, part: Participation) -> Change:
-    return Change(part, row.verdict, row.said, _paid(row, part.study), row.seconds, _awaiting(part))
 
 
 def _paid(row: Row, study: Study) -> Decimal:
@@ -456,18 +408,18 @@ def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
             found.append((row.line, _("the code is not the one that the site gave")))
     if workers.is_held(part) and row.verdict not in models.TURNED_AWAY:
         found.append((row.line, _("the votes are on hold: a moderator must check them first")))
-    if row.verdict not in models.TURNED_AWAY and (told := workers.training_told(part)):
+    if row.verdict not in models.TURNED_AWAY and (told := workers.describe_training(part)):
         found.append((row.line, told))
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.part:
         found.append((row.line, _("approved, but not all of the work is stored")))
     if row.verdict not in models.TURNED_AWAY and (
-        told := workers.lacking_told(part, workers.count_done(part))
+        told := workers.describe_missing_work(part, workers.count_done(part))
     ):
         found.append((row.line, told))
     return found
 
 
-def _awaiting(part: Participation) -> int:
+def _count_waiting(part: Participation) -> int:
     return Slot.objects.filter(job=part.pk).waiting().count()
 
 
@@ -479,9 +431,9 @@ def _differs(change: Change) -> bool:
 
 
 def apply(study: Study, found: Plan) -> int:
-    """Write what a plan says; return how many votes came to count, or to count no more.
+    """Apply a plan; return how many votes came to count or stopped counting.
 
-    Each participation is written before the next: called again, it resumes where it stopped.
+    Each participation is written before the next: called again, the function resumes.
     """
     with writing():
         Study.objects.filter(pk=study.pk).update(unmatched=found.unmatched)
@@ -489,7 +441,7 @@ def apply(study: Study, found: Plan) -> int:
 
 
 def _apply(change: Change) -> int:
-    """End the work, then change the votes, and the verdict last: an interrupt leaves it to do."""
+    """End the work, change the votes, then write the verdict: an interrupt leaves it to do."""
     part = Participation.objects.select_related("study", "person").get(pk=change.part.pk)
     reason = REASONS.get(change.verdict, "")
     votes = 0

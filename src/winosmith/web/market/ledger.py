@@ -1,11 +1,10 @@
-"""The ledger of a study: who did what in how long, what they were paid, and an hour's wage.
+"""The ledger of a study: each worker's work, time and pay, and the hourly pay.
 
-The reward is the state that the market's export names. Bonuses are entries, each with an id.
+The reward is what the market's export names. Bonuses are entries with ids.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,47 +17,40 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, pace
-from winosmith.web.market import models
+from winosmith.web.market import models, workers
 from winosmith.web.market.exports import read_sum
 from winosmith.web.market.models import Identity, Participation, Payment, Study
-from winosmith.web.market.providers import digest_of, find_separator, unseal
-from winosmith.web.market.workers import (
-    count_done,
-    is_held,
-    lacking_told,
-    seconds_of,
-    training_told,
-)
-from winosmith.web.people.models import keyed, pseudonym
+from winosmith.web.market.providers import digest_of, read_table
+from winosmith.web.people.models import decrypt, keyed, pseudonym
 
 CENT = Decimal("0.01")
 
 NOTHING = Decimal("0.00")
-"""Shown as other sums are."""
+"""Shown like other sums."""
 
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
-"""What the id of a payment looks like."""
+"""The form of a payment's id."""
 
 COLUMNS = (
     "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",
     "bonus", "currency", "wage_per_hour", "pace", "notes",
 )  # fmt: skip
-"""The columns of the table as a file."""
+"""The columns of the CSV file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One worker's line.
+    """A worker's line.
 
     Attributes:
-        name: the pseudonym; no id of the market.
+        name: the pseudonym, not an id of the market.
         seconds: of work, by the site; `market_seconds` by the market's clock.
-        owed: the reward for all that is done, its share for a part; nothing if the market
-            turned them away, or they gave up.
+        owed: the reward for complete work, in proportion for a part; nothing if the market rejected
+            them or they gave up.
         paid: reward and bonus together.
-        pace: of their last answers; of who writes, of none.
-        held: their votes wait for a moderator, and so does what is due to them.
-        notes: what is worth a look, in words.
+        pace: of their last answers; empty for writers.
+        held: their votes, and so their pay, wait for a moderator.
+        notes: what deserves a look, in words.
     """
 
     part: Participation
@@ -73,26 +65,26 @@ class Entry:
 
     @property
     def wage(self) -> Decimal | None:
-        """Of an hour; None if nothing was paid, or no time was measured."""
+        """The hourly pay; None if nothing was paid or no time was measured."""
         if not self.paid or not self.seconds:
             return None
         return (self.paid * 3600 / self.seconds).quantize(CENT)
 
     @property
     def minutes(self) -> str:
-        """Of work, as a person reads them."""
+        """The minutes of work, as text."""
         return f"{self.seconds / 60:.1f}"
 
     @property
     def pace_told(self) -> str:
-        """Seconds a problem, as a person reads them; "" without answers."""
+        """The seconds for a problem, as text; "" without answers."""
         return "" if self.pace.seconds is None else f"{self.pace.seconds:.1f}"
 
     @property
     def due(self) -> Decimal:
-        """What is owed beyond what was paid; nothing while a word on it is awaited.
+        """What is owed beyond what was paid; nothing while a decision is awaited.
 
-        That is the market's, or a moderator's where the worker's votes are held.
+        The market decides, or a moderator if the worker's votes are on hold.
         """
         if self.held:
             return NOTHING
@@ -117,11 +109,11 @@ class Ledger:
     """A study's ledger.
 
     Attributes:
-        entries: by when they began.
-        total: what was paid in all, to people who never began here, too.
-        due: what is still to be paid.
-        median_wage: of an hour, over those who were paid; None without any.
-        warnings: of the study as a whole.
+        entries: in the order in which people started.
+        total: all payments, including those to people who never started here.
+        due: what remains to be paid.
+        median_wage: the median hourly pay of those who were paid; None without any.
+        warnings: about the study as a whole.
     """
 
     study: Study
@@ -133,7 +125,7 @@ class Ledger:
 
 
 def ledger(study: Study) -> Ledger:
-    """Return the ledger of a study as it stands."""
+    """Return the ledger of a study."""
     entries = list(_entries(study))
     wages = [entry.wage for entry in entries if entry.wage is not None]
     middle = median(wages).quantize(CENT) if wages else None
@@ -148,18 +140,18 @@ def ledger(study: Study) -> Ledger:
 
 
 def planned_wage(study: Study) -> Decimal:
-    """Return what an hour is paid if the work takes as long as the study says."""
+    """Return the hourly pay if the work takes as long as the study says."""
     return (study.reward * 60 / study.minutes).quantize(CENT)
 
 
 def _entries(study: Study) -> Iterator[Entry]:
     parts = study.participations.select_related("person", "study").prefetch_related("payments")
     for part in parts.order_by("began", "pk"):
-        done = count_done(part)
-        seconds = seconds_of(part) if part.seconds is None else part.seconds
+        done = workers.count_done(part)
+        seconds = workers.seconds_of(part) if part.seconds is None else part.seconds
         entry = Entry(
             part, pseudonym(part.person), done, seconds, _owed(part, done),
-            part.paid + part.bonus, pace(part.person_id), is_held(part), (),
+            part.paid + part.bonus, pace(part.person_id), workers.is_held(part), (),
         )  # fmt: skip
         yield replace(entry, notes=tuple(_notes(entry)))
 
@@ -179,13 +171,15 @@ def _notes(entry: Entry) -> Iterator[str]:
     part, least = entry.part, entry.part.study.least_wage
     if entry.held:
         yield _("on hold: a moderator must check before votes count or pay is due")
-    if told := training_told(part):
+    if told := workers.describe_training(part):
         yield told
     if entry.paid and not entry.done:
         yield _("paid without work")
     elif entry.paid and entry.done < part.study.amount and part.state != models.SHORT:
         yield _("paid in full for part of the work")
-    elif part.verdict not in models.TURNED_AWAY and (told := lacking_told(part, entry.done)):
+    elif part.verdict not in models.TURNED_AWAY and (
+        told := workers.describe_missing_work(part, entry.done)
+    ):
         yield told
     if entry.done and not entry.paid and part.verdict in models.TURNED_AWAY:
         yield _("worked without pay")
@@ -213,45 +207,45 @@ def _warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
 
 
 def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what is due: the market's id of a worker, the amount, its currency, the payment's id.
+    """Yield each due payment: the worker's id on the market, the amount, its currency, and its id.
 
-    The one way in which ids leave the site: to anyone who pays, and into no other file. Until the
-    payment is in the ledger, it keeps its id.
+    Ids leave the site only here, for the person who pays. A payment keeps its id until it is
+    entered.
     """
     for entry in book.entries:
         identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
         if entry.due and identity is not None:
             key = _key(entry.part, entry.part.payments.count() + 1)
-            yield unseal(identity.sealed), f"{entry.due:.2f}", book.study.currency, key
+            yield decrypt(models.IDS, identity.sealed), f"{entry.due:.2f}", book.study.currency, key
 
 
 def _key(part: Participation, number: int) -> str:
-    """Return the id of somebody's payment by its number; it names nobody outside the site."""
+    """Return the id of a person's payment by its number; it names nobody outside the site."""
     return f"pay-{keyed('payment', f'{part.pk} {number}')[:16]}"
 
 
 def record_bonuses(study: Study, path: Path) -> int:
-    """Enter the payments of a file, written as `bonus_lines` yields them; return how many are new.
+    """Enter the payments of a file with the lines of `bonus_lines`; return how many are new.
 
     A payment whose id is in the ledger already counts once.
 
     Raises:
-        InputError: a line is none, its worker took no part, its currency is not the study's, or
-            its payment is in the ledger with another amount or worker; nothing is written then.
+        InputError: a line is not a payment, its worker took no part, its currency is not the
+            study's, or the ledger has the payment with another amount or worker. Nothing is written
+            then.
     """
     found: dict[str, tuple[str, Payment]] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            table = csv.reader(file, strict=True, delimiter=find_separator(file))
-            for at, cells in enumerate(table, start=1):
-                if any(cells):
-                    where = f"{path}:{at}"
-                    payment = _payment(study, cells, where)
-                    if payment.key in found:
-                        raise InputError(f"{where}: the payment {payment.key} is in the file twice")
-                    found[payment.key] = where, payment
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: this is not a CSV table in UTF-8: {error}") from None
+    for row in read_table(path).rows(("worker", "amount", "currency", "payment")):
+        where = str(row.place)
+        if row.values is None:
+            raise InputError(
+                f"{where}: a line has an id of the market, an amount, a currency and an id of the "
+                "payment; give the file of bonuses as it was written here"
+            )
+        payment = _payment(study, [cell.strip() for cell in row.values.values()], where)
+        if payment.key in found:
+            raise InputError(f"{where}: the payment {payment.key} is in the file twice")
+        found[payment.key] = where, payment
     with writing():
         Study.objects.select_for_update().get(pk=study.pk)  # one file at a time
         for known in study.payments.filter(key__in=found):
@@ -266,12 +260,7 @@ def record_bonuses(study: Study, path: Path) -> int:
 
 
 def _payment(study: Study, cells: list[str], where: str) -> Payment:
-    if len(cells) != 4:
-        raise InputError(
-            f"{where}: a line has an id of the market, an amount, a currency and an id of the "
-            f"payment, not {len(cells)} cells; give the file of bonuses as it was written here"
-        )
-    worker, amount, currency, key = (cell.strip() for cell in cells)
+    worker, amount, currency, key = cells
     if not KEY.fullmatch(key):
         raise InputError(f"{where}: {key!r} is no id of a payment")
     if currency != study.currency:
@@ -284,13 +273,13 @@ def _payment(study: Study, cells: list[str], where: str) -> Payment:
         raise InputError(f"{where}: {error}") from None
     if not paid:
         raise InputError(f"{where}: the amount is 0; leave the line out")
-    part = _part(study, worker, key)
+    part = _find_participation(study, worker, key)
     if part is None:
         raise InputError(f"{where}: nobody with this id took part in the study")
     return Payment(study=study, participation_id=part, key=key, amount=paid)
 
 
-def _part(study: Study, worker: str, key: str) -> int | None:
+def _find_participation(study: Study, worker: str, key: str) -> int | None:
     """Return whose payment it is: by the market's id, or by ours if they were erased meanwhile."""
     digest = digest_of(study.provider, models.WORKER, worker)
     identity = Identity.objects.filter(study=study, kind=models.WORKER, digest=digest).first()

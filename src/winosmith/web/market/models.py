@@ -1,4 +1,4 @@
-"""Studies on crowd markets, who took part in them, and the one table of the markets' ids."""
+"""Studies on crowd markets, their participations, and the only table with the markets' ids."""
 
 from __future__ import annotations
 
@@ -17,27 +17,30 @@ somebody else for each who returns the submission or runs out of time. Ids in li
 so without a bound anyone who has a link could begin with any number of invented ones."""
 
 
+IDS = "market ids"
+"""The purpose for which `Identity.sealed` is encrypted."""
+
+
 class Study(models.Model):
-    """Paid work that a market sends people to, by one secret link.
+    """Paid work, to which a market sends people by one secret link.
 
     Attributes:
-        name: by which the admin knows it; workers never see it.
+        name: for admins; workers never see it.
         provider: the market; one of `providers.PROVIDERS`.
         amount: problems to judge, or twins to write.
-        places: how many people the market sends.
-        reward: for all of it, in `currency`.
-        minutes: that it should take.
-        least_wage: an hour, below which the ledger warns; None for no warning.
-        code: what a worker enters at the market when all is stored; empty if each has a code
-            of their own.
-        short_code: the same where no work was left before the end; empty for none.
+        places: the number of people that the market sends.
+        reward: for all of the work, in `currency`.
+        minutes: the expected time.
+        least_wage: the hourly pay below which the ledger warns; None for no warning.
+        code: for the market, when all work is stored; empty if each worker has their own code.
+        short_code: the same if no work was left before the end; empty for none.
         short_reward: what the market pays for that code; None if it pays nothing.
-        market_study: the market's own id of the study, which links must name; empty for any.
-        digest: of the secret part of the link; anyone who reads the database can't come by it.
-        unmatched: what the market paid, by its last export, to people who never began here.
-        replaced: the digests of the links before it, one a line.
-        trust: votes count at once, not only when the market confirms who gave them.
-        invited_only: those alone may come whose ids were listed.
+        market_study: the market's id of the study, which links must contain; empty for any.
+        digest: of the secret part of the link, which a reader of the database can't recover.
+        unmatched: what the market paid, by its last export, to people who never started here.
+        replaced: digests of earlier links, one a line.
+        trust: votes count at once, without the market's confirmation.
+        invited_only: only people whose ids are listed may come.
     """
 
     class Kind(models.TextChoices):
@@ -77,7 +80,7 @@ class Study(models.Model):
 
 
 class Screen(models.Model):
-    """That a worker may come to a study, or may not; known by a digest alone."""
+    """Whether a worker, known by a digest, may come to a study."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="screens", db_index=False)
     digest = models.CharField(max_length=64)
@@ -93,19 +96,19 @@ class Screen(models.Model):
 
 
 class Participation(models.Model):
-    """One worker's part in one study. Its number is the `job` of the answers given in it.
+    """A worker's part in one study. Its number is the `job` of the answers given in it.
 
     Attributes:
-        person: made for this study alone; what a worker read in earlier ones is known to it.
-        browser: a digest of what the worker's browser holds; no other one continues with the work.
-        state: how far the work is, by what is stored here.
-        verdict: what the market says of it, by its last export; `said` in the market's own word.
+        person: created for this study; they know what the worker read in earlier studies.
+        browser: a digest of a mark in the worker's browser; no other browser continues the work.
+        state: the progress, by what is stored here.
+        verdict: the market's decision, by its last export; `said` in the market's words.
         seconds: of work, when it ended; None before. `market_seconds`: by the market's clock.
-        paid: the reward that the market names, without bonuses; in the study's currency.
+        paid: the reward by the market, without bonuses, in the study's currency.
     """
 
     class State(models.TextChoices):
-        """How far somebody is."""
+        """The progress of the work."""
 
         WORKING = "working", _("at work")
         COMPLETE = "complete", _("all done")
@@ -113,7 +116,7 @@ class Participation(models.Model):
         LEFT = "left", _("given up")
 
     class Verdict(models.TextChoices):
-        """What the market says."""
+        """The market's decision."""
 
         WAITING = "waiting", _("not confirmed yet")
         APPROVED = "approved", _("approved")
@@ -147,7 +150,7 @@ class Participation(models.Model):
 
 
 class Payment(models.Model):
-    """An entry of the ledger: somebody was paid a bonus. Entries are added, and never change.
+    """A bonus in the ledger. Entries are added, and never change.
 
     Attributes:
         key: the payment's id; the same id in another file is the same payment.
@@ -170,13 +173,13 @@ class Payment(models.Model):
 
 
 class Identity(models.Model):
-    """What a market calls a worker or their submission: the only place that holds it, encrypted.
+    """A market's id of a worker or a submission, encrypted; no other table has these ids.
 
     Attributes:
-        digest: keyed, of the provider, the kind and the id; by it the id is found again.
-        sealed: the id, encrypted by a key that follows from the site's; empty once it is too old
-            to keep.
-        at_work: the worker's participation continues; in one study at a time.
+        digest: keyed, of the provider, the kind and the id; it finds the id again.
+        sealed: the id, encrypted by a key derived from the site's; empty once it is too old to
+            keep.
+        at_work: the worker is at work; in one study at a time.
     """
 
     class Kind(models.TextChoices):
@@ -212,4 +215,4 @@ WAITING, APPROVED, REJECTED, RETURNED = map(
 WORKER, SUBMISSION = map(Identity.Kind, ("worker", "submission"))
 
 TURNED_AWAY = (REJECTED, RETURNED)
-"""Verdicts after which what somebody sent is not used."""
+"""Verdicts after which the submission is not used."""

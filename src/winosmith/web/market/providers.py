@@ -1,116 +1,67 @@
-"""The markets: how their links name a worker, where one returns to, and how ids are kept.
-
-Ids are digested and sealed by keys that follow from the site's own, one for each purpose.
-"""
+"""The markets: the ids in their links, the way back to them, and digests of ids."""
 
 from __future__ import annotations
 
-import hmac
-import json
 import re
-from base64 import b32encode, urlsafe_b64encode
+from base64 import b32encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from hashlib import sha256
-from typing import Any, TextIO
+from pathlib import Path
 from urllib.parse import urlencode
 
-from cryptography.fernet import Fernet, InvalidToken
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
 from django.utils.translation import gettext as _
 
-from winosmith.errors import InputError
+from winosmith.data import Delimited, Source
+from winosmith.errors import FormatError, InputError
+from winosmith.web.people.models import keyed
 
 
-def find_separator(table: TextIO) -> str:
-    """Return the separator of a table's cells by its first line: comma, semicolon or tab."""
-    first = table.readline()
-    table.seek(0)
-    return max(",;\t", key=first.count)
+def read_table(path: Path) -> Delimited:
+    """Return the table of a file of a market; packed files are refused.
+
+    Raises:
+        InputError: it is empty, or not text in UTF-8.
+    """
+    try:
+        return Delimited(Source(path, path.read_bytes()))
+    except FormatError:
+        fault = _("this is not a CSV table in UTF-8")
+        raise InputError(f"{path}: {fault}") from None
 
 
 CODE = 10
 """Letters and digits of a completion code: 50 bits."""
 
 
-@cache
-def _derived(secret: str, purpose: str) -> bytes:
-    """Return a key of 32 bytes (HKDF, RFC 5869, with SHA-256); `purpose` is its info."""
-    kdf = HKDF(hashes.SHA256(), 32, salt=None, info=f"winosmith market: {purpose}".encode())
-    return kdf.derive(secret.encode())
-
-
-def _key(purpose: str) -> bytes:
-    return _derived(settings.SECRET_KEY, purpose)
-
-
-def _fernet(purpose: str) -> Fernet:
-    return Fernet(urlsafe_b64encode(_key(purpose)))
-
-
-def _keyed(purpose: str, *parts: object) -> bytes:
-    message = "\0".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return hmac.new(_key(purpose), message, sha256).digest()
-
-
 def digest_of(provider: str, kind: str, text: str) -> str:
     """Return the digest by which a market's id is found again; 64 hex digits.
 
-    It says nothing to who has not the site's key.
+    Only the holder of the site's key can make it.
     """
-    return _keyed("lookup", provider, kind, text).hex()
-
-
-def seal(text: str) -> str:
-    """Return a market's id encrypted, for its one column."""
-    return _fernet("ids").encrypt(text.encode()).decode("ascii")
-
-
-def unseal(sealed: str) -> str:
-    """Return what `seal` encrypted.
-
-    Raises:
-        cryptography.fernet.InvalidToken: another key made it, or it was changed.
-    """
-    return _fernet("ids").decrypt(sealed.encode("ascii")).decode()
-
-
-def carry(said: dict[str, Any]) -> str:
-    """Return what a worker's own browser keeps for the site, encrypted and signed."""
-    return _fernet("browser").encrypt(json.dumps(said).encode()).decode("ascii")
-
-
-def carried(text: str, seconds: int) -> dict[str, Any] | None:
-    """Return what a browser kept; None if it is none of ours, or older than `seconds`."""
-    try:
-        told = json.loads(_fernet("browser").decrypt(text.encode("ascii"), ttl=seconds))
-    except (InvalidToken, UnicodeEncodeError, ValueError):
-        return None
-    return told if isinstance(told, dict) else None
+    return keyed("market id", "\0".join((provider, kind, text)))
 
 
 def own_code(participation: int) -> str:
-    """Return the completion code of one participation, which nobody else has."""
-    return b32encode(_keyed("code", participation)).decode("ascii")[:CODE]
+    """Return the completion code of one participation, which no other has."""
+    digest = bytes.fromhex(keyed("market code", str(participation)))
+    return b32encode(digest).decode("ascii")[:CODE]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Whom a link says to bring. Nothing proves it: a market does not sign its links.
+    """The ids in a link. Nothing proves them: markets don't sign their links.
 
     Attributes:
-        worker: the market's id of a person; `submission`: of their part in the study, or "".
+        worker: the market's id of a person.
+        submission: of their part in the study, or "".
     """
 
     worker: str = field(repr=False)
     submission: str = field(repr=False)
 
 
-class Unfilled(InputError):  # noqa: N818 - it reads as what happened
-    """A link that came as it was given to the market, its placeholders still in it."""
+class UnfilledLinkError(InputError):
+    """A link whose placeholders the market did not replace by ids."""
 
     def __init__(self, name: str, text: str):
         self.name, self.text = name, text[:60]
@@ -132,7 +83,7 @@ _WORDS = {
 
 
 def _stands_for_an_id(text: str) -> bool:
-    """Return whether a text is a placeholder that nobody filled in.
+    """Return whether a text is a placeholder that was not filled in.
 
     >>> [_stands_for_an_id(text) for text in ("${workerId}", "WORKER", "a1b2", "worker-17")]
     [True, True, False, False]
@@ -146,12 +97,12 @@ class Provider:
 
     Attributes:
         title: its name.
-        worker, submission, study: what its links call these ids; the study may be "".
-        needs_submission: its links always name one.
-        form: what an id looks like.
-        query: what stands behind the link when it is given to the market.
-        back: where a worker returns with a code ("{code}" in it); empty if they enter it.
-        own_codes: each worker has a code of their own, where the study has none.
+        worker, submission, study: the names of these ids in its links; the study may be "".
+        needs_submission: its links always have a submission.
+        form: the pattern of an id.
+        query: the query of the link that the market gets.
+        back: the address to which a worker returns with a code; empty if they enter the code.
+        own_codes: each worker has their own code if the study has none.
     """
 
     title: str
@@ -168,13 +119,13 @@ class Provider:
         """Return the claim of a link.
 
         Raises:
-            Unfilled: in place of an id stands what the market should have put one for.
-            InputError: an id is missing or looks like none, or the link is another study's.
+            UnfilledLinkError: a placeholder is in the place of an id.
+            InputError: an id is missing or not valid, or the link belongs to another study.
         """
         worker, submission = query.get(self.worker, ""), query.get(self.submission, "")
         for name, text in ((self.worker, worker), (self.submission, submission)):
             if _stands_for_an_id(text):
-                raise Unfilled(name, text)
+                raise UnfilledLinkError(name, text)
         if not self.form.fullmatch(worker):
             raise InputError(_("Your id on the market is missing from the link, or not valid."))
         if (submission or self.needs_submission) and not self.form.fullmatch(submission):
@@ -184,7 +135,7 @@ class Provider:
         return Claim(worker, submission)
 
     def names(self) -> tuple[str, ...]:
-        """Return the parameters that may name somebody."""
+        """Return the parameters that may contain an id."""
         return tuple(filter(None, (self.worker, self.submission, self.study)))
 
     def way_back(self, code: str) -> str:

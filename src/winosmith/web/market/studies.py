@@ -1,17 +1,16 @@
-"""Studies: made, found by their secret link, closed; who may come to them, and how far they are.
+"""Studies: created, found by their secret link, and closed; who may come; their progress.
 
-Who may come is read from a file of ids or of qualifications; only digests are kept.
+The people who may come are read from a file of ids or of qualifications; only digests are kept.
 """
 
 from __future__ import annotations
 
-import csv
 import hmac
 import operator
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -24,15 +23,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
-from winosmith.outputs import unguard_cell
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS, digest_of, find_separator
+from winosmith.web.market.providers import PROVIDERS, digest_of, read_table
 from winosmith.web.people.models import token_digest
 
 HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
-"""What the column of ids may be called, whatever its capitals."""
+"""Names of the column of ids, in lower case."""
 
 _SIGNS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">=": operator.ge,
@@ -46,10 +44,10 @@ _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a column must hold, as in "approval rate>=99".
+    """A condition on a column, such as "approval rate>=99".
 
     Attributes:
-        column: as the file calls it, whatever its capitals.
+        column: in lower case.
     """
 
     column: str
@@ -72,7 +70,7 @@ class Requirement:
         """Return whether a cell meets it; "98.5 %" and "5,000" are numbers, "98,5" is not.
 
         Raises:
-            InputError: the cell is no number.
+            InputError: the cell is not a number.
         """
         try:
             value = Decimal(_THOUSANDS.sub("", cell.strip().removesuffix("%").strip()))
@@ -83,68 +81,46 @@ class Requirement:
 
 
 def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> list[str]:
-    """Return the ids of a file: one a line; or a table of CSV with one column of ids.
+    """Return the ids of a file: one a line, or a CSV table with one column of ids.
 
     Args:
         path: of the file.
-        provider: whose ids they are.
-        require: what other columns must hold; rows that don't are omitted.
+        provider: the market of the ids.
+        require: conditions on other columns; rows that don't meet them are omitted.
 
     Raises:
-        InputError: an id looks like none, or a column or a number is missing; with file and line.
-            Or the file is no text.
+        InputError: an id is not valid, or a column or number is missing, with file and line; or the
+            file is not text.
     """
-    form, ids = PROVIDERS[provider].form, []
-    try:
-        for line, text in _candidates(path, require):
-            if not form.fullmatch(text):
-                fault = _("this is not an id of %s") % PROVIDERS[provider].title
-                raise InputError(f"{path}:{line}: {fault}")
-            ids.append(text)
-    except (csv.Error, UnicodeDecodeError) as error:
-        fault = _("this is not a list or table in UTF-8")
-        raise InputError(f"{path}: {fault}: {error}") from None
+    table, ids = read_table(path), []
+    header = [name.lower() for name in table.header]
+    worker = next((name for name in HEADERS if name in header), "")
+    if not worker and (len(header) > 1 or require):
+        fault = _("no column is called %s") % ", ".join(HEADERS)
+        raise InputError(f"{path}:1: {fault}")
+    if absent := [one.column for one in require if one.column not in header]:
+        fault = _("there is no column %r") % absent[0]
+        raise InputError(f"{path}:1: {fault}")
+    for row in table.rows() if worker else table.rows([worker]):
+        try:
+            if row.values is None:
+                raise InputError(row.reason)
+            cells = {name.lower(): cell.strip() for name, cell in row.values.items()}
+            if not all(one.holds(cells[one.column]) for one in require):
+                continue
+            if not PROVIDERS[provider].form.fullmatch(cells[worker]):
+                raise InputError(_("this is not an id of %s") % PROVIDERS[provider].title)
+            ids.append(cells[worker])
+        except InputError as error:
+            raise InputError(f"{row.place}: {error}") from None
     if not ids:
         fault = _("no id remains; check the file and the requirements")
         raise InputError(f"{path}: {fault}")
     return list(dict.fromkeys(ids))
 
 
-def _candidates(path: Path, require: Sequence[Requirement]) -> Iterator[tuple[int, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, delimiter=find_separator(file))
-        header = [cell.strip().lower() for cell in next(rows, [])]
-        at = next((header.index(name) for name in HEADERS if name in header), None)
-        if at is None:
-            if len(header) > 1 or require:
-                fault = _("no column is called %s") % ", ".join(HEADERS)
-                raise InputError(f"{path}:1: {fault}")
-            file.seek(0)
-            yield from ((n, line.strip()) for n, line in enumerate(file, 1) if line.strip())
-            return
-        for one in require:
-            if one.column not in header:
-                fault = _("there is no column %r") % one.column
-                raise InputError(f"{path}:1: {fault}")
-        for row in rows:
-            if not any(row):
-                continue
-            if len(row) != len(header):
-                fault = _("%(cells)d cells under %(columns)d columns") % {
-                    "cells": len(row),
-                    "columns": len(header),
-                }
-                raise InputError(f"{path}:{rows.line_num}: {fault}")
-            try:
-                meets = all(one.holds(row[header.index(one.column)]) for one in require)
-            except InputError as error:
-                raise InputError(f"{path}:{rows.line_num}: {error}") from None
-            if meets:
-                yield rows.line_num, unguard_cell(row[at].strip())
-
-
 def screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
-    """Let those alone come who are listed, or all but them; return how many are listed now."""
+    """Admit only the listed people, or exclude them; return how many are listed now."""
     digests = (digest_of(study.provider, WORKER, one) for one in ids)
     with writing():
         Screen.objects.bulk_create(
@@ -189,13 +165,13 @@ def create_study(
     trust: bool = False,
     screens: Iterable[tuple[Sequence[str], bool]] = (),
 ) -> tuple[Study, str]:
-    """Make a study; return it with the secret part of its link, which is stored nowhere.
+    """Create a study; return it with the secret part of its link, which is not stored.
 
-    `screens` are ids of workers, each list with whether they alone may come, or may not; the rest
-    is what `Study` keeps by these names.
+    `screens` are lists of workers' ids, each with whether they are admitted or excluded; the other
+    parameters are those of `Study`.
 
     Raises:
-        InputError: the name is taken or a value can't be used.
+        InputError: the name is taken, or a value is not valid.
     """
     values: dict[str, Any] = {
         "provider": provider, "kind": kind, "amount": amount, "reward": reward,
@@ -251,14 +227,14 @@ def _check(name: str, values: dict[str, Any]) -> None:
 
 
 def find_study(token: str) -> Study | None:
-    """Return the study of a link; None for every other text."""
+    """Return the study of a link; None for any other text."""
     digest = token_digest(token)
     study = Study.objects.filter(digest=digest).first()
     return study if study and hmac.compare_digest(study.digest, digest) else None
 
 
 def is_replaced(token: str) -> bool:
-    """Return whether a link was replaced by a new one of its study."""
+    """Return whether a link was replaced by a newer link of its study."""
     return Study.objects.filter(replaced__contains=token_digest(token)).exists()
 
 
@@ -276,7 +252,7 @@ def study_named(name: str) -> Study:
 
 
 def new_link(study: Study) -> str:
-    """Return the secret part of a new link; the one before works no more."""
+    """Return the secret part of a new link; the link before it stops working."""
     token = secrets.token_urlsafe(TOKEN)
     with writing():
         Study.objects.filter(pk=study.pk).update(
@@ -286,10 +262,10 @@ def new_link(study: Study) -> str:
 
 
 def give_places(study: Study, places: int) -> None:
-    """Let a study have more or fewer places; nobody who began it is sent away.
+    """Change the number of a study's places; nobody who has started is sent away.
 
     Raises:
-        InputError: the number is none of places.
+        InputError: the number is out of range.
     """
     _check_places(places)
     with writing():
@@ -304,10 +280,10 @@ def _check_places(places: int) -> None:
 
 
 def close_study(study: Study) -> None:
-    """Let nobody new come; who is at work may finish.
+    """Admit nobody new; people at work may finish.
 
     Raises:
-        InputError: it is closed.
+        InputError: it is closed already.
     """
     with writing():
         if not Study.objects.filter(pk=study.pk, closed=None).update(closed=timezone.now()):
@@ -316,11 +292,11 @@ def close_study(study: Study) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a study is.
+    """The progress of a study.
 
     Attributes:
-        states, verdicts: how many participations are in each.
-        provisional: votes that await the market's word.
+        states, verdicts: the number of participations in each.
+        provisional: the number of votes that wait for the market.
     """
 
     study: Study
@@ -330,11 +306,11 @@ class Progress:
 
     @property
     def began(self) -> int:
-        """How many began it."""
+        """How many people started it."""
         return sum(self.states.values())
 
     def record(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
+        """Return all of it for JSON."""
         study = self.study
         return {
             "study": study.name,

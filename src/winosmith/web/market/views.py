@@ -1,4 +1,4 @@
-"""The pages of a study: between the market's link and the work, at work, and the admin's ledger."""
+"""The pages of a study: from the market's link to the work, at work, and the admin's ledger."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -20,30 +20,27 @@ from winosmith.outputs import guard_cell
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market import providers, workers
-from winosmith.web.market.ledger import COLUMNS, Ledger, ledger, planned_wage
+from winosmith.web.market.ledger import COLUMNS, ledger, planned_wage
 from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participation, Study
 from winosmith.web.market.studies import find_study, is_replaced
 from winosmith.web.pages import csv_file
+from winosmith.web.people import gates
 from winosmith.web.people.accounts import adopt
-from winosmith.web.people.gates import (
-    admins_only,
-    begin_session,
-    existing_writer,
-    form_once,
-    new_key,
-    rate_limit,
-)
 from winosmith.web.people.privacy import missing
 
 BEGINS = 240
-"""Times that studies may be begun within an hour from one network."""
+"""Number of studies that one network may start within an hour."""
 
-STATUS = {workers.Over: 410, workers.NotInvited: 403, workers.Elsewhere: 409}
+STATUS = {
+    workers.StudyClosedError: 410,
+    workers.NotInvitedError: 403,
+    workers.StartedElsewhereError: 409,
+}
 
 
 @require_safe
 def enter(request: HttpRequest, token: str) -> HttpResponse:
-    """Take a claim out of the address at once, into a cookie that nobody else can read."""
+    """Move a claim from the address to a cookie that nobody else can read."""
     study = find_study(token)
     if study is None and is_replaced(token):
         reason = _("This link was replaced. Open the study again on the market’s site.")
@@ -53,26 +50,26 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
     provider = providers.PROVIDERS[study.provider]
     try:
         claim = provider.read(request.GET, study.market_study)
-    except providers.Unfilled as error:
+    except providers.UnfilledLinkError as error:
         page = {"reason": str(error), "unfilled": error, "provider": provider}
         return render(request, "market/refused.html", page, status=422)
     except InputError as error:
         messages.error(request, str(error))
         return redirect("market:work")
     response = redirect("market:welcome")
-    workers.keep(request, response, study, claim)
+    workers.store_claim(request, response, study, claim)
     return response
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def welcome(request: HttpRequest) -> HttpResponse:
-    """Tell what a study asks and pays; begin it."""
+    """Show what a study requires and pays; start it."""
     arrival = workers.arrival_of(request)
     study = Study.objects.filter(pk=arrival.study).first() if arrival else None
     if arrival is None or study is None:
         return redirect("market:work")
     try:
-        before = workers.begun(study, arrival)
+        before = workers.find_begun(study, arrival)
         there = request.user.is_authenticated
         if before is not None and there and request.user.pk == before.person_id:
             return redirect("market:work")
@@ -88,8 +85,8 @@ def welcome(request: HttpRequest) -> HttpResponse:
 
 
 def _about(request: HttpRequest, study: Study, before: Participation | None) -> dict[str, Any]:
-    """Return what the page tells, and whether somebody may begin now."""
-    part = workers.part_of(existing_writer(request))
+    """Return the context of the page, and whether the visitor may start now."""
+    part = workers.participation_of(gates.existing_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING
     free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
@@ -108,14 +105,14 @@ def _about(request: HttpRequest, study: Study, before: Participation | None) -> 
 
 
 def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
-    """Begin the study, and a session for it; what was written here before joins it."""
-    rate_limit(request, "study", BEGINS)
-    before = existing_writer(request)
+    """Start the study with a session of its own; earlier texts without an account join it."""
+    gates.rate_limit(request, "study", BEGINS)
+    before = gates.existing_writer(request)
     with writing():
         part = workers.begin(study, arrival)
         if before is not None and before.anonymous:
             adopt(part.person, before)
-        begin_session(request, part.person)
+        gates.begin_session(request, part.person)
     if missing(part.person, judging=True):
         return redirect(f"{reverse('people:consent')}?next={reverse('market:work')}")
     return redirect("market:work")
@@ -123,8 +120,8 @@ def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> Http
 
 @require_safe
 def work(request: HttpRequest) -> HttpResponse:
-    """Show how far somebody's work is, and the completion code once all of it is stored."""
-    part = workers.part_of(existing_writer(request))
+    """Show the progress of the work, and the completion code once all of it is stored."""
+    part = workers.participation_of(gates.existing_writer(request))
     if part is None:
         if workers.arrival_of(request) is not None:
             return redirect("market:welcome")
@@ -134,7 +131,7 @@ def work(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def end_it(request: HttpRequest) -> HttpResponse:
-    """End the work, where all of it is stored or none is left."""
+    """End the work if it is complete or none is left."""
     return _act(request, workers.finish)
 
 
@@ -145,12 +142,12 @@ def give_up(request: HttpRequest) -> HttpResponse:
 
 
 def _act(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResponse:
-    part = workers.part_of(existing_writer(request))
+    part = workers.participation_of(gates.existing_writer(request))
     if part is None:
         return redirect("market:work")
 
     try:
-        form_once(request, part.person, lambda: act(part))
+        gates.form_once(request, part.person, lambda: act(part))
     except InputError as error:
         return _show(request, part, error=str(error), status=422)
     return redirect("market:work")
@@ -169,31 +166,23 @@ def _show(
         "code": code,
         "way_back": providers.PROVIDERS[part.study.provider].way_back(code) if code else "",
         "turned_away": part.verdict in TURNED_AWAY,
-        "key": new_key(),
-        "finish_key": new_key(),
-        "leave_key": new_key(),
         "error": error,
     }
     return render(request, "market/work.html", page, status=status)
 
 
 @require_safe
-@admins_only
+@gates.admins_only
 def one(request: HttpRequest, name: str) -> HttpResponse:
     """Show the ledger of a study."""
-    return render(request, "market/ledger.html", {"ledger": _ledger(name)})
+    context = {"ledger": ledger(get_object_or_404(Study, name=name))}
+    return render(request, "market/ledger.html", context)
 
 
 @require_safe
-@admins_only
+@gates.admins_only
 def table(request: HttpRequest, name: str) -> StreamingHttpResponse:
     """Send the ledger as a table; workers are pseudonyms."""
-    rows = ([guard_cell(cell) for cell in entry.row()] for entry in _ledger(name).entries)
+    study = get_object_or_404(Study, name=name)
+    rows = (map(guard_cell, entry.row()) for entry in ledger(study).entries)
     return csv_file(chain([COLUMNS], rows), f"{name}-ledger.csv")
-
-
-def _ledger(name: str) -> Ledger:
-    study = Study.objects.filter(name=name).first()
-    if study is None:
-        raise Http404
-    return ledger(study)

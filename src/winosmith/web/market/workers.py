@@ -1,8 +1,7 @@
 """A worker of a study, from the market's link to the end of their part.
 
-They come with a claim that their browser keeps, become a person for this study, bound to one
-browser, and work; how far they are, and for how long they worked, follows from what is stored. They
-may see what the site holds about them, and be erased.
+They arrive with a claim that their browser keeps, become a person for this study and this browser,
+and work. Their progress and time follow from stored rows. They can see their data and be erased.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
+from cryptography.fernet import InvalidToken
 from django import template
 from django.conf import settings
 from django.db import IntegrityError
@@ -28,15 +28,15 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import refuse
 from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_of
-from winosmith.web.judge.trust import askable, held, stops
-from winosmith.web.judge.turns import ahead, current
+from winosmith.web.judge.trust import askable_questions, held_judge, is_stopped
+from winosmith.web.judge.turns import current_slot, judging_status
 from winosmith.web.judge.votes import give_back
 from winosmith.web.market import models
-from winosmith.web.market.models import Identity, Participation, Screen, Study
-from winosmith.web.market.providers import Claim, carried, carry, digest_of, own_code, seal, unseal
+from winosmith.web.market.models import IDS, Identity, Participation, Screen, Study
+from winosmith.web.market.providers import Claim, digest_of, own_code
 from winosmith.web.market.studies import may_come
-from winosmith.web.people.accounts import close_doors
-from winosmith.web.people.models import Person
+from winosmith.web.people.accounts import end_access
+from winosmith.web.people.models import Person, decrypt, encrypt
 from winosmith.web.problems.models import Problem, State, Twin
 
 register = template.Library()
@@ -44,24 +44,24 @@ register = template.Library()
 
 @register.filter
 def verdict(word: str) -> str:
-    """Return what a market's verdict is called."""
+    """Return the label of a market's verdict."""
     return str(Participation.Verdict(word).label)
 
 
 COOKIE = f"study-{settings.COOKIE_MARK}"
 PATH = "/study/"
 SECONDS = 30 * 24 * 3600
-"""How long a browser may continue with what it began."""
+"""How long a browser can continue what it started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Somebody came by a link of a study.
+    """A visitor who came by a link of a study.
 
     Attributes:
         study: its number.
-        claim: whom the link named.
-        mark: random, this browser's own; with it alone work continues that was begun.
+        claim: the ids in the link.
+        mark: random, this browser's own; work continues only with it.
     """
 
     study: int
@@ -70,26 +70,24 @@ class Arrival:
 
     @property
     def browser(self) -> str:
-        """The digest of the mark, as a participation keeps it."""
+        """The digest of the mark, as a participation stores it."""
         return sha256(self.mark.encode()).hexdigest()
 
 
 def arrival_of(request: HttpRequest) -> Arrival | None:
-    """Return what this browser keeps; None if it came by no link."""
-    told: Any = carried(request.COOKIES.get(COOKIE, ""), SECONDS)
+    """Return what this browser keeps of a link; None if it came by none."""
     try:
-        return Arrival(told["study"], Claim(told["worker"], told["submission"]), told["mark"])
-    except (TypeError, KeyError):
+        study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), SECONDS)
+    except InvalidToken:
         return None
+    return Arrival(study, Claim(worker, submission), mark)
 
 
-def keep(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
-    """Let the browser keep a claim, encrypted; its mark is the same for all that it begins."""
+def store_claim(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
+    """Let the browser keep a claim, encrypted; its mark is the same for all that it starts."""
     before = arrival_of(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
-    value = carry(
-        {"study": study.pk, "worker": claim.worker, "submission": claim.submission, "mark": mark}
-    )
+    value = encrypt(COOKIE, [study.pk, claim.worker, claim.submission, mark])
     response.set_cookie(
         COOKIE,
         value,
@@ -102,16 +100,16 @@ def keep(request: HttpRequest, response: HttpResponse, study: Study, claim: Clai
 
 
 IDLE = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
-"""The longest that counts between two traces of work: who leaves no trace for longer was away.
-A problem takes seconds; a twin, which leaves one trace when it is sent, takes many minutes."""
+"""The longest time that counts between two traces of work; after it, the worker was away. A problem
+takes seconds; a twin, which leaves one trace when it is sent, takes many minutes."""
 
 
-def worked(times: Iterable[datetime], idle: timedelta) -> int:
-    """Return the seconds between the first and the last of some times, gaps of `idle` at most.
+def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
+    """Return the seconds between the first and the last of some times; gaps count `idle` at most.
 
     >>> from datetime import datetime, timedelta
     >>> at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31)]
-    >>> worked(at, timedelta(minutes=5))
+    >>> sum_work_seconds(at, timedelta(minutes=5))
     360
     """
     gaps = (min(later - earlier, idle) for earlier, later in pairwise(sorted(times)))
@@ -119,7 +117,7 @@ def worked(times: Iterable[datetime], idle: timedelta) -> int:
 
 
 def seconds_of(part: Participation) -> int:
-    """Return how many seconds somebody worked in a study, from when they began."""
+    """Return how many seconds a person has worked in a study since they started."""
     times = [part.began]
     if part.study.kind == models.WRITE:
         rows = Twin.objects.filter(contributor=part.person_id, created__gte=part.began)
@@ -129,19 +127,19 @@ def seconds_of(part: Participation) -> int:
         for found in slots.values_list("taken_at", "local_at", "answered_at"):
             times += filter(None, found)
         times += Skip.objects.filter(person=part.person_id).values_list("at", flat=True)
-    return worked(times, IDLE[Study.Kind(part.study.kind)])
+    return sum_work_seconds(times, IDLE[Study.Kind(part.study.kind)])
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """How far somebody is.
+    """A worker's progress.
 
     Attributes:
-        done, amount: problems or twins that are stored, and that the study asks for.
+        done, amount: problems or twins stored, and required.
         holding: a problem waits for their answer.
         left: there is more to do for them now.
-        paused: a moderator has to look at their judging first.
-        until: when something may come back that others hold; None for nothing.
+        paused: a moderator must check their votes first.
+        until: when a problem that others hold may become free; None if none is held.
     """
 
     done: int
@@ -153,24 +151,24 @@ class Workload:
 
     @property
     def complete(self) -> bool:
-        """Whether all that the study asks for is stored."""
+        """Whether all required work is stored."""
         return self.done >= self.amount
 
     @property
     def short(self) -> bool:
-        """Whether nothing is left for them before the end."""
+        """Whether no work is left for them before the end."""
         return not (self.complete or self.holding or self.left)
 
 
-def part_of(person: Person | None) -> Participation | None:
-    """Return a person's part in a study; None for who came by no market."""
+def participation_of(person: Person | None) -> Participation | None:
+    """Return a person's part in a study; None for a person who did not come by a market."""
     if person is None or not getattr(person, "hired", False):
         return None
     return Participation.objects.select_related("study", "person").filter(person=person).first()
 
 
 def twins_of(part: Participation) -> QuerySet[Twin]:
-    """Return what was written since the work began, and not taken back."""
+    """Return the twins written since the work started and not withdrawn."""
     rows = Twin.objects.filter(
         contributor=part.person_id, revises=None, created__gte=part.began
     ).filter(~Q(problems__state=State.WITHDRAWN))
@@ -178,17 +176,17 @@ def twins_of(part: Participation) -> QuerySet[Twin]:
 
 
 def count_done(part: Participation) -> int:
-    """Return how much is stored of a part's work."""
+    """Return how much of the required work is stored."""
     if part.study.kind == models.WRITE:
         # A sentence that is bent a little is a row like a twin, and no twin that is paid for.
         return twins_of(part).filter(problems__version__parent=None).count()
     return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
 
 
-def lacking_told(part: Participation, done: int) -> str:
-    """Return why of work that was all stored in the end less is counted now; "" for nothing.
+def describe_missing_work(part: Participation, done: int) -> str:
+    """Return why less work counts now than when it was complete; "" if none is missing.
 
-    Studies that ended before perturbed sentences counted as none were ended by these, too.
+    Perturbed sentences used to count as twins; studies from that time may have them.
     """
     if part.state != models.COMPLETE or done >= part.study.amount:
         return ""
@@ -203,7 +201,7 @@ def lacking_told(part: Participation, done: int) -> str:
 @register.simple_tag
 def study_progress(user: Any) -> dict[str, Any] | None:
     """Return how much of a worker's study is stored, for every page; None once it is over."""
-    part = part_of(user)
+    part = participation_of(user)
     if part is None or part.state != models.WORKING:
         return None
     done, amount = count_done(part), part.study.amount
@@ -212,14 +210,14 @@ def study_progress(user: Any) -> dict[str, Any] | None:
 
 def is_held(part: Participation) -> bool:
     """Return whether a worker's votes wait for a moderator."""
-    return held(part.person) is not None
+    return held_judge(part.person) is not None
 
 
-def training_told(part: Participation) -> str:
-    """Return what anyone who pays should know of a worker's training; "" for nothing.
+def describe_training(part: Participation) -> str:
+    """Return what the payer should know about a worker's training; "" for nothing.
 
-    Its questions are a part of the paid work, and no votes: who answers them wrongly gets others,
-    for as long as there are any.
+    Its questions are part of the paid work but not votes. A worker who answers them incorrectly
+    gets others, as long as there are any.
     """
     rows = Slot.objects.filter(job=part.pk).exclude(answered_at=None)
     judge = Judge.objects.filter(person=part.person_id).first()
@@ -237,21 +235,21 @@ def training_told(part: Participation) -> str:
 
 
 def workload(part: Participation) -> Workload:
-    """Return how far somebody is, by what the database holds."""
+    """Return a worker's progress, by what the database has."""
     done, amount = count_done(part), part.study.amount
     if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
     judge = Judge.objects.get(person=part.person_id)
-    holding = current(part.person) is not None
+    holding = current_slot(part.person) is not None
     if holding or done >= amount:
-        return Workload(done, amount, holding, False, stops(judge), None)
-    found = ahead(part.person, judge)
+        return Workload(done, amount, holding, False, is_stopped(judge), None)
+    found = judging_status(part.person, judge)
     until = found["none_left"].until if found["none_left"] else None
     return Workload(done, amount, False, found["left"], found["paused"], until)
 
 
 def finish(part: Participation) -> None:
-    """End a part whose work is all stored, or for which none is left.
+    """End a part whose work is complete, or for which no work is left.
 
     Raises:
         InputError: there is more to do, or nothing was done.
@@ -272,7 +270,7 @@ def finish(part: Participation) -> None:
 
 
 def leave(part: Participation) -> None:
-    """Give a part up; what is stored stays, and there is no code for it."""
+    """Give a part up; stored work stays, and there is no code for it."""
     with writing():
         part = _locked(part)
         if part.state == models.WORKING:
@@ -285,7 +283,7 @@ def _locked(part: Participation) -> Participation:
 
 
 def end(part: Participation, state: str) -> None:
-    """End a part: no more work is given for it, and what is held goes to others."""
+    """End a part: it gets no more work, and held problems go to others."""
     with writing():
         Judge.objects.filter(person=part.person_id).update(quota=0)
         held = Slot.objects.filter(holder=part.person_id, answered_at=None, open=True)
@@ -299,7 +297,7 @@ def end(part: Participation, state: str) -> None:
 def code_of(part: Participation) -> str:
     """Return the code that a worker gets now; "" for none.
 
-    Nobody gets one before all is stored, nor whom the market has turned away.
+    There is no code before all work is stored, nor for people whom the market rejected.
     """
     if part.verdict in models.TURNED_AWAY:
         return ""
@@ -311,36 +309,36 @@ def code_of(part: Participation) -> str:
 
 
 LEFT_AFTER = timedelta(hours=24)
-"""After so long without a trace, work in another study counts as given up."""
+"""The time without a trace after which work in another study counts as given up."""
 
 
-class Over(InputError):  # noqa: N818 - it reads as what happened
-    """The study takes nobody new."""
+class StudyClosedError(InputError):
+    """The study admits nobody new."""
 
 
-class NotInvited(InputError):  # noqa: N818
-    """The worker is not among those who may come."""
+class NotInvitedError(InputError):
+    """The worker is not on the list of those who may come."""
 
 
-class Elsewhere(InputError):  # noqa: N818
-    """The id is at work already, and not in this browser."""
+class StartedElsewhereError(InputError):
+    """The id is already at work in another browser."""
 
 
-def begun(study: Study, arrival: Arrival) -> Participation | None:
-    """Return what this browser began in a study by this claim; None if it began nothing.
+def find_begun(study: Study, arrival: Arrival) -> Participation | None:
+    """Return what this browser started in a study with this claim; None for nothing.
 
     Raises:
-        Elsewhere: the id began the study in another browser, or under another submission.
+        StartedElsewhereError: the id started the study in another browser or submission.
     """
-    worker = _found(study, models.WORKER, arrival.claim.worker)
+    worker = _find_identity(study, models.WORKER, arrival.claim.worker)
     submission = worker
     if arrival.claim.submission:
-        submission = _found(study, models.SUBMISSION, arrival.claim.submission)
+        submission = _find_identity(study, models.SUBMISSION, arrival.claim.submission)
     if worker is None and submission is None:
         return None
     if worker is not None and hmac.compare_digest(worker.browser, arrival.browser):
         return worker
-    raise Elsewhere(
+    raise StartedElsewhereError(
         _(
             "The study was begun with your id in another browser, and goes on there alone. If you "
             "can’t go on there, return your submission at the market and write to whoever runs "
@@ -349,7 +347,7 @@ def begun(study: Study, arrival: Arrival) -> Participation | None:
     )
 
 
-def _found(study: Study, kind: str, text: str) -> Participation | None:
+def _find_identity(study: Study, kind: str, text: str) -> Participation | None:
     rows = Identity.objects.filter(
         study=study, kind=kind, digest=digest_of(study.provider, kind, text)
     )
@@ -358,38 +356,41 @@ def _found(study: Study, kind: str, text: str) -> Participation | None:
 
 
 def begin(study: Study, arrival: Arrival) -> Participation:
-    """Make somebody of a claim, with a part in the study; the same browser gets the same again.
+    """Create a person with a part in the study from a claim; the same browser gets the same again.
 
-    What the worker read in earlier studies is known to be read, so that they never judge it
-    again, nor its other half, nor what they wrote; so is what was read in the same browser under
-    another id, until now: of questions with a known answer only as long as a training is left.
+    What the worker read or wrote in earlier studies counts as read, so that they never judge it or
+    its other half. The same holds for what was read in the same browser under another id, except
+    for gold questions that a training still needs.
 
     Raises:
-        Elsewhere: the id is at work in another browser, or in another study.
-        Over: the study is closed, or all of its places are taken.
-        NotInvited: the id is screened out.
+        StartedElsewhereError: the id is at work in another browser, or in another study.
+        StudyClosedError: the study is closed, or all places are taken.
+        NotInvitedError: the id is screened out.
     """
     try:
         with writing():
-            made = begun(study, arrival) or _begun_now(study, arrival)
+            made = find_begun(study, arrival) or _create_participation(study, arrival)
             beside = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
-            _knows(made.person, list(beside), spared=_spared(made.person, beside))
+            _inherit_reading(made.person, list(beside), spared=_spared_twins(made.person, beside))
             return made
-    except (IntegrityError, Elsewhere) as error:  # the same id may have begun at this moment
-        found = begun(study, arrival)
+    except (
+        IntegrityError,
+        StartedElsewhereError,
+    ) as error:  # the same id may have begun at this moment
+        found = find_begun(study, arrival)
         if found is not None:
             return found
-        if isinstance(error, Elsewhere):
+        if isinstance(error, StartedElsewhereError):
             raise
-        raise Elsewhere(_at_work()) from None
+        raise StartedElsewhereError(_at_work_elsewhere()) from None
 
 
-def _begun_now(study: Study, arrival: Arrival) -> Participation:
+def _create_participation(study: Study, arrival: Arrival) -> Participation:
     open_study = Study.objects.select_for_update().filter(pk=study.pk, closed=None).first()
     if open_study is None:
-        raise Over(_("This study is closed to new people."))
+        raise StudyClosedError(_("This study is closed to new people."))
     if open_study.participations.count() >= open_study.most:
-        raise Over(
+        raise StudyClosedError(
             _(
                 "All places of this study are taken. Please return your "
                 "submission on the market’s site."
@@ -397,7 +398,7 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
         )
     worker = digest_of(study.provider, models.WORKER, arrival.claim.worker)
     if not may_come(study, worker):
-        raise NotInvited(
+        raise NotInvitedError(
             _(
                 "This study is for invited people, and your id is not on the "
                 "list. Please return your submission on the market’s site."
@@ -416,10 +417,10 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
                 participation=made,
                 kind=kind,
                 digest=digest_of(study.provider, kind, text),
-                sealed=seal(text),
+                sealed=encrypt(IDS, text),
                 at_work=kind == "worker",
             )
-    _knows(person, earlier)
+    _inherit_reading(person, earlier)
     Judge.objects.create(
         person=person,
         job=made.pk,
@@ -433,23 +434,23 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
 
 
 def _earlier(worker: str) -> list[Participation]:
-    """Return what a worker did in other studies; all of it is over.
+    """Return a worker's parts in other studies; all of them are over.
 
     Raises:
-        Elsewhere: one of these studies continues.
+        StartedElsewhereError: one of them is not over.
     """
     rows = Participation.objects.select_related("person", "study")
     found = list(rows.filter(identities__digest=worker).order_by("pk"))
     for one in found:
         if one.state == models.WORKING:
             if timezone.now() - _last_act(one) < LEFT_AFTER:
-                raise Elsewhere(_at_work())
+                raise StartedElsewhereError(_at_work_elsewhere())
             end(one, models.LEFT)
-        close_doors(one.person)
+        end_access(one.person)
     return found
 
 
-def _at_work() -> str:
+def _at_work_elsewhere() -> str:
     return _(
         "Your id is already working in another study on this site. Finish that "
         "study or give it up, in the browser in which you started it."
@@ -463,13 +464,15 @@ def _last_act(one: Participation) -> datetime:
     return max(filter(None, (one.began, written, *latest.values())))
 
 
-def _knows(person: Person, earlier: list[Participation], spared: Collection[int] = ()) -> None:
-    """Write down that a person knows what was read or written in other participations.
+def _inherit_reading(
+    person: Person, earlier: list[Participation], spared: Collection[int] = ()
+) -> None:
+    """Record that a person knows what was read or written in other participations.
 
     Args:
-        person: who begins.
-        earlier: what they did before, or what was done in their browser under other ids.
-        spared: twins that they may be asked about all the same.
+        person: who starts.
+        earlier: their earlier parts, or those in their browser under other ids.
+        spared: twins that they may get anyway.
     """
     others = [one.person_id for one in earlier]
     if not others:
@@ -491,17 +494,17 @@ def _knows(person: Person, earlier: list[Participation], spared: Collection[int]
     Seen.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _spared(person: Person, beside: QuerySet[Participation]) -> list[int]:
-    """Return the twins with a known answer that somebody's training needs all the same.
+def _spared_twins(person: Person, beside: QuerySet[Participation]) -> list[int]:
+    """Return the twins of gold questions that a person's training needs although they were read.
 
-    Who shares a computer finds no training left once others on it have had all of the questions,
-    and is no cheat. Where too few are left, those come again of which no half is judged.
+    On a shared computer the first worker may have used all questions. If too few are left, those
+    return of which no half is judged.
     """
     needed = settings.RULES.training_questions
     if not needed or Judge.objects.filter(person=person, qualified__isnull=False).exists():
         return []
     known = Seen.objects.filter(person__in=beside.values("person")).values("twin")
-    questions = askable().values_list("twin", flat=True).distinct()
+    questions = askable_questions().values_list("twin", flat=True).distinct()
     if questions.exclude(twin__in=known).count() >= needed:
         return []
     judged = Problem.objects.filter(state__in=(State.HELD, State.JUDGING), gold=False)
@@ -509,10 +512,10 @@ def _spared(person: Person, beside: QuerySet[Participation]) -> list[int]:
 
 
 def forget_worker(person: Person, _texts: bool) -> None:
-    """Delete the market's ids of an erased person; what they were paid stays, by no name.
+    """Delete the market's ids of an erased person; their pay stays, without a name.
 
-    Votes that the market has not confirmed can't be confirmed any more: they don't count, and
-    others judge these problems. A worker whose id was screened is no longer on the list.
+    Votes that the market has not confirmed can no longer be confirmed: they don't count, and others
+    judge these problems. A screened id leaves the list.
     """
     part = Participation.objects.select_related("study", "person").filter(person=person).first()
     if part is None:
@@ -528,7 +531,7 @@ def forget_worker(person: Person, _texts: bool) -> None:
 
 
 def forget_ids(_now: datetime, before: datetime) -> int:
-    """Forget the ids of those whose work ended, and was settled, before the site's retention began.
+    """Delete the ids of workers whose settled work ended before the site's retention time.
 
     Their digests stay, so that a worker never reads a problem twice.
     """
@@ -538,7 +541,7 @@ def forget_ids(_now: datetime, before: datetime) -> int:
         return settled.update(sealed="")
 
 
-def _kept(part: Participation) -> Iterable[Identity]:
+def _kept_ids(part: Participation) -> Iterable[Identity]:
     return part.identities.exclude(sealed="").order_by("pk")
 
 
@@ -548,7 +551,7 @@ def studies_of(person: Person) -> list[dict[str, Any]]:
     return [
         {
             "market": part.study.provider,
-            "ids": {row.kind: unseal(row.sealed) for row in _kept(part)},
+            "ids": {row.kind: decrypt(IDS, row.sealed) for row in _kept_ids(part)},
             "work": part.study.kind,
             "began": part.began,
             "ended": part.ended,

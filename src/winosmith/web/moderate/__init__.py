@@ -1,4 +1,4 @@
-"""The platform's area `moderate`: what comes in, what is decided, and what was decided."""
+"""The platform's area `moderate`: the queue, moderators' decisions, and the audit log."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class Config(AppConfig):
     name = "winosmith.web.moderate"
 
     def ready(self) -> None:
-        """Join what becomes of appeals; look after the indexes when all migrations have run."""
+        """Register what happens to appeals; create the queue's indexes after each migration."""
         from winosmith.web.moderate import decisions, people, queue
         from winosmith.web.people import accounts, news, privacy
 
         post_migrate.connect(_keep_indexes, sender=self)
         privacy.erasing.append(decisions.forget_words)
         accounts.adopting.append(decisions.adopt_appeals)
-        news.happenings += [queue.came_in, people.heard]
-        news.works.append(queue.awaits)
+        news.news_sources += [queue.moderation_news, people.votes_news]
+        news.work_sources.append(queue.moderation_work)
 
 
 def _keep_indexes(using: str, **_: Any) -> None:

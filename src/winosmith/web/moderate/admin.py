@@ -1,7 +1,7 @@
 """Django's admin pages: they show the tables of `AREAS`, and change nothing that has rules.
 
-States, roles, votes and the log are changed by the site's own pages, which keep the rules; here
-they can be read. Only a new version of a text that people agree to is added here.
+The site's own pages change states, roles, votes and the log, and keep the rules; here they can only
+be read. Only a new version of a text that people agree to is added here.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict
 """The applications whose tables are shown."""
 
 SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin", "email"})
-"""Columns that nobody reads, admins neither."""
+"""Columns that nobody sees, not even admins."""
 
 NOT_SHOWN = (Group, Session)
-"""Nobody is in a group here; and a session is its key, which is in the address of its row."""
+"""Nobody is in a group here; and the key of a session is in the address of its row."""
 
 
 class ReadOnly(admin.ModelAdmin):
-    """A table to look at: nothing is added, changed or deleted."""
+    """A table that can only be read."""
 
     actions = None
     list_per_page = 50
     show_full_result_count = False
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
-        """Show what the row calls itself, and its short columns."""
+        """Show each row's name and its short columns."""
         short = [f.name for f in _shown(self.model) if not f.is_relation and not _is_long(f)]
         return ["__str__", *[name for name in short if name != "id"][:7]]
 
@@ -52,7 +52,7 @@ class ReadOnly(admin.ModelAdmin):
         return [field.name for field in _shown(self.model)]
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        """Return that no address picks rows: what they begin with would spell a secret out."""
+        """Refuse lookups in addresses: their results could spell a secret out."""
         return False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -72,7 +72,7 @@ class NewVersion(ModelForm):
     """The form of a new version of a text."""
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a text that holds already."""
+        """Refuse the text of the current version."""
         values: dict[str, Any] = super().clean()
         newest = Document.objects.filter(kind=values.get("kind")).order_by("-version").first()
         if newest and newest.text.strip() == values.get("text", "").strip():
@@ -83,7 +83,7 @@ class NewVersion(ModelForm):
 
 
 class DocumentAdmin(ReadOnly):
-    """The texts that people agree to: a new version is a new row, and none is ever changed."""
+    """The texts that people agree to: a new version is a new row, and rows never change."""
 
     form = NewVersion
 
@@ -92,11 +92,11 @@ class DocumentAdmin(ReadOnly):
         return bool(request.user.is_superuser)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        """Ask for the kind and the text; the version and the time follow."""
+        """Ask for the kind and the text; the version and the time are set by the site."""
         return super().get_fields(request, obj) if obj else ["kind", "text"]
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Write the version and the note of it in one of the site's write transactions."""
+        """Write the version and its log entry in one of the site's write transactions."""
         if request.method != "POST":
             return super().changeform_view(request, *args, **kwargs)
         with writing():
@@ -125,7 +125,7 @@ def _shown(model: Any) -> list[Any]:
 
 @never_cache
 def _log_in(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-    """Lead to the site's own log-in, which counts failures; others than admins stay outside."""
+    """Redirect to the site's own log-in, which counts failures; only admins get in."""
     if request.user.is_authenticated and not admin.site.has_permission(request):
         raise PermissionDenied
     to = request.GET.get("next") or reverse("admin:index")

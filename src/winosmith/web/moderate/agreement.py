@@ -1,8 +1,8 @@
-"""How far judges agree, pair by pair: Cohen's kappa with its interval.
+"""The agreement of judges, pair by pair: Cohen's kappa with its interval.
 
-Two accounts of one person agree more than two people do; a judge who answers by other rules than
-everybody else agrees less. Kappa can't tell care from such reasons, so it decides nothing: a
-moderator reads it together with pace, gold and the judged problems.
+Two accounts of one person agree more than two people do; a judge who follows other rules agrees
+less. Kappa can't distinguish care from such reasons, so it decides nothing: a moderator reads it
+together with pace, gold questions and the judged problems.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from winosmith.metrics import wilson_interval
 from winosmith.outputs import guard_cell
 from winosmith.web._kept import Kept, cached
 from winosmith.web.judge.models import Slot
+from winosmith.web.judge.votes import chance_agreement
 from winosmith.web.people.models import Person, pseudonym
 
 LEAST = 20
-"""Problems that two judges both judged, for a row. From so many on, the 95 % interval of a pair
-that agrees on half of them reaches 20 points to each side (Wilson's); with fewer, a row would be
-read as a result and be luck."""
+"""Problems that two judges must share for a row. With this many, the 95 % interval (Wilson's) of a
+pair that agrees on half of them reaches 20 points to each side; with fewer, chance would be read as
+a result."""
 
 MOST = 40
 """Judges on one page: 780 pairs."""
 
 Two = tuple[int, int]
 Table = Mapping[tuple[Any, Any], int]
-"""Of one pair: the number of problems for each pair of answers."""
+"""The answers of one pair: the number of problems for each two answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ class Pair:
     Attributes:
         one, other: their keys.
         n: number of problems.
-        same: number of these on which they chose the same option, or both none.
-        waits: number of these on which a vote of theirs waits for a moderator or a market.
-        chance: the share, 0-1, on which two would agree who give each answer as often, at random.
+        same: number of these on which they chose the same option, or both neither.
+        waits: number of these on which one of their votes waits for a moderator or a market.
+        chance: the fraction, 0-1, of agreement by chance, given how often each answers what.
     """
 
     one: int
@@ -82,14 +83,13 @@ class Pair:
 
 
 def named_pairs(who: Person | None = None) -> list[tuple[str, str, Pair]]:
-    """Return the pairs of the MOST judges who judged most, with both pseudonyms.
+    """Return the pairs of the MOST judges with the most votes, with both pseudonyms.
 
     Args:
-        who: the pairs of this judge and those who judged most of the same problems instead.
+        who: the pairs of this judge with those who judged most of the same problems instead.
 
     Returns:
-        Pairs with LEAST problems or more, the highest kappa first. On a large site they are cached
-        for a while.
+        Pairs with LEAST problems or more, the highest kappa first. A large site caches them.
     """
     key = 0 if who is None else who.pk
     found = cached(f"moderate.agreement.{key}", lambda: _found(who)).value
@@ -106,11 +106,11 @@ COLUMNS = (
     "judge", "other_judge", "both_judged", "same", "share", "low", "high", "chance", "kappa",
     "kappa_low", "kappa_high", "waiting",
 )  # fmt: skip
-"""Of the CSV. Shares are 0-1; `waiting` counts the problems on which a vote waits."""
+"""The columns of the CSV file. Fractions are 0-1; `waiting` counts problems with a waiting vote."""
 
 
 def rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
-    """Yield the columns and the pairs of the CSV; no cell is a formula to a spreadsheet."""
+    """Yield the columns and the pairs for a CSV file; no cell is a formula in a spreadsheet."""
     yield COLUMNS
     for one, other, pair in pairs:
         ends = pair.kappa_interval or (None, None)
@@ -126,7 +126,7 @@ def rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
 
 
 def _votes() -> QuerySet[Slot]:
-    """Return the votes that are, or may become, part of the count."""
+    """Return the votes that count or may come to count."""
     return Slot.objects.votes().filter(excluded=False, holder__erased=None)
 
 
@@ -146,7 +146,7 @@ def _judges(who: Person | None) -> list[int]:
 
 
 def _tables(judges: Sequence[int]) -> tuple[dict[Two, Table], dict[Two, int]]:
-    """Return the answers of each pair to what both judged, and on how many of it a vote waits."""
+    """Return the answers of each pair to their shared problems, and on how many a vote waits."""
     theirs = {
         "holder__in": judges,
         "holder__gt": F("holder"),
@@ -172,8 +172,8 @@ def paired(tables: Mapping[Two, Table], waits: Mapping[Two, int] | None = None) 
     """Return the pairs with LEAST problems or more, the highest kappa first.
 
     Args:
-        tables: of pairs of judges, each pair once: the number of problems for each two answers.
-        waits: of pairs, on how many of these a vote waits.
+        tables: of each pair of judges: the number of problems for each two answers.
+        waits: of each pair: the number of problems on which a vote waits.
     """
     pairs = [
         Pair(
@@ -181,23 +181,11 @@ def paired(tables: Mapping[Two, Table], waits: Mapping[Two, int] | None = None) 
             sum(table.values()),
             sum(count for (a, b), count in table.items() if a == b),
             (waits or {}).get(two, 0),
-            _by_chance(table),
+            chance_agreement(table),
         )
         for two, table in tables.items()
         if sum(table.values()) >= LEAST
     ]
-    return sorted(pairs, key=_place)
-
-
-def _place(pair: Pair) -> tuple[bool, float, int, int]:
-    return pair.kappa is None, -(pair.kappa or 0.0), pair.one, pair.other
-
-
-def _by_chance(table: Table) -> float:
-    """Return the share on which two agree who give each answer as often, but at random."""
-    ours: Counter[Any] = Counter()
-    theirs: Counter[Any] = Counter()
-    for (a, b), count in table.items():
-        ours[a] += count
-        theirs[b] += count
-    return sum(ours[answer] * theirs[answer] for answer in ours) / sum(table.values()) ** 2
+    return sorted(
+        pairs, key=lambda pair: (pair.kappa is None, -(pair.kappa or 0.0), pair.one, pair.other)
+    )

@@ -58,7 +58,7 @@ def picked(person: Person, action: str, picks: Sequence[tuple[str, int]], reason
         can't be done, the error is raised instead.
 
     Raises:
-        Conflict: the single problem has changed since the moderator saw it.
+        ConflictError: the single problem has changed since the moderator saw it.
         InputError: no problem is picked, the reason is empty, or the single one can't be done.
     """
     _check(person, action, reason)
@@ -175,7 +175,7 @@ def _decide(batch: Batch, problem: Problem, seen: int, *, alone: bool = False) -
                 batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark
             )
         batch.done += 1
-    except decisions.Conflict:
+    except decisions.ConflictError:
         if alone:
             raise
         _leave(batch, problem.ref, _("it has changed since"))
@@ -285,7 +285,10 @@ class Confirmed:
         return " ".join(
             filter(
                 None,
-                (decisions.in_the_log(action.reasons[self.preset]) if known else "", self.text),
+                (
+                    decisions.in_site_language(action.reasons[self.preset]) if known else "",
+                    self.text,
+                ),
             )
         )
 
@@ -293,7 +296,7 @@ class Confirmed:
         """Do it to what is picked, or begin to do it to all that match.
 
         Raises:
-            Conflict: the only problem has changed since.
+            ConflictError: the only problem has changed since.
             InputError: see `picked`; or the number that match is another by now.
         """
         name, reason = action.name, self.reason(action)

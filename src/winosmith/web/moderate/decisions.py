@@ -1,9 +1,8 @@
-"""What a moderator decides about a problem: the actions, appeals, who may, and undoing it.
+"""A moderator's decisions on a problem: the actions, appeals, permissions, and undo.
 
-Most reasons begin with one of the texts that an action offers. The log holds that text in the
-site's language, so that it says the same whoever decided; a reader gets it in their own. What
-somebody added in words of their own stays as it is. A decision holds only where the problem is
-still what the moderator saw; it can be taken back as long as nothing happened to it since.
+Most reasons start with a text that the action offers. The log stores it in the site's language, and
+shows it in the reader's; a moderator's own words stay unchanged. A decision needs a problem that is
+unchanged since the moderator saw it, and can be undone until something else happens to it.
 """
 
 from __future__ import annotations
@@ -22,33 +21,33 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import HIDDEN
-from winosmith.web.judge.votes import close_slots, in_words, open_slots
+from winosmith.web.judge.votes import close_slots, open_slots, translate_verdict
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.models import Person
-from winosmith.web.problems.family import COVERING, lift, put_under
+from winosmith.web.problems.family import COVERING, lift_embargo, set_embargo
 from winosmith.web.problems.models import Event, Problem, State, Twin
-from winosmith.web.problems.states import LATE, locked, move, stay
+from winosmith.web.problems.states import LATE, locked, move
 
 register = template.Library()
 
 UNDO = "undo"
-"""The kind of the events that take others back."""
+"""The kind of events that undo others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that a moderator can do.
+    """An action of a moderator on a problem.
 
     Attributes:
-        name: as it is in the audit log.
+        name: as in the audit log.
         label: on its button.
-        letter: the key that asks for it.
-        meaning: what becomes of the problem, in a sentence.
-        past: what was done, for the log ("approved for judging").
-        starts: the states in which a problem can have it done.
-        to: the state afterwards; None if it stays, or goes back to an earlier one.
-        reasons: what is often said to the contributor; the first is chosen unless another is, or
-            it goes `against` them.
+        letter: its key.
+        meaning: its effect, in a sentence.
+        past: in the log ("approved for judging").
+        starts: the states in which it is possible.
+        to: the state afterwards; None if the state stays, or an earlier one returns.
+        reasons: frequent reasons for the contributor; the first is preselected, unless the action
+            is `against` them.
     """
 
     name: str
@@ -62,12 +61,12 @@ class Action:
 
     @property
     def against(self) -> bool:
-        """Whether it goes against the contributor: no reason is chosen for the moderator then."""
+        """Whether it goes against the contributor: then no reason is preselected."""
         return self.name in ("hold", "reject", "withdraw", "decline")
 
 
 LIVE = frozenset((State.HELD, State.JUDGING, State.VALID, State.REJECTED))
-"""What is neither withdrawn nor replaced."""
+"""The states of problems that are neither withdrawn nor replaced."""
 
 _ALL = (
     Action(
@@ -234,16 +233,16 @@ CLOSING = frozenset({"accept", "restore", "reopen", "decline"})
 """The actions that answer an open appeal."""
 
 
-def in_the_log(text: Any) -> str:
-    """Return a text that is looked up later as the log keeps it: in the site's language."""
+def in_site_language(text: Any) -> str:
+    """Return a text in the site's language, as the log stores it."""
     with translation.override(settings.LANGUAGE_CODE):
         return str(text)
 
 
 @register.filter
 def translated(reason: str) -> str:
-    """Return a kept reason in the language of the page, as far as the site knows its words."""
-    if (told := in_words(reason)) != reason:
+    """Return a stored reason in the language of the page, if the site knows its words."""
+    if (told := translate_verdict(reason)) != reason:
         return told
     if translation.get_language() == settings.LANGUAGE_CODE:
         return reason
@@ -254,23 +253,25 @@ def translated(reason: str) -> str:
 
 
 def _known() -> tuple[str, ...]:
-    """Return the texts that the site itself puts into reasons, as the log keeps them."""
-    offered = tuple(in_the_log(reason) for action in ACTIONS.values() for reason in action.reasons)
+    """Return the reasons that the site offers, as the log stores them."""
+    offered = tuple(
+        in_site_language(reason) for action in ACTIONS.values() for reason in action.reasons
+    )
     return (*offered, HIDDEN)
 
 
 LONGEST = 2000
-"""Characters of a reason, and of an appeal."""
+"""The most characters of a reason, and of an appeal."""
 
-NOBODYS = (*COVERING.values(), LATE)
-"""Kinds of events that nobody decided about: they are in no decision's way."""
+AUTOMATIC_KINDS = (*COVERING.values(), LATE)
+"""Kinds of events without a decision; they don't get in the way of one."""
 
 APPEALED = (State.REJECTED, State.WITHDRAWN)
-"""Where a problem stands when its contributor may want another look."""
+"""The states against which a contributor can appeal."""
 
 
 def may_appeal(person: Person, problem: Problem) -> bool:
-    """Return whether the person can appeal now: their own problem, decided against, none open."""
+    """Return whether the person can appeal against a decision on their problem now."""
     last = problem.events.order_by("-id").first()
     by_themselves = last is not None and last.actor_id == person.pk
     return (
@@ -282,11 +283,11 @@ def may_appeal(person: Person, problem: Problem) -> bool:
 
 
 def appeal(person: Person, problem: Problem, text: str) -> Appeal:
-    """Send an appeal to the moderators' queue; it is written into the problem's history.
+    """Send an appeal to the moderators; it is added to the problem's history.
 
     Raises:
-        InputError: the text is empty or too long, the problem is not the person's, was not decided
-            against them, or an appeal is open already.
+        InputError: the text is empty or too long, the problem is not the person's or not decided
+            against them, or an appeal is open.
     """
     text = text.strip()
     if not 1 <= len(text) <= LONGEST:
@@ -297,27 +298,27 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
             raise InputError(
                 gettext("There is no decision to appeal against, or you have already appealed.")
             )
-        stay(now, by=person, kind="appeal", reason=text)
+        now.note("appeal", by=person, reason=text)
         return Appeal.objects.create(problem=now, person=person, text=text)
 
 
 def open_appeal(problem: Problem) -> Appeal | None:
-    """Return the appeal on a problem that no moderator has answered yet."""
+    """Return the appeal on a problem that no moderator has answered yet, or None."""
     return Appeal.objects.filter(problem=problem, answer=None).first()
 
 
 def forget_words(person: Person, _texts: bool) -> None:
-    """Forget what somebody who is erased said in their appeals."""
+    """Delete the texts of an erased person's appeals."""
     Appeal.objects.filter(person=person).update(text="")
 
 
 def adopt_appeals(account: Person, anonymous: Person) -> None:
-    """Give the appeals of somebody without an account to one."""
+    """Move the appeals of a person without an account to an account."""
     Appeal.objects.filter(person=anonymous).update(person=account)
 
 
-class Conflict(InputError):  # noqa: N818 - it tells of a meeting, not of a fault
-    """Somebody else did something to the problem after the moderator saw it.
+class ConflictError(InputError):
+    """The problem changed after the moderator saw it.
 
     Attributes:
         since: the events that the moderator has not seen, oldest first.
@@ -332,7 +333,7 @@ class Conflict(InputError):  # noqa: N818 - it tells of a meeting, not of a faul
 
 
 def checked_reason(reason: str) -> str:
-    """Return a reason without the space around it.
+    """Return a reason without surrounding space.
 
     Raises:
         InputError: it is empty, or longer than LONGEST characters.
@@ -343,15 +344,15 @@ def checked_reason(reason: str) -> str:
 
 
 def may_decide(person: Person, problem: Problem) -> bool:
-    """Return whether the person may decide about a problem: a moderator, and it is not theirs."""
+    """Return whether the person is a moderator and the problem is not theirs."""
     return person.moderates and problem.twin.contributor_id != person.pk
 
 
-def must_decide(person: Person, problem: Problem) -> None:
-    """Refuse a decision that is not the person's to make.
+def check_may_decide(person: Person, problem: Problem) -> None:
+    """Refuse a decision by somebody who may not make it.
 
     Raises:
-        InputError: the person is no moderator, or wrote the problem.
+        InputError: the person is not a moderator, or wrote the problem.
     """
     if not person.moderates:
         raise InputError(gettext("Only moderators decide about problems."))
@@ -360,20 +361,20 @@ def must_decide(person: Person, problem: Problem) -> None:
 
 
 def last_event(problems: Iterable[Problem]) -> dict[int, int]:
-    """Return the newest event of each problem by the problem's key: what a moderator has seen."""
+    """Return the newest event of each problem by the problem's key."""
     rows = Event.objects.filter(problem__in=[problem.pk for problem in problems])
     return dict(rows.values("problem").annotate(last=Max("pk")).values_list("problem", "last"))
 
 
-def in_force(problem: Problem) -> list[Event]:
-    """Return the problem's events that hold, oldest first: without those that were taken back."""
-    events = list(problem.events.exclude(kind__in=NOBODYS).order_by("pk"))
+def events_in_force(problem: Problem) -> list[Event]:
+    """Return the problem's events without undone ones, oldest first."""
+    events = list(problem.events.exclude(kind__in=AUTOMATIC_KINDS).order_by("pk"))
     undone = {event.undoes_id for event in events}
     return [event for event in events if event.kind != UNDO and event.pk not in undone]
 
 
 def actions_for(person: Person, problem: Problem) -> list[Action]:
-    """Return what the person may do to the problem now."""
+    """Return the actions that the person can take on the problem now."""
     if not may_decide(person, problem):
         return []
     return [action for action in ACTIONS.values() if not _hindrance(action, problem)]
@@ -388,7 +389,7 @@ def decide(
     seen: int,
     batch: str,
 ) -> Event:
-    """Do one thing to one problem, and write down who did it and why.
+    """Take an action on a problem, and log who did it and why.
 
     Args:
         person: the moderator.
@@ -396,30 +397,30 @@ def decide(
         problem: locked and read again first.
         reason: for the contributor; 1 to LONGEST characters.
         seen: the key of the problem's newest event when the moderator saw it; 0 for none.
-        batch: the mark of all that is done together.
+        batch: the mark of all actions that are taken together.
 
     Raises:
-        Conflict: something happened to the problem that the moderator has not seen.
+        ConflictError: the problem has events that the moderator has not seen.
         InputError: the person may not decide about it, or the action does not fit its state.
     """
     reason = checked_reason(reason)
     with writing():
         now = locked(problem.pk)
-        must_decide(person, now)
-        later = now.events.filter(pk__gt=seen).exclude(kind__in=NOBODYS)
+        check_may_decide(person, now)
+        later = now.events.filter(pk__gt=seen).exclude(kind__in=AUTOMATIC_KINDS)
         since = list(later.order_by("pk").select_related("actor"))
         if since:
-            raise Conflict(now, since)
+            raise ConflictError(now, since)
         if hindrance := _hindrance(action, now):
             raise InputError(hindrance)
-        event = _act(person, action, now, reason, batch)
+        event = _act(now, action, by=person, kind=action.name, reason=reason, batch=batch)
         if action.name in CLOSING:
             Appeal.objects.filter(problem=now, answer=None).update(answer=event)
         return event
 
 
 def _hindrance(action: Action, problem: Problem) -> str:
-    """Return why the action does not fit the problem; empty if it fits."""
+    """Return why the action does not fit the problem; "" if it fits."""
     state = State(problem.state)
     if state not in action.starts:
         return gettext("it %(state)s; “%(action)s” does not fit") % {
@@ -440,7 +441,7 @@ def _hindrance(action: Action, problem: Problem) -> str:
 
 
 def _no_embargo(action: Action, problem: Problem) -> str:
-    """Return why an embargo can't be set or lifted; what is only covered has none of its own."""
+    """Return why an embargo can't be set or lifted; a covered problem has no embargo of its own."""
     version = getattr(problem, "version", None)
     covered = version is not None and version.covered
     if action.name == "embargo" and problem.embargo and not covered:
@@ -467,8 +468,8 @@ def _no_show(action: Action, problem: Problem) -> str:
 
 
 def _no_return(problem: Problem) -> str:
-    """Return why a withdrawn problem stays withdrawn: only moderators' decisions are reversed."""
-    held = in_force(problem)
+    """Return why a withdrawn problem can't be restored: only moderators' decisions are reversed."""
+    held = events_in_force(problem)
     if _is_erased(problem):
         return gettext("its contributor asked for erasure")
     if not held or held[-1].after != State.WITHDRAWN:
@@ -481,46 +482,37 @@ def _no_return(problem: Problem) -> str:
 
 
 def _is_erased(problem: Problem) -> bool:
-    """Return whether who wrote a problem is erased: withdrawn, it stays so, and may be blank."""
+    """Return whether the contributor is erased: then the problem stays withdrawn, perhaps blank."""
     contributor = problem.twin.contributor
     return contributor is not None and contributor.erased is not None
 
 
-def _act(person: Person, action: Action, problem: Problem, reason: str, batch: str) -> Event:
+def _act(problem: Problem, action: Action, **note: Any) -> Event:
     if action.name in ("embargo", "lift"):
-        return set_embargo(person, problem, action.name == "embargo", action.name, reason, batch)
+        return _set_embargo(problem, action.name == "embargo", **note)
     if action.name in ("show", "unshow"):
         _choose(problem.twin, action.name == "show")
     if action.name in ("show", "unshow", "decline"):
-        return stay(problem, by=person, kind=action.name, reason=reason, batch=batch)
-    to = action.to or _origin(problem)
-    return moved(person, problem, to, action.name, reason, batch)
+        return problem.note(**note)
+    return _move(problem, action.to or _origin(problem), **note)
 
 
 def _choose(twin: Twin, chosen: bool) -> None:
-    """Let a twin be the example on the first page, or no more."""
+    """Make a twin the example on the first page, or stop doing so."""
     twin.chosen = timezone.now() if chosen else None
     twin.save(update_fields=["chosen"])
 
 
 def _origin(problem: Problem) -> State:
-    """Return where a withdrawn problem stood before."""
-    held = reversed(in_force(problem))
+    """Return the state of a withdrawn problem before it was withdrawn."""
+    held = reversed(events_in_force(problem))
     return State(next(event.before for event in held if event.before != State.WITHDRAWN))
 
 
-def moved(
-    person: Person,
-    problem: Problem,
-    to: State,
-    kind: str,
-    reason: str,
-    batch: str,
-    undoes: Event | None = None,
-) -> Event:
-    """Move a problem, and open or close what judges take of it."""
+def _move(problem: Problem, to: State, **note: Any) -> Event:
+    """Move a problem, and open or close it to judges."""
     before = State(problem.state)
-    event = move(problem, to, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)
+    event = move(problem, to, **note)
     if before == State.JUDGING != to:
         close_slots(problem)
     if to == State.JUDGING != before:
@@ -528,68 +520,57 @@ def moved(
     return event
 
 
-def set_embargo(
-    person: Person,
-    problem: Problem,
-    embargo: bool,
-    kind: str,
-    reason: str,
-    batch: str,
-    undoes: Event | None = None,
-) -> Event:
+def _set_embargo(problem: Problem, embargo: bool, **note: Any) -> Event:
     """Put a problem under embargo with all that was made of it, or lift it; the state stays."""
-    if embargo:
-        put_under(problem, by=person)
-    else:
-        lift(problem, by=person)
-    return stay(problem, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)
+    (set_embargo if embargo else lift_embargo)(problem, by=note["by"])
+    return problem.note(**note)
 
 
 def undoable(person: Person, problem: Problem) -> Event | None:
-    """Return the decision on a problem that the person can take back now: the last that holds."""
-    held = in_force(problem)
+    """Return the last decision on a problem if the person can undo it now; otherwise None."""
+    held = events_in_force(problem)
     if not held or not may_decide(person, problem) or _no_undo(held[-1], problem, held):
         return None
     return held[-1]
 
 
 def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
-    """Take a moderator's decision back: the problem stands where it stood before.
+    """Undo a moderator's decision: the problem returns to its earlier state.
 
     Args:
-        person: a moderator; not only the one who decided.
-        event: a decision. What was taken back after it does not count as something that happened.
+        person: any moderator.
+        event: a decision without later events, undone ones aside.
         reason: for the contributor.
-        batch: the mark of all that is taken back together.
+        batch: the mark of all decisions that are undone together.
 
     Returns:
-        The new event; it names the one that it reverts.
+        The new event; its `undoes` is the undone one.
 
     Raises:
-        InputError: the event is no decision, was taken back already, something happened since, or
+        InputError: the event is not a decision, was undone already, something happened since, or
             the problem is the person's own.
     """
     with writing():
         problem = locked(event.problem_id)
-        must_decide(person, problem)
-        if hindrance := _no_undo(event, problem, in_force(problem)):
+        check_may_decide(person, problem)
+        if hindrance := _no_undo(event, problem, events_in_force(problem)):
             raise InputError(hindrance)
+        note: dict[str, Any] = {"by": person, "kind": UNDO, "reason": reason, "batch": batch}
+        note["undoes"] = event
         if event.kind in ("embargo", "lift"):
-            back = event.kind == "lift"
-            return set_embargo(person, problem, back, UNDO, reason, batch, undoes=event)
+            return _set_embargo(problem, event.kind == "lift", **note)
         if event.kind in ("show", "unshow"):
             _choose(problem.twin, event.kind == "unshow")
-        taken = (
-            moved(person, problem, State(event.before), UNDO, reason, batch, undoes=event)
-            if event.before != event.after
-            else stay(problem, by=person, kind=UNDO, reason=reason, batch=batch, undoes=event)
-        )
+        if event.before == event.after:
+            taken = problem.note(**note)
+        else:
+            taken = _move(problem, State(event.before), **note)
         Appeal.objects.filter(answer=event).update(answer=None)
         return taken
 
 
 def _no_undo(event: Event, problem: Problem, held: list[Event]) -> str:
-    """Return why an event can't be taken back; empty if it can."""
+    """Return why an event can't be undone; "" if it can."""
     if event.kind not in ACTIONS or not event.batch:
         return gettext("it is not a moderator’s decision")
     if not any(one.pk == event.pk for one in held):

@@ -1,7 +1,4 @@
-"""Problems as moderators see them: a row of a list, all that a decision may rest on, and the log.
-
-The audit log tells what was done to problems and to roles, by whom, when and why.
-"""
+"""Problems for moderators: a row of a list, the page of a problem, and the audit log."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.outputs import guard_cell
-from winosmith.text import Change, differing
+from winosmith.text import differing
 from winosmith.web.judge.votes import skips_of, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
@@ -33,37 +30,20 @@ from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.states import LATE, waits_until
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A problem in a list.
+def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[dict[str, Any]]:
+    """Return problems as rows of a list.
 
-    Attributes:
-        seen: the key of its newest event, 0 for none: what the reader of the page has seen.
-        contributor: a pseudonym; "" where nobody of the site wrote it.
-        own: the reader wrote it, so others decide.
-        appeal: the text of an open appeal.
-        root: the id of its family's root; "" for what was not perturbed.
-        until: when it is public at the latest, where it waits for the other half of its twin.
+    `pick` is the value of a row's box: the problem with its newest event, which the reader of the
+    page has seen. `contributor` is a pseudonym, "" if nobody of the site wrote it; `own` says that
+    the reader wrote it, so that others decide; `appeal` is the text of an open one; `root` the id
+    of its family's root, "" if it was not perturbed; `until` when it is public at the latest, if it
+    waits for the other half of its twin.
+
+    Args:
+        reader: a moderator.
+        problems: with their twins and contributors.
+        other: another half's sentence; differences from it are marked.
     """
-
-    problem: Problem
-    pieces: list[Change]
-    options: list[tuple[str, bool]]
-    seen: int
-    contributor: str
-    own: bool
-    appeal: str
-    root: str = ""
-    until: datetime | None = None
-
-    @property
-    def pick(self) -> str:
-        """The value of its box."""
-        return f"{self.problem.ref}:{self.seen}"
-
-
-def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[Row]:
-    """Return problems as rows; where another half's sentence is given, differences are marked."""
     seen = decisions.last_event(problems)
     appeals = dict(
         Appeal.objects.filter(problem__in=[p.pk for p in problems], answer=None).values_list(
@@ -73,23 +53,23 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[R
     perturbed = Version.objects.filter(problem__in=[p.pk for p in problems], parent__isnull=False)
     roots = dict(perturbed.values_list("problem", "root__ref"))
     return [
-        Row(
-            problem,
-            differing(problem.sentence, other or problem.sentence),
-            [(option, number == problem.answer) for number, option in enumerate(problem.options)],
-            seen.get(problem.pk, 0),
-            pseudonym(problem.twin.contributor) if problem.twin.contributor else "",
-            not decisions.may_decide(reader, problem),
-            appeals.get(problem.pk, ""),
-            roots.get(problem.pk, ""),
-            waits_until(problem),
-        )
+        {
+            "problem": problem,
+            "pieces": differing(problem.sentence, other or problem.sentence),
+            "options": [(text, at == problem.answer) for at, text in enumerate(problem.options)],
+            "pick": f"{problem.ref}:{seen.get(problem.pk, 0)}",
+            "contributor": pseudonym(problem.twin.contributor) if problem.twin.contributor else "",
+            "own": not decisions.may_decide(reader, problem),
+            "appeal": appeals.get(problem.pk, ""),
+            "root": roots.get(problem.pk, ""),
+            "until": waits_until(problem),
+        }
         for problem in problems
     ]
 
 
 def entry(event: Event) -> dict[str, Any]:
-    """Return an event as the history shows it; judges' verdicts are the site's."""
+    """Return an event for the history; verdicts are the site's."""
     who = _("the site") if event.actor is None else known_as(event.actor)
     if event.actor_id is not None and event.actor_id == event.problem.twin.contributor_id:
         who = _("the contributor")
@@ -97,10 +77,10 @@ def entry(event: Event) -> dict[str, Any]:
 
 
 def family_of(reader: Person, problem: Problem) -> dict[str, Any] | None:
-    """Return what the page of a problem shows of its family; None if it has none.
+    """Return the family of a problem for its page; None if it has none.
 
-    Its root; the steps from there to the problem; what the site's models make of it; where the
-    queue shows the family, and what its contributor wrote of it.
+    It has the root, the steps from there to the problem, the models' predictions, and links to the
+    family in the queue and to the contributor's part of it.
     """
     path = path_to(problem)
     root = path[0]
@@ -111,14 +91,14 @@ def family_of(reader: Person, problem: Problem) -> dict[str, Any] | None:
         "root": root,
         "path": path,
         **folded(steps(path, reader)),
-        "predictions": [_told(problem, one) for one in asking.of(problem)],
+        "predictions": [_prediction_row(problem, one) for one in asking.of(problem)],
         "size": Version.objects.filter(root=root).count(),
         "all": _queue(root),
         "theirs": _queue(root, by=pseudonym(contributor)) if contributor else "",
     }
 
 
-def _told(problem: Problem, one: Prediction) -> dict[str, Any]:
+def _prediction_row(problem: Problem, one: Prediction) -> dict[str, Any]:
     known = one.choice is not None and not one.tie
     chose = problem.options[one.choice] if known else ""
     return {"prediction": one, "chose": chose, "stand": one.get_stand_display()}
@@ -129,11 +109,11 @@ def _queue(root: Problem, **more: str) -> str:
 
 
 def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
-    """Return what the page of a problem shows.
+    """Return the context of the page of a problem.
 
-    Both halves with their differences, the way from the root of its family, hints and
-    near-duplicates outside the family with their text, the votes without names, the history, the
-    contributor's record, and what the reader can do.
+    Both halves with their differences, the path from the family's root, hints, near-duplicates
+    outside the family, the votes without names, the history, the contributor's record, and the
+    reader's actions.
     """
     family = family_of(reader, problem)
     contributor = problem.twin.contributor
@@ -161,8 +141,8 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _halves(reader: Person, problem: Problem) -> list[Row]:
-    """Return the problem and, after it, its other half."""
+def _halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
+    """Return the rows of the problem and of its other half."""
     others = list(
         problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor")[:1]
     )
@@ -188,12 +168,12 @@ _PAST = {
     "cover": gettext_lazy("covered by the embargo of its parent"),
     "uncover": gettext_lazy("no longer covered by an embargo"),
 }
-"""What others than moderators did, in words."""
+"""Events of others than moderators, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogFilters:
-    """Which entries somebody asks for; empty texts ask for nothing in particular.
+    """The filters of the log; empty texts don't filter.
 
     Attributes:
         who: "site", a pseudonym, or a moderator's name.
@@ -213,36 +193,36 @@ class LogFilters:
 
     @classmethod
     def read(cls, query: QueryDict) -> LogFilters:
-        """Return what the query asks for."""
+        """Return the filters of a query."""
         return cls(**{f.name: query.get(f.name, "").strip()[:120] for f in fields(cls)})
 
 
 def logged(asked: LogFilters) -> QuerySet[Event]:
-    """Return the entries asked for, the newest first."""
+    """Return the filtered entries, the newest first."""
     query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
     if asked.who == "site":
         query = query.filter(actor=None)
     elif asked.who:
-        query = query.filter(actor__in=_people(asked.who))
+        query = query.filter(actor__in=_person_keys(asked.who))
     for name, value in (("kind", asked.what), ("problem__ref", asked.ref), ("batch", asked.batch)):
         if value:
             query = query.filter(**{name: value})
-    if start := _at(asked.since, time.min):
+    if start := _moment_of(asked.since, time.min):
         query = query.filter(at__gte=start)
-    if end := _at(asked.until, time.max):
+    if end := _moment_of(asked.until, time.max):
         query = query.filter(at__lte=end)
     return query
 
 
 def known_as(person: Person | None) -> str:
-    """Return how the log names somebody: moderators by name, all others by pseudonym."""
+    """Return the name of a person in the log: a moderator's name, or a pseudonym."""
     if person is None:
         return "site"
     return person.name if person.moderates else pseudonym(person)
 
 
 def log_rows(asked: LogFilters) -> Iterator[Iterable[str]]:
-    """Yield the columns and the rows of the log's CSV; no cell is a formula to a spreadsheet."""
+    """Yield the columns and rows of the log's CSV file; no cell is a formula in a spreadsheet."""
     yield COLUMNS
     for event in logged(asked).iterator(chunk_size=1000):
         row = (
@@ -261,12 +241,12 @@ def log_rows(asked: LogFilters) -> Iterator[Iterable[str]]:
 
 
 def what_is_done(kind: str) -> str:
-    """Return the words for a kind of event."""
+    """Return a kind of event in words."""
     return str(decisions.ACTIONS[kind].past if kind in decisions.ACTIONS else _PAST.get(kind, kind))
 
 
-def _people(who: str) -> list[int]:
-    """Return whom a name or a pseudonym in the log means."""
+def _person_keys(who: str) -> list[int]:
+    """Return the people of a name or pseudonym in the log."""
     named = Person.objects.filter(name=who).first()
     if named is not None and named.moderates:
         return [named.pk]
@@ -274,7 +254,7 @@ def _people(who: str) -> list[int]:
     return [person.pk] if person is not None else []
 
 
-def _at(text: str, when: time) -> datetime | None:
+def _moment_of(text: str, when: time) -> datetime | None:
     try:
         day = parse_date(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What moderators did at once, what contributors appealed against, and who got which role."""
+"""Batches of decisions, appeals, and changes of roles."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Batch(models.Model):
 
 
 class Appeal(models.Model):
-    """A contributor's word against a decision; one at a time on a problem.
+    """A contributor's objection to a decision; one at a time on a problem.
 
     Attributes:
-        answer: the moderator's event that settled it; its reason is the answer. None: open.
+        answer: the moderator's event that settled it; its reason is the answer. None if it is open.
     """
 
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="appeals")
@@ -82,7 +82,7 @@ class Appeal(models.Model):
 
 
 class Appointment(models.Model):
-    """A change of what somebody may do on the site, by whom and why; rows are only ever added."""
+    """A change of a person's role or votes, by whom and why; rows are only added."""
 
     class Kind(models.TextChoices):
         """What changed."""

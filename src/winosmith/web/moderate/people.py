@@ -1,6 +1,6 @@
-"""People as moderators see them: a pseudonym, what they wrote, how they judge, what they may do.
+"""People for moderators: pseudonyms, what they wrote, how they judge, and their roles.
 
-Moderators make judges and pause them, admins make moderators.
+Moderators appoint judges and put them on hold; admins appoint moderators.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from winosmith.web._kept import cached_each
 from winosmith.web._lock import writing
 from winosmith.web.judge import exclusion
 from winosmith.web.judge.models import Judge, Slot
-from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, pace, records
-from winosmith.web.judge.votes import Agreed, with_others
+from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, gold_records, pace
+from winosmith.web.judge.votes import AgreementWithOthers, agreement_with_others
 from winosmith.web.moderate.decisions import checked_reason
 from winosmith.web.moderate.models import Appointment
 from winosmith.web.pages import fixed, newest, percent
@@ -33,7 +33,7 @@ from winosmith.web.problems.models import Problem, State, Twin, Version
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How many problems (halves) of a person stand where; `perturbed` tells how many are so."""
+    """A person's problems (halves) by state; `perturbed` of them are perturbed."""
 
     held: int = 0
     judging: int = 0
@@ -45,24 +45,24 @@ class Written:
 
     @property
     def problems(self) -> int:
-        """All of them."""
+        """The number of all problems."""
         return sum(getattr(self, state) for state in State.values)
 
     @property
     def open(self) -> int:
-        """Those that are not decided yet."""
+        """The number of undecided problems."""
         return self.held + self.judging
 
 
 def written_by(person: Person) -> Written:
-    """Return what became of what a person wrote."""
+    """Return the numbers of a person's problems."""
     return written_by_each([person])[person.pk]
 
 
 def written_by_each(people: Sequence[Person]) -> dict[int, Written]:
-    """Return what became of what each of these people wrote, by their keys.
+    """Return the numbers of each person's problems, by the person's key.
 
-    Of those who wrote thousands of problems the numbers are kept for a while.
+    The numbers of people with thousands of problems are cached.
     """
     return cached_each("moderate.written", [person.pk for person in people], _written_now)
 
@@ -82,28 +82,28 @@ def _written_now(people: list[int]) -> dict[int, Written]:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How somebody judges.
+    """How a person judges.
 
     Attributes:
-        answers: how many votes they gave; `excluded` of them are out of the count, and `waiting`
-            wait for a moderator or for a market.
-        pace: the median seconds of a problem, over their last answers.
+        answers: number of votes; `excluded` of them don't count, and `waiting` wait for a moderator
+            or a market.
+        pace: the median seconds for a problem, over the last answers.
         agreement: with the other judges; None if there is nothing to compare.
-        gold: gold questions that count, right or not, with the interval; None without any.
-        held: their row where their votes wait for a moderator; None if they don't.
+        gold: the fraction of correct gold questions, with its interval; None without any.
+        held: their row as a judge if their votes wait for a moderator; otherwise None.
     """
 
     answers: int = 0
     excluded: int = 0
     waiting: int = 0
     pace: Pace = field(default_factory=Pace)
-    agreement: Agreed | None = None
+    agreement: AgreementWithOthers | None = None
     gold: Proportion | None = None
     held: Judge | None = None
 
     @property
     def pace_told(self) -> str:
-        """The pace as a page shows it."""
+        """The pace, as text."""
         if self.pace.seconds is None:
             return "–"
         return _("%(seconds)s s (%(over)d)") % {
@@ -113,19 +113,19 @@ class Judged:
 
     @property
     def agreement_told(self) -> str:
-        """The agreement as a page shows it."""
+        """The agreement, as text."""
         found = self.agreement
         return "–" if found is None else _of(found.share, found.interval, found.same, found.of)
 
     @property
     def gold_told(self) -> str:
-        """The gold questions as a page shows them."""
+        """The result of gold questions, as text."""
         found = self.gold
         return "–" if found is None else _of(found.value, found.interval, int(found.right), found.n)
 
     @property
     def chance_told(self) -> str:
-        """What agreement chance would give, and the ties."""
+        """The agreement by chance, and the ties, as text."""
         if self.agreement is None:
             return ""
         told = {"chance": percent(self.agreement.chance, 0), "ties": self.agreement.ties}
@@ -133,7 +133,7 @@ class Judged:
 
     @property
     def because(self) -> str:
-        """Why their votes wait, with the numbers; "" where they don't."""
+        """Why their votes wait, with the numbers; "" if they don't."""
         if self.held is None:
             return ""
         told, cause = self.held.measured, str(self.held.get_cause_display())
@@ -154,7 +154,7 @@ def _of(share: float, interval: tuple[float, float], n: int, of: int) -> str:
 
 
 def judged_by(person: Person) -> Judged:
-    """Return how somebody judges."""
+    """Return how a person judges."""
     return judged_by_each([person])[person.pk]
 
 
@@ -171,7 +171,7 @@ def judged_by_each(people: Sequence[Person]) -> dict[int, Judged]:
         for key, n, out, waits in counted.values_list("holder", "n", "out", "waits")
     }
     held = {one.pk: one for one in Judge.objects.filter(person__in=people, held__isnull=False)}
-    agreeing, gold = with_others(votes), records(people)
+    agreeing, gold = agreement_with_others(votes), gold_records(people)
     return {
         person.pk: Judged(
             **votes.get(person.pk, {}),
@@ -189,7 +189,7 @@ def _share(right: int, n: int) -> Proportion | None:
 
 
 def paused_people() -> QuerySet[Judge]:
-    """Return the keys of the people whose votes wait for a moderator."""
+    """Return the keys of people whose votes wait for a moderator."""
     return Judge.objects.exclude(held=None).values("person")
 
 
@@ -205,19 +205,19 @@ ONLY = {
 
 
 def member(person: Person) -> dict[str, Any]:
-    """Return what moderators see of a person."""
+    """Return a person for moderators."""
     return _members([person])[0]
 
 
 def page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
-    """Return a page of people who were not erased, as `winosmith.web.pages.newest` does."""
+    """Return a page of people who were not erased; see `winosmith.web.pages.newest`."""
     query = _only(Person.objects.filter(erased=None).order_by("-pk"), only)
     people, older = newest(query, before, SIZE)
     return _members(people), older
 
 
 def _members(people: Sequence[Person]) -> list[dict[str, Any]]:
-    """Return people under their pseudonyms, what became of what they wrote, and how they judge."""
+    """Return people with their pseudonyms, the numbers of their problems, and how they judge."""
     written, judged = written_by_each(people), judged_by_each(people)
     return [
         {
@@ -356,8 +356,8 @@ _WAITING = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
 that wait."""
 
 
-def heard(person: Person, after: datetime) -> Iterator[Item]:
-    """Tell a judge what a moderator decided about their votes; why is in the moderators' log."""
+def votes_news(person: Person, after: datetime) -> Iterator[Item]:
+    """Yield moderators' decisions on a judge's votes; only the log has the reasons."""
     told = {
         Kind.EXCLUDE: _("A moderator excluded your votes"),
         Kind.INCLUDE: _("A moderator counts your votes again"),

@@ -1,7 +1,7 @@
-"""The queue: which problems a moderator asked for, a page at a time, quick among a million.
+"""The queue: problems by filter, a page at a time, quick among a million.
 
-It has a full-text index of all sentences, whatever their state. The index of public problems is
-another (`winosmith.web.problems.search`), so that nothing of what is not public can be felt there.
+It has a full-text index of all sentences in any state. The public search has its own index
+(`winosmith.web.problems.search`), so that it reveals nothing about problems that are not public.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _QUEUE = (
 
 
 def ensure(alias: str = "default") -> None:
-    """Make the indexes of the queue where they are missing.
+    """Create the queue's missing indexes.
 
-    A migration that rebuilds the table of problems drops what hangs on it, so this runs after
-    every migration.
+    It runs after every migration, because a migration that rebuilds the table of problems drops
+    them.
     """
     _INDEX.ensure(alias)
     with connections[alias].cursor() as cursor:
@@ -57,12 +57,12 @@ def ensure(alias: str = "default") -> None:
 
 
 def hinted(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return those of problems that have a hint, in the words of the index on them."""
+    """Return the problems with a hint, by the condition of their index."""
     return query.extra(where=["problems_problem.hints <> '[]'"])
 
 
 def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
-    """Return those problems whose sentences hold every wanted term and no unwanted one."""
+    """Return the problems whose sentences contain every wanted term and no unwanted one."""
     if not any(term.wanted for term in terms):
         return query.none()
     few = _INDEX.rare(terms, query.db)
@@ -80,7 +80,7 @@ SIZE = 25
 """Problems on a page."""
 
 RARE = 500
-"""Twins of a domain below which it is looked up by them."""
+"""A domain with fewer twins is looked up by them."""
 
 AGES = {
     "day": _("the last day"),
@@ -115,12 +115,12 @@ TABS = (
     ("state=valid", _("Newest valid")),
     ("state=", _("Everything")),
 )
-"""The lists that moderators look at most, as queries; the first is the one without a query."""
+"""The lists that moderators use most, as queries; the first is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """What a moderator asks for; empty texts ask for nothing in particular.
+    """The filters of the queue; empty texts don't filter.
 
     Attributes:
         state: one of State.
@@ -129,7 +129,7 @@ class Where:
         domain: a domain.
         by: a contributor's pseudonym.
         kind: one of KINDS.
-        family: the id of a problem; asks for its root and all that was perturbed from that.
+        family: the id of a problem; its root and all problems perturbed from that.
         age: one of AGES.
         text: words, "phrases" and -words of the sentence.
         oldest: "1" for the oldest first.
@@ -148,7 +148,7 @@ class Where:
 
     @classmethod
     def read(cls, query: str) -> Where:
-        """Return what a query string asks for; what is unknown asks for nothing.
+        """Return the filters of a query string, without unknown values.
 
         >>> asked = Where.read("state=held&hint=copy&age=aeon&foo=1")
         >>> (asked.state, asked.hint, asked.age)
@@ -163,7 +163,7 @@ class Where:
         return cls(**values)
 
     def states(self) -> set[Any]:
-        """Return the states that what is found can be in."""
+        """Return the possible states of the results."""
         if self.state:
             return {State(self.state)}
         decided = {State.VALID, State.REJECTED}
@@ -172,7 +172,7 @@ class Where:
         )
 
     def query(self) -> str:
-        """Return the query string that asks for this."""
+        """Return the query string of these filters."""
         said = QueryDict(mutable=True)
         for field in fields(self):
             if getattr(self, field.name) or field.name == "state":
@@ -181,7 +181,7 @@ class Where:
 
 
 def found(where: Where) -> QuerySet[Problem]:
-    """Return the problems that a moderator asked for, in no order."""
+    """Return the filtered problems, in no order."""
     query = Problem.objects.select_related("twin__contributor")
     if where.state:
         query = query.filter(state=where.state)
@@ -216,29 +216,31 @@ def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
         return query.filter(pk__in=open_ones)
     if only == "close":
         # Said as what it is not, so that SQLite walks the list instead of sorting two states.
-        return close(query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}]))
+        return narrow_majority(
+            query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}])
+        )
     if only == "hinted":
         return hinted(query)
     if only == "suspect":
-        return suspect(query)
+        return decided_by_held(query)
     return query.filter(**{only: True})
 
 
-def close(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return those of problems whose votes were one apart: 2:1, 3:2, …"""
+def narrow_majority(query: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Return the problems with votes one apart: 2:1, 3:2, …"""
     near = [f"{n + 1},{n}" for n in range(1, 50)]
     return query.filter(Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near)))
 
 
-def suspect(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return those of problems that were decided with a vote of a judge whose votes wait now."""
+def decided_by_held(query: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Return the problems that were decided with a vote of a judge who is now on hold."""
     since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
     votes = Slot.objects.counting().filter(since, holder__judging__held__isnull=False)
     return query.filter(state__in=(State.VALID, State.REJECTED), pk__in=votes.values("problem"))
 
 
 def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
-    """Return those of a domain: a rare one by its few twins, a common one by walking the list."""
+    """Return the problems of a domain: by its twins if it is rare, or by walking the list."""
     twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=domain.lower())
     few = list(twins.values_list("pk", flat=True)[:RARE])
     if len(few) < RARE:
@@ -247,7 +249,7 @@ def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
 
 
 def page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
-    """Return the page that begins after a mark ("…~…", or "-…~…" for the page that ends there)."""
+    """Return the page after a mark ("…~…"), or the page that ends at it ("-…~…")."""
     backwards, start = mark.startswith("-"), _unmarked(mark.removeprefix("-"))
     upwards = bool(where.oldest) != backwards
     query = found(where)
@@ -267,7 +269,7 @@ def page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
 
 
 def _beyond(created: datetime, key: int, *, upwards: bool) -> Q:
-    """Return the condition for what stands after a row; its first part is what an index knows."""
+    """Return the condition for rows after a row; an index serves its first part."""
     if upwards:
         return Q(created__gte=created) & ~Q(created=created, pk__lte=key)
     return Q(created__lte=created) & ~Q(created=created, pk__gte=key)
@@ -288,8 +290,8 @@ def _unmarked(mark: str) -> tuple[datetime, int] | None:
         return None
 
 
-def waiting() -> dict[str, int]:
-    """Return how much awaits a moderator, of each kind; 1000 stands for more."""
+def count_waiting() -> dict[str, int]:
+    """Return how much waits for a moderator, of each kind; 1000 means 1000 or more."""
     held: QuerySet[Any] = Problem.objects.filter(state=State.HELD)
     appeals: QuerySet[Any] = Appeal.objects.filter(answer=None)
     return {
@@ -301,7 +303,7 @@ def waiting() -> dict[str, int]:
 
 
 def note_read(person: Person, problems: Sequence[Problem]) -> None:
-    """Write down that a moderator has read problems with their answers: they don't judge them."""
+    """Record that a moderator has read problems with their answers, and won't judge them."""
     unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
     if not may_judge(person) or not unread:
         return
@@ -314,8 +316,8 @@ def note_read(person: Person, problems: Sequence[Problem]) -> None:
             note_all(person, [blocks[block] for block in new])
 
 
-def came_in(person: Person, after: datetime) -> Iterator[Item]:
-    """Tell a moderator, as news, what people appealed against and contested after a time."""
+def moderation_news(person: Person, after: datetime) -> Iterator[Item]:
+    """Yield new appeals and contests for a moderator."""
     if not person.moderates:
         return
     # Without their sentences: who reads them here has read them, and could judge the other half.
@@ -328,11 +330,11 @@ def came_in(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(at, str(_("A judge contests a known answer")), reverse("moderate:contests"))
 
 
-def awaits(person: Person) -> Iterator[Work]:
-    """Tell a moderator what awaits one: held problems, appeals, contests, held judges."""
+def moderation_work(person: Person) -> Iterator[Work]:
+    """Yield what waits for a moderator: held problems, appeals, contests, judges on hold."""
     if not person.moderates:
         return
-    found, queue = waiting(), reverse("moderate:queue")
+    found, queue = count_waiting(), reverse("moderate:queue")
     for kind, to, text in (
         ("held", queue, ngettext("%d problem is held", "%d problems are held", found["held"])),
         (

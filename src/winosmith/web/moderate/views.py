@@ -14,13 +14,12 @@ from django.views.decorators.http import require_POST, require_safe
 from winosmith.errors import InputError
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
-from winosmith.web.moderate import batches, dossier, people as members
+from winosmith.web.moderate import batches, dossier, people as members, queue as lists
 from winosmith.web.moderate.agreement import LEAST, MOST, named_pairs, rows
-from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, Conflict
+from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
-from winosmith.web.moderate.queue import AGES, KINDS, ONLY, TABS, Where, note_read, page, waiting
 from winosmith.web.pages import csv_file, is_number, newest, percent
-from winosmith.web.people.gates import form_once, moderators_only, new_key
+from winosmith.web.people.gates import form_once, moderators_only
 from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
 
@@ -29,11 +28,11 @@ from winosmith.web.problems.models import Event, Problem, State
 @moderators_only
 def queue(request: HttpRequest) -> HttpResponse:
     """Show what came in or was decided, filtered, a page at a time."""
-    where = Where.read(request.GET.urlencode() if "state" in request.GET or "only" in request.GET
-                       or request.GET.get("by") or request.GET.get("family")
-                       else TABS[0][0])  # fmt: skip
-    shown = page(where, request.GET.get("after", ""))
-    note_read(request.user, shown.problems)
+    asked = request.GET
+    is_filtered = "state" in asked or "only" in asked or asked.get("by") or asked.get("family")
+    where = lists.Where.read(asked.urlencode() if is_filtered else lists.TABS[0][0])
+    shown = lists.page(where, request.GET.get("after", ""))
+    lists.note_read(request.user, shown.problems)
     return render(
         request,
         "moderate/queue.html",
@@ -44,13 +43,15 @@ def queue(request: HttpRequest) -> HttpResponse:
             "page": shown,
             "rows": dossier.rows(request.user, shown.problems),
             "actions": [action for action in ACTIONS.values() if action.starts & where.states()],
-            "tabs": [(query, label, Where.read(query) == where) for query, label in TABS],
-            "waiting": waiting(),
+            "tabs": [
+                (query, label, lists.Where.read(query) == where) for query, label in lists.TABS
+            ],
+            "waiting": lists.count_waiting(),
             "untrained": bool(settings.RULES.training_questions) and not trust.enough_gold(),
             "states": State.choices,
-            "only": ONLY.items(),
-            "kinds": KINDS.items(),
-            "ages": AGES.items(),
+            "only": lists.ONLY.items(),
+            "kinds": lists.KINDS.items(),
+            "ages": lists.AGES.items(),
             "done": _done(request),
         },
     )
@@ -62,14 +63,13 @@ def problem(request: HttpRequest, ref: str) -> HttpResponse:
     """Show everything about a problem that a decision may rest on."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     told = dossier.dossier(request.user, found)
-    note_read(request.user, [found, *(told["family"] or {}).get("path", ())])
+    lists.note_read(request.user, [found, *(told["family"] or {}).get("path", ())])
     return render(
         request,
         "moderate/problem.html",
         {
             **told,
             "here": request.get_full_path(),
-            "key": new_key(),
             "done": _done(request),
         },
     )
@@ -99,7 +99,7 @@ def act(request: HttpRequest) -> HttpResponse:
             request.user,
             lambda: {"mark": confirmed.begin(request.user, action, asked).mark},
         )
-    except Conflict as conflict:
+    except ConflictError as conflict:
         return _conflict(request, asked, confirmed, conflict)
     except InputError as error:
         return _ask(request, asked, confirmed, error)
@@ -147,7 +147,6 @@ def batch(request: HttpRequest, mark: str) -> HttpResponse:
             "events": events[:50],
             "undone_by": Batch.objects.filter(undoes=made).first(),
             "can_undo": made.finished and made.done and made.action != UNDO,
-            "key": new_key(),
             "back": reverse("moderate:batch", args=[mark]),
         },
     )
@@ -178,14 +177,16 @@ def _ask(
             "at": at,
             "count": asked.count(at),
             "rows": dossier.rows(request.user, asked.problems()),
-            "key": new_key(),
         },
         status=200 if error is None else 422,
     )
 
 
 def _conflict(
-    request: HttpRequest, asked: batches.Asked, confirmed: batches.Confirmed, conflict: Conflict
+    request: HttpRequest,
+    asked: batches.Asked,
+    confirmed: batches.Confirmed,
+    conflict: ConflictError,
 ) -> HttpResponse:
     """Show what somebody else did and what one wanted to do, side by side."""
     problem = conflict.problem
@@ -195,7 +196,6 @@ def _conflict(
         "error": conflict,
         "row": dossier.rows(request.user, [problem])[0],
         "since": [dossier.entry(event) for event in conflict.since],
-        "key": new_key(),
     }
     return render(request, "moderate/conflict.html", context, status=409)
 
@@ -216,7 +216,6 @@ def _done(request: HttpRequest) -> dict[str, Any] | None:
         "batch": made,
         "what": dossier.what_is_done(made.action),
         "undo": made.action != UNDO and not Batch.objects.filter(undoes=made).exists(),
-        "key": new_key(),
     }
 
 
@@ -258,7 +257,7 @@ def _contests(
         "slot__problem__twin__contributor", "slot__problem__as_gold"
     )
     waiting = [
-        _shown(request.user, one)
+        _contest_row(request.user, one)
         for one in query.filter(upheld=None).order_by("at")[:MOST_CONTESTS]
     ]
     context = {
@@ -267,12 +266,11 @@ def _contests(
         "error": error,
         "number": number,
         "words": words,
-        "key": new_key(),
     }
     return render(request, "moderate/contests.html", context, status=409 if error else 200)
 
 
-def _shown(reader: Person, one: Contest) -> dict[str, Any]:
+def _contest_row(reader: Person, one: Contest) -> dict[str, Any]:
     problem, chosen = one.slot.problem, one.slot.choice
     return {
         "contest": one,
@@ -337,7 +335,7 @@ MOST_PROBLEMS = 50
 @moderators_only
 def people(request: HttpRequest) -> HttpResponse:
     """Show people, the newest first; an admin finds an account by its name, too."""
-    text, found = _asked(request)
+    text, found = _find_person(request)
     if found is not None:
         return redirect("moderate:person", name=pseudonym(found))
     only = request.GET.get("only", "")
@@ -353,7 +351,7 @@ def people(request: HttpRequest) -> HttpResponse:
     return render(request, "moderate/people.html", context)
 
 
-def _asked(request: HttpRequest) -> tuple[str, Person | None]:
+def _find_person(request: HttpRequest) -> tuple[str, Person | None]:
     """Return whom the reader looks for, and whom they found."""
     text = request.GET.get("who", "").strip()
     found = person_of(text)
@@ -366,7 +364,7 @@ def _asked(request: HttpRequest) -> tuple[str, Person | None]:
 @moderators_only
 def agreement(request: HttpRequest) -> HttpResponse:
     """Show how far judges agree, pair by pair."""
-    text, found = _asked(request)
+    text, found = _find_person(request)
     context = {
         "pairs": named_pairs(found),
         "text": text,
@@ -381,21 +379,21 @@ def agreement(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def agreement_csv(request: HttpRequest) -> StreamingHttpResponse:
     """Send what that page shows as CSV."""
-    return csv_file(rows(named_pairs(_asked(request)[1])), "agreement.csv")
+    return csv_file(rows(named_pairs(_find_person(request)[1])), "agreement.csv")
 
 
 @require_safe
 @moderators_only
 def person(request: HttpRequest, name: str) -> HttpResponse:
     """Show what somebody did on the site, and what the reader can change about them."""
-    return _person(request, _found(name))
+    return _person(request, _get_person(name))
 
 
 @require_POST
 @moderators_only
 def appoint(request: HttpRequest, name: str) -> HttpResponse:
     """Change what somebody may do, once."""
-    other, kind = _found(name), request.POST.get("kind", "")
+    other, kind = _get_person(name), request.POST.get("kind", "")
 
     def act() -> dict[str, list[int]]:
         people = [other]
@@ -425,7 +423,7 @@ def _gone_on(request: HttpRequest, other: Person) -> HttpResponse:
     return redirect("moderate:person", name=pseudonym(other))
 
 
-def _found(name: str) -> Person:
+def _get_person(name: str) -> Person:
     found = person_of(name)
     if found is None:
         raise Http404
@@ -441,7 +439,7 @@ def _person(
 ) -> HttpResponse:
     one = members.member(other)
     held = one["judged"].held
-    suspects = trust.suspect(held) if held is not None else Problem.objects.none()
+    suspects = trust.suspect_problems(held) if held is not None else Problem.objects.none()
     context = {
         "one": one,
         "other": other,
@@ -465,7 +463,6 @@ def _person(
         "error": error,
         "reason": reason,
         "kind": kind,
-        "key": new_key(),
     }
     return render(request, "moderate/person.html", context, status=422 if error else 200)
 
@@ -479,7 +476,7 @@ def _mistaken() -> str:
         "is put on hold by mistake in %(mistaken)s of checks."
     ) % {
         "careful": percent(trust.CAREFUL, 0),
-        "mistaken": percent(trust.mistaken(), 2),
+        "mistaken": percent(trust.false_hold_rate(), 2),
     }
 
 

@@ -1,4 +1,4 @@
-"""The platform's area `people`: who takes part, in which role, and what they agreed to."""
+"""The platform's area `people`: accounts, roles, and what people agreed to."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.db.models.signals import post_migrate
 
 
 class Config(AppConfig):
-    """Names the application; each start of a site makes the texts that it still lacks."""
+    """The application; each start of a site creates the texts that it lacks."""
 
     name = "winosmith.web.people"
 
     def ready(self) -> None:
-        """Make the first texts once the tables are there; tidy up once a day."""
+        """Create the first texts once the tables exist; tidy up once a day."""
         from winosmith.web.jobs import DAY, MAIL, NEWS, TIDY, add_duty, works
         from winosmith.web.people import news, privacy
 

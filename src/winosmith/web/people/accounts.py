@@ -1,7 +1,6 @@
-"""Accounts: made, entered, given a new password, and what was written before they were there.
+"""Accounts: sign-up, log-in, new passwords, and texts written before the account existed.
 
-An invitation is a link that lets one person in: into a new account with roles, or back into an old
-one.
+An invitation is a link for one person: to a new account with roles, or back to an old one.
 """
 
 from __future__ import annotations
@@ -47,20 +46,19 @@ ROLES: dict[str, tuple[str, ...]] = {
     "moderator": ("is_judge", "is_moderator"),
     "admin": ("is_judge", "is_moderator", "is_superuser"),
 }
-"""What each role brings with it."""
+"""The columns that each role sets."""
 
 
 def invite(
     roles: Iterable[Role], minutes: int, *, by: Person | None = None, label: str = ""
 ) -> str:
-    """Return the path of a new link that makes one account with these roles.
+    """Return the path of a new link that creates one account with these roles.
 
-    `label` says for whom it is, or for what, in the list of links that work.
-
-    Only a digest is stored: anyone who reads the database, or a backup, can't use it.
+    `label` describes it in the list of working links. Only a digest is stored, so that a reader of
+    the database or of a backup can't use the link.
 
     Raises:
-        InputError: `by` may not give one of the roles, or a role is none.
+        InputError: `by` may not give one of the roles, or a role is unknown.
     """
     given: dict[str, bool] = {}
     for role in roles:
@@ -73,69 +71,69 @@ def invite(
 
 
 def reset(person: Person, minutes: int, *, by: Person | None = None) -> str:
-    """Return the path of a new link with which somebody sets a new password.
+    """Return the path of a new link with which a person sets a new password.
 
     Raises:
-        InputError: there is no such account any more, or `by` is no admin.
+        InputError: there is no such account, or `by` is not an admin.
     """
     if not person.is_active or person.anonymous:
         raise InputError(_("There is no account with this name."))
     if by is not None and not (by.is_active and by.is_superuser):
         raise InputError(_("Only admins can restore access."))
     with writing():
-        ways_back(person).update(used=timezone.now())
+        recovery_links(person).update(used=timezone.now())
         return _new_link(minutes, made_by=by, person=person)
 
 
-def way_in(person: Person, minutes: int) -> str:
-    """Return the path of such a link to be mailed: those that were given before go on working."""
+def recovery_link(person: Person, minutes: int) -> str:
+    """Return the path of a link for a new password, to be mailed; earlier links keep working."""
     return _new_link(minutes, person=person)
 
 
 def may_invite(by: Person, role: str) -> bool:
-    """Return whether somebody may give a role: moderators make judges, admins make anybody."""
+    """Return whether somebody may give a role: moderators invite judges, admins everybody."""
     return by.is_active and (by.is_superuser or (by.moderates and role in ("contributor", "judge")))
 
 
 def invitation_of(token: str) -> Invitation | None:
-    """Return the link of a token while it works; None for every other text."""
-    return _open().filter(digest=token_digest(token)).select_related("person").first()
+    """Return the working link of a token; None for any other text."""
+    return _working_links().filter(digest=token_digest(token)).select_related("person").first()
 
 
 def past_invitation(token: str) -> Invitation | None:
-    """Return the link of a token that works no more; None for a text that never was one.
+    """Return the link of a token, even if it has ended; None for any other text.
 
-    A link that was over for long is forgotten, too (`SiteRules.retention_days`).
+    Ended links are deleted after `SiteRules.retention_days`.
     """
     return Invitation.objects.filter(digest=token_digest(token)).first()
 
 
-def ways_back(person: Person) -> QuerySet[Invitation]:
-    """Return the links that work and set a new password for somebody."""
-    return _open().filter(person=person)
+def recovery_links(person: Person) -> QuerySet[Invitation]:
+    """Return the working links that set a new password for a person."""
+    return _working_links().filter(person=person)
 
 
 def _use(invitation: Invitation, person: Person) -> None:
-    """Note that a link was used; of many that use it at once, one gets through.
+    """Mark a link as used; if several requests use it at once, one succeeds.
 
     Raises:
-        InputError: it was used, taken back or ran out in the meantime.
+        InputError: it was used, revoked or expired in the meantime.
     """
     with writing():
         now = timezone.now()
-        if not _open().filter(pk=invitation.pk).update(used=now, used_by=person):
+        if not _working_links().filter(pk=invitation.pk).update(used=now, used_by=person):
             raise InputError(
                 _("This link has already been used or has expired; ask for a new one.")
             )
 
 
 def end_invitation(invitation: Invitation) -> None:
-    """Let a link work no more."""
+    """Revoke a link."""
     with writing():
-        _open().filter(pk=invitation.pk).update(used=timezone.now())
+        _working_links().filter(pk=invitation.pk).update(used=timezone.now())
 
 
-def _open() -> QuerySet[Invitation]:
+def _working_links() -> QuerySet[Invitation]:
     return Invitation.objects.filter(used=None, expires__gt=timezone.now())
 
 
@@ -151,10 +149,10 @@ def _new_link(minutes: int, **fields: object) -> str:
 
 
 class Argon2(Argon2PasswordHasher):
-    """Argon2id with the least that OWASP asks for: 19 MiB, two passes, one thread.
+    """Argon2id with OWASP's minimum: 19 MiB, two passes, one thread.
 
-    Django's own 100 MiB and eight threads take six times as long, and 1.6 GB where sixteen people
-    log in at once; the limit on guesses does the rest (OWASP, "Password Storage Cheat Sheet").
+    Django's 100 MiB and eight threads take six times as long, and 1.6 GB if sixteen people log in
+    at once; the limit on guesses compensates for it (OWASP, "Password Storage Cheat Sheet").
     """
 
     time_cost = 2
@@ -166,11 +164,11 @@ RESERVED = re.compile(
     "|".join(map(look, ("anonymous-", "erased-", "worker-")))
     + f"|p-[{look('0123456789abcdef')}]{{12}}"
 )
-"""The looks of names that the site itself gives, pseudonyms among them."""
+"""The looks of names that the site gives, pseudonyms included."""
 
 WRONG_HERE, WRONG_NETWORK, WRONG_NAME = 10, 300, 200
 """Failed log-ins an hour: with one name from one network (a person who guesses), from one network
-(a class may sit behind one), and with one name from anywhere (many machines that guess)."""
+(a class may share one), and with one name from anywhere (many machines that guess)."""
 
 TAKEN = gettext_lazy("This name is taken; choose another one.")
 
@@ -185,55 +183,41 @@ def sign_up(
     anonymous: Person | None = None,
     invitation: Invitation | None = None,
 ) -> Person:
-    """Make an account.
+    """Create an account.
 
     Args:
-        name: shown to those alone who run the site.
-        password: checked as `AUTH_PASSWORD_VALIDATORS` says.
-        anonymous: who wrote in this browser so far. They become the account, so that what they
-            wrote stays theirs and they never judge it.
-        invitation: gives its roles, and is used up in the same transaction.
+        name: only the people who run the site see it.
+        password: checked by `AUTH_PASSWORD_VALIDATORS`.
+        anonymous: the person who wrote in this browser so far. They become the account, so that
+            they keep their texts and never judge them.
+        invitation: gives its roles, and is used in the same transaction.
 
     Raises:
-        InputError: the site asks for an invitation, the name is taken or none, or the invitation
-            was used in the meantime.
+        InputError: the site requires an invitation, the name is taken or not valid, or the
+            invitation was used in the meantime.
         ValidationError: the password is too easy to guess.
     """
     if invitation is None and settings.RULES.signup == "invited":
         raise InputError(_("New people join this site by invitation; ask a moderator for a link."))
     name = _checked_name(name)
-    roles = {
-        field: bool(invitation and getattr(invitation, field))
-        for field in ("is_judge", "is_moderator", "is_superuser")
-    }
     try:
-        return _made(name, password, anonymous, invitation, roles)
+        with writing():
+            _check_free(name)
+            person = Person.objects.select_for_update().filter(
+                pk=anonymous.pk if anonymous else None, anonymous=True, is_active=True
+            ).first() or Person(name=name)
+            person.anonymous = False
+            person.call(name)
+            for role in ROLES["admin"]:
+                setattr(person, role, bool(invitation and getattr(invitation, role)))
+            validate_password(password, person)
+            person.set_password(password)
+            person.save()
+            if invitation is not None:
+                _use(invitation, person)
+            return person
     except IntegrityError:  # somebody took the name in the same moment
         raise InputError(TAKEN) from None
-
-
-def _made(
-    name: str,
-    password: str,
-    anonymous: Person | None,
-    invitation: Invitation | None,
-    roles: dict[str, bool],
-) -> Person:
-    with writing():
-        _check_free(name)
-        person = Person.objects.select_for_update().filter(
-            pk=anonymous.pk if anonymous else None, anonymous=True, is_active=True
-        ).first() or Person(name=name)
-        person.anonymous = False
-        person.call(name)
-        for field, given in roles.items():
-            setattr(person, field, given)
-        validate_password(password, person)
-        person.set_password(password)
-        person.save()
-        if invitation is not None:
-            _use(invitation, person)
-    return person
 
 
 def _checked_name(name: str) -> str:
@@ -261,7 +245,7 @@ def _check_free(name: str) -> None:
     raise InputError(TAKEN)
 
 
-def enter(
+def check_login(
     request: HttpRequest,
     name: str,
     password: str,
@@ -269,18 +253,18 @@ def enter(
 ) -> Person | None:
     """Return the person of a name and password, or None if they don't match.
 
-    Attempts are counted in one transaction before the password is checked, so that many at once
-    are many; a second transaction undoes the count of one that succeeds. Between the two
-    nothing is locked: checking a password takes long.
+    Attempts are counted in one transaction before the password is checked, so that simultaneous
+    attempts all count; a second transaction subtracts a successful one. Nothing is locked in
+    between, because checking a password takes long.
 
     Args:
-        request: from whose network the attempt comes.
+        request: of the attempt; its network counts.
         name: of the account.
-        password: as it was typed.
-        then: what follows a success, in the second transaction.
+        password: as typed.
+        then: called after a success, in the second transaction.
 
     Raises:
-        TooMany: there were too many failures within an hour; this attempt is not counted.
+        RateLimitError: there were too many failures within an hour; this attempt is not counted.
     """
     name = unicodedata.normalize("NFKC", name).strip()
     where = network(address(request))
@@ -303,8 +287,8 @@ def enter(
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
-    """How much opens an account without its password.
+class OpenAccess:
+    """The numbers of ways into an account without its password.
 
     Attributes:
         browsers: log-in sessions.
@@ -330,30 +314,30 @@ class Doors:
         return ", ".join(text for text, count in zip(told, counts, strict=True) if count)
 
 
-def open_doors(person: Person) -> Doors:
-    """Return what opens an account now."""
+def count_access(person: Person) -> OpenAccess:
+    """Return the ways into an account."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
-    return Doors(live.count(), person.tokens.live().count(), ways_back(person).count())
+    return OpenAccess(live.count(), person.tokens.live().count(), recovery_links(person).count())
 
 
-def close_doors(person: Person) -> Doors:
-    """Log a person out everywhere; end their tokens and links, too. Return what was open."""
+def end_access(person: Person) -> OpenAccess:
+    """Log a person out everywhere, and revoke their tokens and links; return what was open."""
     with writing():
-        found = open_doors(person)
+        found = count_access(person)
         person.entry = new_salt()
         person.save(update_fields=["entry"])
         person.sessions.all().delete()
         person.tokens.live().update(revoked=timezone.now())
-        ways_back(person).update(used=timezone.now())
+        recovery_links(person).update(used=timezone.now())
     return found
 
 
-def new_password(person: Person, password: str, invitation: Invitation | None = None) -> Doors:
-    """Give an account a new password; all that opened it ends. Return what that was.
+def new_password(person: Person, password: str, invitation: Invitation | None = None) -> OpenAccess:
+    """Set a new password, and end all access to the account; return what was open.
 
     Raises:
         ValidationError: the password is too easy to guess.
-        InputError: the link that let the person in was used meanwhile, or the account is closed.
+        InputError: the link was used meanwhile, or the account is closed.
     """
     with writing():
         stop_if_gone(person)
@@ -362,21 +346,21 @@ def new_password(person: Person, password: str, invitation: Invitation | None = 
             _use(invitation, person)
         person.set_password(password)
         person.save(update_fields=["password"])
-        return close_doors(person)
+        return end_access(person)
 
 
 adopting: list[Callable[[Person, Person], None]] = []
-"""Each gives what an area holds of somebody without an account, the second, to one, the first."""
+"""Each moves the rows of a person without an account (the second) to an account (the first)."""
 
 
 def adopt(account: Person, anonymous: Person) -> None:
-    """Move everything of a person without an account to one; they never judge what they wrote.
+    """Move everything of a person without an account to an account, which never judges it.
 
-    What the account has read already it can't have judged fairly: that is withdrawn. Each area
-    moves what is its own (`adopting`).
+    Texts that the account has already read are withdrawn. Each area moves its own rows
+    (`adopting`).
 
     Raises:
-        InputError: the one has no account, or the other has.
+        InputError: the one has no account, or the other has one.
     """
     with writing():
         rows = {

@@ -1,8 +1,8 @@
-"""Client addresses: where a request comes from, through the proxies that the settings name.
+"""Client addresses: the origin of a request, through the proxies that the settings name.
 
-Two rules depend on them: limits count by network, and one address never decides a problem. So a
-proxy that hides the address of its clients changes verdicts. What is wrong with the header is
-logged, and shown to the admins for a day.
+Two rules need them: limits count by network, and one address never decides a problem. So a proxy
+that hides its clients' addresses changes verdicts. Faults of the header are logged, and shown to
+admins for a day.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from winosmith.web._lock import since, writing
 from winosmith.web.people.models import Hits
 
 BITS = {4: 24, 6: 48}
-"""Of an address that are kept: what a provider commonly gives to one customer or office."""
+"""The bits of an address that are kept: the size that providers commonly give one customer."""
 
 _WITH_PORT = re.compile(r"\[(?P<six>[^\[\]]+)\](?::\d{1,5})?|(?P<four>\d[\d.]+):\d{1,5}")
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return the IP address of a text, or None.
+    """Return the IP address in a text, or None.
 
     A port, brackets and the zone of IPv6 are dropped; IPv4 inside IPv6 is IPv4.
 
@@ -49,11 +49,11 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def address(request: HttpRequest) -> str:
-    """Return the address that a request comes from, or "" if it can't be read.
+    """Return the address of a request's client, or "" if it can't be read.
 
     Behind proxies (the site has a public address) it is in X-Forwarded-For, to which each proxy
-    appends the address that it saw. The addresses are walked from the right past the proxies of
-    `SiteRules.proxies`; the client may have made up everything before the one that is found.
+    appends the address that it saw. The addresses are read from the right, past the proxies of
+    `SiteRules.proxies`; the client may have invented everything before the one that is found.
     """
     header = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
     hops = header.split(",") if header.strip() else []
@@ -102,11 +102,11 @@ def network(where: str) -> str:
 UNREADABLE, MISSING, UNNAMED = "unreadable address", "missing address", "unnamed proxy"
 
 _noted: dict[str, datetime] = {}
-"""By fault: the hour for which this process has noted it."""
+"""By fault: the hour in which this process has logged it."""
 
 
 def _note(fault: str, text: str) -> None:
-    """Log a fault, and keep it for the admins: once an hour in each process, with no address."""
+    """Log a fault, and store it for admins: once an hour in each process, without an address."""
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     if _noted.get(fault) == hour:
         return
@@ -119,7 +119,7 @@ def _note(fault: str, text: str) -> None:
 
 
 def faults() -> list[str]:
-    """Return what was wrong with client addresses within a day, in sentences for an admin."""
+    """Return the faults of client addresses within a day, in sentences for an admin."""
     rows = Hits.objects.filter(what__in=(UNREADABLE, MISSING, UNNAMED))
     rows = rows.filter(hour__gt=timezone.now() - timedelta(days=1))
     words = {

@@ -1,12 +1,11 @@
-"""What a request passes before its view acts: whose it is, who may, how often, a form only once.
+"""Gates that a request passes: its session, permissions, rate limits, and forms that act once.
 
-The database keeps the sessions, each next to the person whose it is. The cookie holds a key of 165
-random bits, the table its SHA-256: whoever reads the database, or a backup, can't use one. Who is
-there has an account, or is somebody whom only their session knows.
+The database stores the sessions with their people. The cookie has a key of 165 random bits, the
+table its SHA-256: a reader of the database, or of a backup, can't use it. A visitor has an account,
+or is known only by their session.
 
-The database counts for the limits, too, for all workers together: somebody with an account by it,
-everybody else by their network. What is stored of either is a digest that only the holder of the
-site's key can make.
+The database also counts for the limits, for all processes together: by account, or by network for
+visitors. It stores only digests that need the site's key.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ from winosmith.web.people.models import (
 from winosmith.web.people.privacy import missing
 
 WRITER = "writer"
-"""Under this a session keeps who writes in it without an account."""
+"""The session's entry for a person who writes without an account."""
 
 
 class SessionStore(DatabaseStore):
-    """Django's store in the database, of digests of keys; its writes wait in the site's queue."""
+    """Django's store in the database, with digests of keys; its writes wait in the site's queue."""
 
     _written: tuple[str | None, bytes] | None = None
     """The key and the data that were written last."""
@@ -63,7 +62,7 @@ class SessionStore(DatabaseStore):
         return Session
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
-        """Return the row of a session, with the person in its own column."""
+        """Return the row of a session, with its person in a column."""
         row: Session = super().create_model_instance(data)
         row.session_key = token_digest(row.session_key)
         person = data.get(SESSION_KEY) or data.get(WRITER)
@@ -71,11 +70,11 @@ class SessionStore(DatabaseStore):
         return row
 
     def exists(self, session_key: str | None) -> bool:
-        """Return whether there is a session of a key."""
+        """Return whether a key has a session."""
         return bool(super().exists(token_digest(session_key or "")))
 
     def load(self) -> dict[str, Any]:
-        """Return what the session holds; nothing, and a new key with the next save, for none."""
+        """Return the session's data; without a session none, and a new key at the next save."""
         rows = Session.objects.filter(expire_date__gt=timezone.now())
         row = rows.filter(session_key=token_digest(self.session_key or "")).first()
         if row is None:
@@ -87,8 +86,7 @@ class SessionStore(DatabaseStore):
     def save(self, must_create: bool = False) -> None:
         """Write the session; it is on the disk when this returns.
 
-        What this store has written already is not written again: after a log-in the middleware
-        only sets the cookie.
+        Unchanged data is not written again: after a log-in the middleware only sets the cookie.
         """
         held = self.serializer().dumps(self._get_session(no_load=must_create))
         if not must_create and self._written == (self.session_key, held):
@@ -98,20 +96,20 @@ class SessionStore(DatabaseStore):
         self._written = (self.session_key, held)
 
     def delete(self, session_key: str | None = None) -> None:
-        """End the session of a key; this one if none is named."""
+        """End the session of a key, by default this one."""
         with writing():
             super().delete(token_digest(session_key or self.session_key or ""))
 
 
 def begin_session(request: HttpRequest, person: Person) -> None:
-    """Begin a log-in session in the caller's transaction; the session before it ends."""
+    """Start a log-in session in the caller's transaction; the session before it ends."""
     request.session.flush()
     log_in(request, person, backend=settings.AUTHENTICATION_BACKENDS[0])
     request.session.save()
 
 
 def existing_writer(request: HttpRequest) -> Person | None:
-    """Return who writes here, by the session alone; None before a first contribution."""
+    """Return the person of a session; None before their first contribution."""
     if request.user.is_authenticated:
         return cast(Person, request.user)
     number = request.session.get(WRITER)
@@ -121,10 +119,10 @@ def existing_writer(request: HttpRequest) -> Person | None:
 
 
 def writer(request: HttpRequest) -> Person:
-    """Return who writes here; without an account, a person whom this session knows from now on.
+    """Return the person of a session; without an account, a new person for this session.
 
     Raises:
-        InputError: the site takes sentences from accounts alone, and there is none.
+        InputError: the site requires an account, and there is none.
     """
     found = existing_writer(request)
     if found is not None:
@@ -140,11 +138,11 @@ def writer(request: HttpRequest) -> Person:
 HOUR = timedelta(hours=1)
 
 SOON = 1.0
-"""Seconds for which reading waits to be counted."""
+"""Seconds for which a read request waits to be counted."""
 
 
-class TooMany(WinosmithError):  # noqa: N818 - it tells when to come again, not of a fault
-    """Somebody did something more often than the site allows; `again` is when they may."""
+class RateLimitError(WinosmithError):
+    """Somebody did something more often than the site allows; `again` is when they may again."""
 
     def __init__(self, what: str, again: datetime):
         self.what, self.again = what, again
@@ -152,16 +150,16 @@ class TooMany(WinosmithError):  # noqa: N818 - it tells when to come again, not 
 
     @property
     def seconds(self) -> int:
-        """How long to wait, 1 or more."""
+        """How long to wait, at least 1."""
         return max(1, round((self.again - timezone.now()).total_seconds()))
 
     @property
     def minutes(self) -> int:
-        """The same in minutes, 1 or more."""
+        """The same in minutes, at least 1."""
         return -(-self.seconds // 60)
 
 
-def _who(somebody: HttpRequest | Person | str) -> str:
+def _limit_key(somebody: HttpRequest | Person | str) -> str:
     if isinstance(somebody, HttpRequest):
         if not somebody.user.is_authenticated:
             return keyed("network", network(address(somebody)))
@@ -170,22 +168,21 @@ def _who(somebody: HttpRequest | Person | str) -> str:
 
 
 def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
-    """Count that somebody does something; refuse it when the last hour is full.
+    """Count an action; refuse it if the limit of the last hour is reached.
 
-    The last hour is this clock hour and as much of the one before as it reaches into.
+    The last hour is this clock hour and a proportional part of the one before.
 
     Args:
-        somebody: a request (its account, or else its network), a person, or a text of your own
-            that stands for somebody.
-        what: a word of 20 letters or fewer; each is counted by itself.
-        most: how many within an hour.
+        somebody: a request (counts for its account, or its network), a person, or any text.
+        what: a word of at most 20 letters; each is counted separately.
+        most: the limit within an hour.
 
     Raises:
-        TooMany: the hour is full; nothing was counted.
+        RateLimitError: the limit is reached; nothing was counted.
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
-    who = _who(somebody)
+    who = _limit_key(somebody)
     with writing():
         hits = Hits.objects.filter(who=who, what=what, hour=hour - HOUR)
         before = hits.values_list("count", flat=True).first() or 0
@@ -196,49 +193,49 @@ def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> No
             row.count += 1
             row.save(update_fields=["count"])
             return
-    raise TooMany(what, _again(before, row.count, most, hour, now))
+    raise RateLimitError(what, _again(before, row.count, most, hour, now))
 
 
 def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
-    """Count as `rate_limit` does that somebody reads; uncounted if nothing can be written.
+    """Count a read request as `rate_limit` does, unless the database can't be written.
 
     Raises:
-        TooMany: the hour is full.
+        RateLimitError: the limit is reached.
     """
     with suppress(OperationalError), since(_lock.PATIENCE - SOON):
         rate_limit(somebody, what, most)
 
 
 TYPED = 100
-"""Times that what is typed may be checked, and be saved, for each text that may be sent. Who types
-without a pause needs about 50 for a twin: the form asks after 0.3 seconds, and saves after 0.7."""
+"""Checks, and saves, while typing for each text that may be sent. Typing without a pause needs
+about 50 for a twin: the form checks after 0.3 seconds, and saves after 0.7."""
 
 
 def rate_limit_typing(somebody: HttpRequest | Person, what: str, sent: int) -> None:
-    """Count that a form is checked or saved while somebody types; a check reads alone.
+    """Count a check or save of a form while somebody types; a check only reads.
 
     Args:
-        somebody: as `rate_limit` takes it.
+        somebody: as in `rate_limit`.
         what: "check" or "save".
-        sent: how many texts of that form may be sent within an hour.
+        sent: the number of texts of that form that may be sent within an hour.
 
     Raises:
-        TooMany: TYPED for each of these are done.
+        RateLimitError: TYPED for each of these are done.
     """
     rate_limit_reading(somebody, what, TYPED * sent)
 
 
 def _again(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:
-    """Return when one more fits: hits of an hour fade evenly over the next."""
+    """Return when the next action fits: the hits of an hour fade evenly over the next hour."""
     if count + 1 <= most:
         return max(now, hour + HOUR * (1 - (most - count - 1) / max(1, before)))
     return hour + HOUR + HOUR * (1 - max(0, most - 1) / max(1, count))
 
 
 def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
-    """Take back what `rate_limit` counted last, for something that turned out to be harmless."""
+    """Undo the last count of `rate_limit`, for an action that was harmless."""
     with writing():
-        rows = Hits.objects.filter(who=_who(somebody), what=what, count__gt=0)
+        rows = Hits.objects.filter(who=_limit_key(somebody), what=what, count__gt=0)
         newest = rows.order_by("-hour").values("pk")[:1]
         Hits.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
             count=F("count") - 1
@@ -246,7 +243,7 @@ def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
 
 
 def wants_page(request: HttpRequest) -> bool:
-    """Return whether a refusal is best told as a page: programs that load files ask for no HTML."""
+    """Return whether a refusal should be a page: programs that load files don't accept HTML."""
     accepted = request.headers.get("Accept", "text/html")
     return "text/html" in accepted or bool(getattr(request, "htmx", False))
 
@@ -254,13 +251,13 @@ def wants_page(request: HttpRequest) -> bool:
 def answer_too_many(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Show who does something too often when to come again, with status 429 (middleware)."""
+    """Answer requests over a limit with status 429 and the time to wait (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         return get_response(request)
 
     def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, TooMany):
+        if not isinstance(error, RateLimitError):
             return None
         if wants_page(request):
             page = render(request, "429.html", {"wait": error.minutes}, status=429)
@@ -274,40 +271,40 @@ def answer_too_many(
     return middleware
 
 
-def rest(request: HttpRequest, many: TooMany) -> HttpResponse:
-    """Return the part of a page that says until when what is typed is not checked (429)."""
+def paused_part(request: HttpRequest, many: RateLimitError) -> HttpResponse:
+    """Return the part of a page that says until when typed text is not checked (429)."""
     part = render(request, "partials/rest.html", {"wait": many.minutes}, status=429)
     part.headers["Retry-After"] = str(many.seconds)
     return part
 
 
-class Reused(InputError):  # noqa: N818
-    """A key that another form was sent with."""
+class KeyReusedError(InputError):
+    """The key was used by another form."""
 
 
 def new_key() -> str:
-    """Return a key for one form that is shown: 32 hex digits."""
+    """Return a key for one form: 32 hex digits."""
     return secrets.token_hex(16)
 
 
-def once(
+def act_once(
     person: Person, key: str, form: str, act: Callable[[], dict[str, Any]]
 ) -> tuple[dict[str, Any], bool]:
-    """Do something for the first form with this key; for the others return what came of it.
+    """Carry out the first form with a key; return its result for repeated ones.
 
     Args:
-        person: who sent the form; the keys of others can't be met.
-        key: from `new_key`, out of the form.
-        form: which form it is, such as the path that it is sent to; a key is good for one form.
-        act: does the writing and returns what JSON can hold. It runs in the same transaction as
-            the note that it ran: both are on the disk, or neither.
+        person: the sender; other people's keys don't matter.
+        key: of the form, from `new_key`.
+        form: the name of the form, such as its path; a key is valid for one form.
+        act: writes, and returns a result for JSON. It runs in the same transaction as the record
+            that it ran: both are on the disk, or neither.
 
     Returns:
-        What `act` returned, with `form` next to it, and whether it ran now.
+        The result with the name of the form, and whether `act` ran now.
 
     Raises:
-        InputError: the key is none, or the person was erased in the meantime.
-        Reused: another form was sent with it.
+        InputError: the key is not valid, or the person was erased in the meantime.
+        KeyReusedError: another form was sent with it.
     """
     if not 16 <= len(key) <= 64 or not key.isalnum():
         raise InputError(_("the form has no key; open the page again"))
@@ -318,23 +315,31 @@ def once(
             done.result = {**act(), "form": form}
             done.save(update_fields=["result"])
         elif done.result.get("form") != form:
-            raise Reused(_("This form was already used for something else; open the page again."))
+            raise KeyReusedError(
+                _("This form was already used for something else; open the page again.")
+            )
         return done.result, new
+
+
+def result_of(person: Person | None, key: str) -> dict[str, Any]:
+    """Return what came of a form that somebody sent with this key; nothing if none was sent."""
+    rows = Done.objects.filter(person=person, key=key) if person and key else Done.objects.none()
+    return rows.values_list("result", flat=True).first() or {}
 
 
 def form_once(
     request: HttpRequest, person: Person, act: Callable[[], object], part: str = ""
 ) -> dict[str, Any]:
-    """Do what a form asks, by the key in it as `once` does; return what came of it the first time.
+    """Carry out a form by its key, as `act_once` does; return the result of the first time.
 
     Args:
-        request: with the form, which belongs to the address that it is sent to.
-        person: who sent it.
-        act: does the writing; returns what JSON can hold, or nothing that matters.
-        part: of the page, where one address takes several forms.
+        request: with the form; its path names the form.
+        person: the sender.
+        act: writes, and may return a result for JSON.
+        part: of the page, if one address takes several forms.
 
     Raises:
-        InputError: the key is none, or another form's.
+        InputError: the key is not valid, or belongs to another form.
     """
 
     def acted() -> dict[str, Any]:
@@ -342,7 +347,7 @@ def form_once(
         return made if isinstance(made, dict) else {}
 
     form = f"{request.path} {part}" if part else request.path
-    return once(person, request.POST.get("key", ""), form, acted)[0]
+    return act_once(person, request.POST.get("key", ""), form, acted)[0]
 
 
 P = ParamSpec("P")
@@ -350,39 +355,39 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def may_judge(person: Person | None) -> bool:
-    """Return whether somebody may judge: an account, and the role where the site asks for it."""
+    """Return whether somebody may judge: with an account, and the role if the site requires it."""
     if person is None or person.anonymous or not person.is_active or person.erased:
         return False
     return settings.RULES.open_judging or person.is_judge
 
 
 def accounts_only(view: View[P]) -> View[P]:
-    """Let only people with an account through; others come to the log-in page first."""
+    """Admit only people with an account; visitors log in first."""
     return _gate(view, lambda person: person.is_active and not person.anonymous)
 
 
 def judges_only(view: View[P]) -> View[P]:
-    """Let only those who may judge through."""
+    """Admit only people who may judge."""
     return _gate(view, may_judge)
 
 
 def moderators_only(view: View[P]) -> View[P]:
-    """Let only moderators and admins through."""
+    """Admit only moderators and admins."""
     return _gate(view, lambda person: person.moderates)
 
 
 def admins_only(view: View[P]) -> View[P]:
-    """Let only admins through."""
+    """Admit only admins."""
     return _gate(view, lambda person: person.is_active and person.is_superuser)
 
 
 def agreed(view: View[P]) -> View[P]:
-    """Ask for consent before a contribution, and come back; a new version is asked again."""
+    """Ask for consent before a contribution, and return; a new version is asked again."""
     return _agreed(view, judging=False)
 
 
 def agreed_to_judge(view: View[P]) -> View[P]:
-    """Ask for consent before judging; people who are paid only to judge have their own text."""
+    """Ask for consent before judging; paid judges have a text of their own."""
     return _agreed(view, judging=True)
 
 
@@ -391,16 +396,16 @@ def _agreed(view: View[P], *, judging: bool) -> View[P]:
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         person = existing_writer(request)
         if person is None and not settings.RULES.anonymous:
-            return go(request, "people:login")
+            return send_to(request, "people:login")
         if missing(person, judging=judging):
-            return go(request, "people:consent")
+            return send_to(request, "people:consent")
         return view(request, *args, **kwargs)
 
     return gated
 
 
 def shown_documents(request: HttpRequest) -> set[int]:
-    """Return the keys of the texts that somebody had before them, out of the form's `shown`."""
+    """Return the keys of the texts that were shown with a form, from its `shown`."""
     keys = request.POST.getlist("shown")
     return {int(key) for key in keys if key.isdecimal() and len(key) <= 9}
 
@@ -409,7 +414,7 @@ def _gate(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            return go(request, "people:login")
+            return send_to(request, "people:login")
         if not may(request.user):
             return render(request, "403.html", status=403)
         return view(request, *args, **kwargs)
@@ -417,8 +422,8 @@ def _gate(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     return gated
 
 
-def go(request: HttpRequest, name: str) -> HttpResponse:
-    """Send a browser to another page that leads back here, with or without htmx."""
+def send_to(request: HttpRequest, name: str) -> HttpResponse:
+    """Redirect to another page that leads back here, with or without htmx."""
     to = f"{reverse(name)}?{urlencode({'next': page_of(request)})}"
     if request.headers.get("HX-Request") == "true":
         return HttpResponse(status=204, headers={"HX-Redirect": to})
@@ -426,7 +431,7 @@ def go(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def page_of(request: HttpRequest) -> str:
-    """Return the page that somebody is on: of a form, the one it was sent from, if it is known."""
+    """Return the page that somebody is on; for a form, the page that it was sent from, if known."""
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
     before = request.headers.get("Referer", "")
@@ -434,12 +439,16 @@ def page_of(request: HttpRequest) -> str:
 
 
 def entrance(request: HttpRequest) -> dict[str, Any]:
-    """Return the account whose page it is, and where logging in leads back (context processor)."""
+    """Return the account whose page it is, where logging in leads back, and `new_key`.
+
+    A context processor; each `{{ new_key }}` in a template is a key of its own.
+    """
     user = getattr(request, "user", None)  # none of a request that is refused before that
     if user is not None and user.is_authenticated:
-        return {"account": pseudonym(user)}
+        return {"account": pseudonym(user), "new_key": new_key}
     doors = {reverse("people:login"), reverse("people:join")}
-    return {"account": "", "back": (safe_next if request.path in doors else page_of)(request)}
+    back = safe_next(request) if request.path in doors else page_of(request)
+    return {"account": "", "back": back, "new_key": new_key}
 
 
 def _is_ours(request: HttpRequest, url: str) -> bool:
@@ -449,14 +458,14 @@ def _is_ours(request: HttpRequest, url: str) -> bool:
 
 
 def safe_next(request: HttpRequest) -> str:
-    """Return where a form leads afterwards: `next`, when it stays on this site, else the start."""
+    """Return where a form leads: `next` if it is on this site, otherwise the first page."""
     to = request.POST.get("next") or request.GET.get("next") or ""
     # A word without a slash would be taken for the name of a page, and there may be none.
     return to if "/" in to and _is_ours(request, to) else reverse("read:home")
 
 
 def leads_to_writing(to: str) -> bool:
-    """Return whether people write on a page; paid judges need more texts for that."""
+    """Return whether people write on a page; paid judges need more texts for it."""
     with suppress(Resolver404):
         return resolve(urlsplit(to).path).namespace in {"write", "perturb"}
     return False

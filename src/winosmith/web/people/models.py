@@ -1,14 +1,17 @@
-"""People: who takes part, in which role, what they agreed to, and their pseudonyms."""
+"""People: accounts and roles, consent, sessions, digests, and pseudonyms."""
 
 from __future__ import annotations
 
 import hmac
+import json
 import re
 import secrets
 import unicodedata
+from base64 import urlsafe_b64encode
 from hashlib import sha256
 from typing import Any, ClassVar
 
+from cryptography.fernet import Fernet
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
@@ -25,19 +28,19 @@ from django.utils.translation import gettext, gettext_lazy as _
 from winosmith.errors import InputError
 
 _ONE_SHAPE = str.maketrans("l10", "iio")
-"""Signs of ASCII that many typefaces draw alike, after capitals are gone (UTS 39, table 1)."""
+"""Characters of ASCII that many typefaces draw alike, in lower case (UTS 39, table 1)."""
 
 
 def new_salt() -> str:
-    """Return 32 random hex digits: what a pseudonym, or a log-in, hangs on until they change."""
+    """Return 32 random hex digits, on which a pseudonym or log-ins depend until they change."""
     return secrets.token_hex(16)
 
 
 class People(BaseUserManager["Person"]):
-    """Makes people."""
+    """Creates people."""
 
     def create_user(self, name: str, password: str | None = None, **fields: Any) -> Person:
-        """Make a person with an account."""
+        """Create a person with an account."""
         person = self.model(**fields)
         person.call(self.model.normalize_username(name))
         person.set_password(password)
@@ -45,33 +48,33 @@ class People(BaseUserManager["Person"]):
         return person
 
     def create_superuser(self, name: str, password: str | None = None, **fields: Any) -> Person:
-        """Make an admin, who holds every role."""
+        """Create an admin, who has every role."""
         every = {"is_judge": True, "is_moderator": True, "is_superuser": True}
         return self.create_user(name, password, **{**every, **fields})
 
     def create_anonymous(self) -> Person:
-        """Make a person without an account, whom only their browser's session knows."""
+        """Create a person without an account, known only by their browser's session."""
         return self.create_user(f"anonymous-{secrets.token_hex(12)}", anonymous=True)
 
     def get_by_natural_key(self, name: str | None) -> Person:
-        """Return the person of a name, whatever its capitals; two never differ by them alone."""
+        """Return the person of a name in any case; no two names differ only in case."""
         return self.get(Exact(Lower("name"), Lower(models.Value(name))))
 
 
 class Person(AbstractBaseUser, PermissionsMixin):
-    """Somebody who takes part; with an account, or without (`anonymous`).
+    """A person who takes part, with an account or without (`anonymous`).
 
-    Everyone may write. The roles: `is_judge`, `is_moderator`, `is_superuser` (the admin).
+    Everybody may write. The roles: `is_judge`, `is_moderator`, `is_superuser` (the admin).
 
     Attributes:
         hired: came by a study link of a crowd market, for one study, without a password.
         look: what no other account's name may look like; None if the site gave the name.
-        salt: what the pseudonym hangs on; an erasure throws it away.
-        entry: what log-in sessions hang on; a new one ends all of them.
-        email: of their own accord, and confirmed; "" for none. See `people.news`.
-        mail_news: there is to be a mail when there is news; `mailed` is when the last one went, or
-            the address was confirmed.
-        news_seen: when they looked at their news last; None if they never did.
+        salt: for the pseudonym; an erasure deletes it.
+        entry: for log-in sessions; a new value ends all of them.
+        email: optional and confirmed; "" for none. See `people.news`.
+        mail_news: send a mail when there is news; `mailed` is when the last one was sent, or the
+            address was confirmed.
+        news_seen: when they last looked at their news; None if they never did.
     """
 
     name = models.CharField(
@@ -103,36 +106,42 @@ class Person(AbstractBaseUser, PermissionsMixin):
         constraints: ClassVar = [models.UniqueConstraint(Lower("name"), name="name_whatever_case")]
 
     def call(self, name: str) -> None:
-        """Give the person a name, which looks like nobody else's where they have an account."""
+        """Give the person a name; an account's name looks like no other account's."""
         self.name = name
         given = self.anonymous or self.hired or self.erased
         self.look = None if given else look(name)
 
     def get_session_auth_hash(self) -> str:
-        """Return what a log-in session must carry; it ends with the password and with `entry`."""
+        """Return the hash of log-in sessions; it changes with the password and `entry`."""
         carried = salted_hmac("people.entry", f"{self.password}:{self.entry}", algorithm="sha256")
         return str(carried.hexdigest())
 
     @property
     def is_staff(self) -> bool:
-        """Django's admin pages are the admin's alone."""
+        """Only admins see Django's admin pages."""
         return self.is_superuser
 
     @property
     def moderates(self) -> bool:
-        """Whether the person may decide what becomes of other people's problems."""
+        """Whether the person may decide about other people's problems."""
         return self.is_active and (self.is_moderator or self.is_superuser)
 
 
+def paragraphs(text: str) -> list[tuple[bool, str]]:
+    """Return the paragraphs of a text, each with whether it is a heading."""
+    found = [block.strip() for block in text.split("\n\n") if block.strip()]
+    return [("\n" not in block and block[-1] not in ".!?:", block) for block in found]
+
+
 class Document(models.Model):
-    """A text that people agree to; a new version is a new row, and none is ever changed.
+    """A text that people agree to; a new version is a new row, and rows never change.
 
     Attributes:
-        licence: the licence that the text names; empty in the consent of contributors.
+        licence: named in the text; empty in the consent of contributors.
     """
 
     class Kind(models.TextChoices):
-        """What the text is."""
+        """The kind of the text."""
 
         CONSENT = "consent", _("consent")
         LICENCE = "licence", _("contributor licence")
@@ -153,13 +162,12 @@ class Document(models.Model):
         return f"{self.get_kind_display()}, version {self.version}"
 
     def blocks(self) -> list[tuple[bool, str]]:
-        """Return its paragraphs, each with whether it is a heading: a line without a stop."""
-        found = [block.strip() for block in self.text.split("\n\n") if block.strip()]
-        return [("\n" not in block and block[-1] not in ".!?:", block) for block in found]
+        """Return the paragraphs, each with whether it is a heading: a line without a full stop."""
+        return paragraphs(self.text)
 
 
 class Agreement(models.Model):
-    """That a person agreed to a version of a text, and when."""
+    """A person's agreement to a version of a text, with its time."""
 
     person = models.ForeignKey(Person, models.CASCADE, related_name="agreements")
     document = models.ForeignKey(Document, models.PROTECT)
@@ -175,15 +183,15 @@ class Agreement(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that makes one account with the roles it names; it works once, for a while.
+    """A link that creates one account with roles; it works once, for a while.
 
-    Only a digest is kept: anyone who reads the database can't use it.
+    Only a digest is stored: a reader of the database can't use it.
 
     Attributes:
-        label: for whom, or for what it is, in the words of who made it; seen by those alone who
-            may make links, and gone with anyone who used it or made it.
-        person: whose password the link sets again; None if it makes an account.
-        used: when it was; a link that was taken back is used, too.
+        label: a note of the person who created the link, for those who may create links; deleted
+            when its user or creator is erased.
+        person: whose password the link resets; None if it creates an account.
+        used: when it was used or revoked.
     """
 
     digest = models.CharField(max_length=64, unique=True)
@@ -209,7 +217,7 @@ class Invitation(models.Model):
 
 
 class Hits(models.Model):
-    """How often somebody did something in an hour: rate limits that all workers share."""
+    """How often somebody did something in an hour: rate limits shared by all processes."""
 
     who = models.CharField(max_length=64)
     what = models.CharField(max_length=20)
@@ -226,10 +234,10 @@ class Hits(models.Model):
 
 
 class Session(AbstractBaseSession):
-    """What a browser's cookie stands for; whose it is stands next to it, so that it can be ended.
+    """A log-in session, with its person in a column, so that it can be ended.
 
     Attributes:
-        session_key: the digest of the cookie's key; see `sessions`.
+        session_key: the digest of the cookie's key; see `gates.SessionStore`.
     """
 
     session_key = models.CharField(max_length=64, primary_key=True)
@@ -239,7 +247,7 @@ class Session(AbstractBaseSession):
 
     @classmethod
     def get_session_store_class(cls) -> type[Any]:
-        """Return what reads and writes these rows."""
+        """Return the store of these rows."""
         from winosmith.web.people.gates import SessionStore
 
         return SessionStore
@@ -255,7 +263,7 @@ class SiteKey(models.Model):
 
 
 class Done(models.Model):
-    """That a form was sent, and what came of it: sent again, it does nothing but say so."""
+    """A form that was sent, and its result: sent again, it only returns the result."""
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
     key = models.CharField(max_length=64)
@@ -273,31 +281,55 @@ class Done(models.Model):
 
 
 def token_digest(token: str) -> str:
-    """Return what a table keeps of a token that opens something; 64 hex digits."""
+    """Return the stored digest of a token; 64 hex digits."""
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def keyed(purpose: str, text: str) -> str:
-    """Return a digest that only the holder of the site's key can make; 64 hex digits."""
+    """Return a digest that needs the site's key; 64 hex digits."""
     message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
     return hmac.new(settings.SECRET_KEY.encode(), message, sha256).hexdigest()
+
+
+def encrypt(purpose: str, value: Any) -> str:
+    """Return a value as a text that only the holder of the site's key can read or make.
+
+    Args:
+        purpose: each has its own key.
+        value: for JSON.
+    """
+    return _fernet(purpose).encrypt(json.dumps(value).encode()).decode("ascii")
+
+
+def decrypt(purpose: str, text: str, seconds: int | None = None) -> Any:
+    """Return a value that `encrypt` was given.
+
+    Raises:
+        cryptography.fernet.InvalidToken: another key made the text, it was changed, or it is older
+            than `seconds`.
+    """
+    return json.loads(_fernet(purpose).decrypt(text.encode("utf-8", "replace"), ttl=seconds))
+
+
+def _fernet(purpose: str) -> Fernet:
+    return Fernet(urlsafe_b64encode(bytes.fromhex(keyed("encryption", purpose))))
 
 
 def pseudonym(person: Person) -> str:
     """Return the person's name in the data: "p-" and 12 hex digits.
 
-    It hangs on the site's key and on a salt that an erasure throws away.
+    It depends on the site's key and on a salt that an erasure deletes.
     """
     return f"p-{keyed('pseudonym', f'{person.pk}:{person.salt}')[:12]}"
 
 
 def stop_if_gone(person: Person) -> None:
-    """Stop what waited in a request while its person was erased, or joined to an account.
+    """Stop a request whose person was erased, or joined to an account, while it waited.
 
-    The caller is in a transaction; until its end nobody can be erased who is there now.
+    The caller is in a transaction; until its end this person can't be erased.
 
     Raises:
-        InputError: the person takes part no more.
+        InputError: the person no longer takes part.
     """
     there = Person.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True)
     if there.values_list("pk").first() is None:
@@ -306,41 +338,41 @@ def stop_if_gone(person: Person) -> None:
 
 _NAME = re.compile(r"p-[0-9a-f]{12}")
 _known: dict[str, int] = {}
-"""People by pseudonym, as far as this process has made them; a hit is made again to be sure."""
+"""People by pseudonym, as far as this process has computed them; a hit is checked again."""
 
 _AGAIN = 1000
-"""People before the newest that is known, who are looked at again: in PostgreSQL one may come to be
-seen after another with a higher key."""
+"""People before the newest known one who are checked again: in PostgreSQL, one may become visible
+after another with a higher key."""
 
 
 def person_of(name: str) -> Person | None:
-    """Return whom a pseudonym stands for; None for nobody.
+    """Return the person of a pseudonym, or None.
 
-    Pseudonyms are in no table, so that a stolen one tells nobody who is who. This process keeps
-    those that it has made, 8 µs each. For one that it does not know it makes those of who came
-    since, and of the erased, whose pseudonyms are new: anyone who guesses has not all of them made.
+    No table has pseudonyms, so that a stolen one reveals nobody. This process keeps those that it
+    has computed, 8 µs each. For an unknown one it computes those of newer people, and of the
+    erased, whose pseudonyms are new; so guessing does not compute all of them again.
     """
     if not _NAME.fullmatch(name):
         return None
-    if (found := _who(name)) is None:
+    if (found := _person_if_current(name)) is None:
         since = max(_known.values(), default=0) - _AGAIN
         people = Person.objects.filter(Q(pk__gt=since) | Q(erased__isnull=False))
         for person in people.only("pk", "salt").iterator(chunk_size=5000):
             _known[pseudonym(person)] = person.pk
-        found = _who(name)
+        found = _person_if_current(name)
     return found
 
 
-def _who(name: str) -> Person | None:
+def _person_if_current(name: str) -> Person | None:
     person = Person.objects.filter(pk=_known.get(name)).first()
     return person if person is not None and pseudonym(person) == name else None
 
 
 def look(name: str) -> str:
-    """Return what names have in common that look alike, whatever their alphabets and capitals.
+    """Return a text that is equal for names that look alike, in any alphabet and case.
 
-    Each letter stands for the Latin one that it is drawn like (Unicode Technical Standard 39,
-    "Confusable Detection"); so do 0 for o, and 1 and l for i.
+    Each letter becomes the Latin letter that looks like it (Unicode Technical Standard 39,
+    "Confusable Detection"); 0 becomes o, and 1 and l become i.
 
     >>> look("Раul1") == look("paull")  # the first two are Cyrillic
     True
@@ -351,7 +383,7 @@ def look(name: str) -> str:
 
 
 def latin(letter: str) -> str:
-    """Return the sign of ASCII that a letter is drawn like; itself if there is none."""
+    """Return the ASCII character that a letter looks like; the letter if there is none."""
     if letter.isascii():
         return letter
     from confusable_homoglyphs.confusables import confusables_data

@@ -1,20 +1,18 @@
-"""News: what somebody has not heard of, and the work that waits for them; and what the site mails.
+"""News since somebody's last visit, work that waits for them, and the site's mails.
 
-Each area tells of its own, by functions that its application adds to the lists below when the site
-starts. Nothing is stored but when somebody looked last: what happened is told from what there is.
+Each area adds functions to the lists below when the site starts. Only the time of the last visit is
+stored; news is computed from other rows.
 
-There is mail where the operator named a server: a way back in, an address of one's own, news once a
-day. An address is given of one's own accord, stored once its owner has opened the link that was
-sent there, seen by nobody else, and gone with an empty form or an erasure. The answer, and its
-time, reveal to nobody whether an address is known: the worker does all that depends on it. The row
-by which it is asked holds the address and no link, and is deleted when the mail is sent.
+The site sends mail if the operator named a server: a new password, the confirmation of an address,
+and news once a day. An address is optional, stored once its owner has opened the link sent to it,
+seen by nobody else, and deleted on request or by an erasure. Neither the answer nor its time
+reveals whether an address is known: the worker does everything that depends on it. Its job has the
+address but no link, and is deleted when the mail is sent.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,9 +20,9 @@ from datetime import datetime, timedelta
 from smtplib import SMTPException
 from typing import Any
 
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
-from django.core import signing
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
@@ -42,19 +40,19 @@ from winosmith.errors import InputError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
 from winosmith.web.jobs import MAIL, Job, Progress, later
-from winosmith.web.people.accounts import way_in, ways_back
+from winosmith.web.people.accounts import recovery_link, recovery_links
 from winosmith.web.people.addresses import address, network
 from winosmith.web.people.gates import SOON, rate_limit
-from winosmith.web.people.models import Person, stop_if_gone
+from winosmith.web.people.models import Person, decrypt, encrypt, stop_if_gone
 
 MOST = 99
-"""Items of one kind that are reported at once; the badge says no more, either."""
+"""Items of one kind that are shown at once, and the highest number on the badge."""
 
 SHOWN = timedelta(days=30)
-"""How far back the page tells what was heard of already."""
+"""How far back the page shows news that was seen already."""
 
 FRESH = 60
-"""Seconds for which the number on the badge is good."""
+"""Seconds for which the number on the badge is cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +62,9 @@ class Item:
     Attributes:
         at: when.
         text: what, for the reader.
-        to: the address that tells more.
-        sentence: which it is about; "" for none.
-        reason: why, as it was written down; "" for none.
+        to: the address with details.
+        sentence: the sentence that it is about; "" for none.
+        reason: the stored reason; "" for none.
     """
 
     at: datetime
@@ -78,64 +76,65 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work that waits for somebody: how much of what, and where it is done."""
+    """Work that waits for somebody: how much of what, and its address."""
 
     text: str
     to: str
 
 
-happenings: list[Callable[[Person, datetime], Iterable[Item]]] = []
-"""Each returns what happened after a time that concerns somebody, MOST items at most."""
+news_sources: list[Callable[[Person, datetime], Iterable[Item]]] = []
+"""Each returns what happened to somebody after a time, at most MOST items."""
 
-works: list[Callable[[Person], Iterable[Work]]] = []
-"""Each returns what waits for somebody now."""
+work_sources: list[Callable[[Person], Iterable[Work]]] = []
+"""Each returns the work that waits for somebody now."""
 
 
-def heard(person: Person) -> datetime:
-    """Return when somebody looked last; before the first time, when they joined."""
+def last_look(person: Person) -> datetime:
+    """Return when somebody last looked at their news; before the first time, when they joined."""
     return person.news_seen or person.joined
 
 
-def happened(person: Person, after: datetime) -> list[Item]:
-    """Return what happened after a time, the newest first."""
-    found = [item for area in happenings for item in area(person, after)]
+def news_since(person: Person, after: datetime) -> list[Item]:
+    """Return the news after a time, the newest first."""
+    found = [item for area in news_sources for item in area(person, after)]
     return sorted(found, key=lambda item: item.at, reverse=True)
 
 
-def unheard(person: Person) -> int:
-    """Return how much happened since somebody looked, 0–MOST; a minute old at most."""
-    after = heard(person)
+def count_unread(person: Person) -> int:
+    """Return the number of unread items, 0–MOST; it may be a minute old."""
+    after = last_look(person)
 
     def count() -> int:
-        return min(MOST, len(happened(person, after)))
+        return min(MOST, len(news_since(person, after)))
 
     return int(cache.get_or_set(f"news.{person.pk}.{after.timestamp()}", count, FRESH))
 
 
-def note_heard(person: Person) -> None:
-    """Write down that somebody looked now; not if nothing can be written."""
+def mark_as_read(person: Person) -> None:
+    """Record that somebody has looked now, unless the database can't be written."""
     with suppress(OperationalError), since(_lock.PATIENCE - SOON), writing():
         Person.objects.filter(pk=person.pk).update(news_seen=timezone.now())
 
 
 def badge(request: HttpRequest) -> dict[str, Any]:
-    """Return what the top of each page shows next to "News", counted where it is shown."""
+    """Return the number next to "News" on each page; it is only counted if it is shown."""
     person = getattr(request, "user", None)  # none of a request that is refused before that
     if person is None or not person.is_authenticated or person.hired:
         return {}
-    return {"unheard": SimpleLazyObject(lambda: unheard(person))}
+    return {"unheard": SimpleLazyObject(lambda: count_unread(person))}
 
 
 LASTS = 24 * 3600
 """Seconds for which the link to an address works."""
 
 ASKED_NETWORK, ASKED_ADDRESS, GIVEN = 60, 5, 10
-"""Mails an hour that one network, or anybody for one address, may ask for; that a person may."""
+"""Mails an hour for one network, for one address, and for one person."""
 
 WAY_IN = 60
 """Minutes for which the link to a new password works."""
 
-_SALT = "people.mail"
+LINK = "people.mail"
+"""The purpose of a link to an address, for keys and digests."""
 
 
 def sends_mail() -> bool:
@@ -144,26 +143,26 @@ def sends_mail() -> bool:
 
 
 def site_address(request: HttpRequest) -> str:
-    """Return where the site is reached, without a slash at the end."""
+    """Return the site's address, without a slash at the end."""
     return settings.SITE.public_url or f"{request.scheme}://{request.get_host()}"
 
 
 class ResetForm(PasswordResetForm):
-    """Django's form for a link to a new password; it is sent after the answer, or nothing is."""
+    """Django's form for a link to a new password; the worker sends it, after the answer."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["email"].label = _("E-mail address")
 
     def get_users(self, email: str) -> Any:
-        """Return the accounts that have the address, and a password."""
+        """Return the accounts with the address and a password."""
         return (one for one in super().get_users(email) if not (one.anonymous or one.hired))
 
     def save(self, *, request: HttpRequest) -> None:
-        """Send the link to anyone who has the address.
+        """Send the link to the accounts with the address.
 
         Raises:
-            TooMany: too many were asked for from this network, or for this address.
+            RateLimitError: too many requests came from this network, or for this address.
         """
         rate_limit(f"network {network(address(request))}", "reset", ASKED_NETWORK)
         rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", ASKED_ADDRESS)
@@ -176,11 +175,11 @@ class ResetForm(PasswordResetForm):
 
 
 def offer_address(person: Person, email: str, news: bool, request: HttpRequest) -> None:
-    """Send a link to an address; who opens it, logged in, makes the address theirs.
+    """Send a link to an address; a logged-in person who opens it gets the address.
 
     Raises:
-        InputError: it is no address.
-        TooMany: too many were asked for.
+        InputError: it is not an address.
+        RateLimitError: too many mails were requested.
     """
     try:
         validate_email(email)
@@ -199,11 +198,11 @@ def offer_address(person: Person, email: str, news: bool, request: HttpRequest) 
 
 
 STALE = timedelta(hours=1)
-"""After which nobody waits for a mail: the site was down, or comes from a backup."""
+"""The age after which nobody waits for a mail: the site was down, or comes from a backup."""
 
 
 def send_mail(job: Job, _progress: Progress) -> None:
-    """Send the link that somebody asked for, to an address or to a new password."""
+    """Send a requested link, to an address or to a new password."""
     asked, email = job.asked, job.asked["email"]
     if job.at < timezone.now() - STALE:
         return
@@ -217,50 +216,41 @@ def send_mail(job: Job, _progress: Progress) -> None:
             return
         subject = _("A new password at %(title)s") % {"title": settings.RULES.title}
         for person in ResetForm().get_users(email):
-            page = {"link": asked["there"] + way_in(person, WAY_IN), "user": person}
+            page = {"link": asked["there"] + recovery_link(person, WAY_IN), "user": person}
             _send(subject, "people/mail_reset.txt", page, person.email)
 
 
 def address_token(person: Person, email: str, news: bool) -> str:
-    """Return what makes an address a person's, and shows it to nobody who reads logs of links."""
-    nonce = secrets.token_urlsafe()
-    told = [_whose(person), nonce, _veiled(email.encode(), nonce).hex(), news]
-    return signing.dumps(told, salt=_SALT)
+    """Return the token that confirms an address; logs of links don't reveal the address."""
+    return encrypt(LINK, [_owner_digest(person), email, news])
 
 
 def confirm_address(person: Person, token: str) -> None:
-    """Make an address a person's, by the token that was sent there.
+    """Store a person's address, by the token that was sent to it.
 
     Raises:
-        InputError: the token is none, too old, another person's, or something changed since.
+        InputError: the token is not valid, too old or another person's, or something changed since.
     """
     try:
-        whose, nonce, veiled, news = signing.loads(token, salt=_SALT, max_age=LASTS)
-    except (signing.BadSignature, ValueError):
+        whose, email, news = decrypt(LINK, token, LASTS)
+    except InvalidToken:
         whose = ""
-    if whose != _whose(person):
+    if whose != _owner_digest(person):
         raise InputError(_("This link no longer works; enter your address again."))
-    _keep(person, _veiled(bytes.fromhex(veiled), nonce).decode(), news=news)
+    _store_address(person, email, news=news)
 
 
-def _veiled(text: bytes, nonce: str) -> bytes:
-    """Return a text added to a stream of the site's key and a nonce, or one that was, as it was."""
-    key = f"{_SALT}:{settings.SECRET_KEY}:{nonce}".encode()
-    stream = hashlib.shake_256(key).digest(len(text))
-    return bytes(a ^ b for a, b in zip(text, stream, strict=True))
+def _owner_digest(person: Person) -> str:
+    """Return what a link depends on: it ends with a new password, log-in or address.
 
-
-def _whose(person: Person) -> str:
-    """Return what a link hangs on: it ends with the password, the log-ins, or another address.
-
-    Anyone who gets the mail reads none of these in it.
+    A reader of the mail can't read any of these in it.
     """
     bound = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
-    return str(salted_hmac(_SALT, bound, algorithm="sha256").hexdigest())
+    return str(salted_hmac(LINK, bound, algorithm="sha256").hexdigest())
 
 
 def choose_news(person: Person, news: bool) -> None:
-    """Mail a person their news from now on, or no more, at the address that is theirs already."""
+    """Start or stop mailing news to a person's confirmed address."""
     with writing():  # and no address: another one may be confirmed at this moment
         stop_if_gone(person)
         person.mail_news, person.mailed = news, timezone.now()
@@ -268,22 +258,22 @@ def choose_news(person: Person, news: bool) -> None:
 
 
 def forget_address(person: Person) -> None:
-    """Forget a person's address."""
-    _keep(person, "", news=False)
+    """Delete a person's address."""
+    _store_address(person, "", news=False)
 
 
-def _keep(person: Person, email: str, *, news: bool) -> None:
-    """Store an address, or none; what was sent to another one lets nobody in any more."""
+def _store_address(person: Person, email: str, *, news: bool) -> None:
+    """Store an address, or none; links that were mailed to another address stop working."""
     with writing():
         stop_if_gone(person)
         if email != person.email:
-            ways_back(person).update(used=timezone.now())
+            recovery_links(person).update(used=timezone.now())
         person.email, person.mail_news, person.mailed = email, news, timezone.now()
         person.save(update_fields=["email", "mail_news", "mailed"])
 
 
 def _send(subject: str, template: str, page: dict[str, Any], email: str) -> bool:
-    """Send a mail; tell whether the server took it. The log names no address."""
+    """Send a mail; return whether the server accepted it. The log names no address."""
     text = render_to_string(template, {**page, "rules": settings.RULES})
     try:
         EmailMessage(" ".join(subject.split()), text, to=[email]).send()
@@ -297,17 +287,17 @@ def _send(subject: str, template: str, page: dict[str, Any], email: str) -> bool
 
 
 def send_news() -> int:
-    """Mail their news to those who want that, and have some since the last mail; once a day.
+    """Mail the number of new items to people who want that, once a day.
 
-    The mail says how many there are, and none of them: they are read on the site. One that the
-    server does not take keeps nobody else's back, and is tried again the next day.
+    The mail has no news; they are read on the site. A mail that the server refuses delays no other,
+    and is tried again the next day.
     """
     there, sent = settings.SITE.public_url, 0
     if not sends_mail() or not there:
         return 0
     rows = Person.objects.filter(mail_news=True, is_active=True).exclude(email="")
     for person in rows.order_by("pk"):
-        items = happened(person, max(heard(person), person.mailed or person.joined))
+        items = news_since(person, max(last_look(person), person.mailed or person.joined))
         wishes = rows.filter(pk=person.pk, email=person.email)
         if not items or not wishes.exists():  # others' mails take long: somebody may have left
             continue

@@ -1,9 +1,8 @@
-"""What people agreed to, and what the site holds about them: told, hidden, erased, or gone in time.
+"""Consent, and the data about a person: exported, hidden, erased, and deleted in time.
 
-Consent and contributor licence have versions; everyone is asked again where a new one holds. Each
-area answers for what it holds itself, by functions that its application adds to the lists below
-when the site starts. They run in the transaction of who calls them, those of the areas that build
-on others first.
+Consent and contributor licence have versions; everybody is asked again for a new one. Each area
+adds functions for its own rows to the lists below when the site starts. They run in the caller's
+transaction, those of higher areas first.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -29,42 +29,37 @@ from winosmith.web.people import models
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, Session, pseudonym
 
 
-def _current() -> QuerySet[Document]:
+def current_documents() -> QuerySet[Document]:
+    """Return the newest version of each text, the consent first."""
     newer = Document.objects.filter(kind=OuterRef("kind"), version__gt=OuterRef("version"))
     return Document.objects.filter(~Exists(newer)).order_by("kind")
 
 
-def current_documents() -> list[Document]:
-    """Return the newest version of each text, the consent first."""
-    return list(_current())
-
-
 def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
-    """Return the texts in force that somebody has not agreed to.
+    """Return the current texts that somebody has not agreed to.
 
     Args:
         person: None for a visitor.
-        judging: the texts are for judging, which is less than writing for a person who is paid
-            only to judge.
+        judging: the texts for judging, which are fewer for a person who is paid only to judge.
     """
     paid_judge = judging and person is not None and person.hired and person.is_judge
     study = Q(kind=Document.Kind.STUDY)
     agreed = Agreement.objects.filter(person=person, document=OuterRef("pk"))
-    return list(_current().filter(study if paid_judge else ~study).filter(~Exists(agreed)))
+    return list(current_documents().filter(study if paid_judge else ~study).filter(~Exists(agreed)))
 
 
 def has_agreed(person: Person) -> bool:
-    """Return whether a person agreed to every text that holds now."""
+    """Return whether a person has agreed to every current text."""
     return not missing(person)
 
 
 def agree(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
-    """Store that a person agrees to the texts in force, with the time.
+    """Store a person's agreement to the current texts, with the time.
 
     Args:
         person: who agrees.
-        shown: the documents that the person had before them; None for those that hold now.
-        judging: the texts are for judging, as in `missing`.
+        shown: the documents that the person was shown; None for the current ones.
+        judging: as in `missing`.
 
     Raises:
         InputError: a new version came out after the texts were shown, or the person was erased.
@@ -79,10 +74,10 @@ def agree(person: Person, shown: set[int] | None = None, *, judging: bool = Fals
 
 
 def publish(kind: str, text: str, *, licence: str = "") -> Document:
-    """Make a new version of a text; everyone is asked again before their next contribution.
+    """Create a new version of a text; everybody is asked again before their next contribution.
 
     Raises:
-        InputError: the text is empty, or is the one that holds now.
+        InputError: the text is empty, or is the current one.
     """
     text = text.replace("\r\n", "\n").strip()
     if not text:
@@ -96,9 +91,9 @@ def publish(kind: str, text: str, *, licence: str = "") -> Document:
 
 
 def first_documents() -> None:
-    """Make the first version of each text, and a new one when the site's licence changed.
+    """Create the first version of each text, and a new one if the site's licence has changed.
 
-    Runs after every migration, so at each start of the site.
+    It runs after every migration, so at each start of the site.
     """
     with writing():
         for kind in Document.Kind.values:
@@ -109,152 +104,41 @@ def first_documents() -> None:
 
 
 def shipped(kind: str, licence: str = "") -> str:
-    """Return the text of a kind that a new site starts with; headings are lines without a stop."""
-    return {"consent": CONSENT, "licence": LICENCE, "study": STUDY}[kind].format(licence=licence)
+    """Return the text of a kind for a new site; headings are lines without a full stop."""
+    return render_to_string(f"people/documents/{kind}.txt", {"licence": licence})
 
 
-CONSENT = """\
-What you take part in
+telling: dict[str, tuple[Callable[[Person], Any], str]] = {}
+"""By the name in the file: returns what an area holds about somebody, as JSON can hold it; and the
+label of the model whose rows it describes in words of its own."""
 
-This site collects sentence problems for research on language understanding. You may write \
-sentences, and, with an account, judge sentences of others. Taking part is voluntary; you can stop \
-at any time and need not say why.
-
-What is kept about you
-
-With an account: the name that you chose, a scrambled form of your password, when you joined, and \
-to what you agreed. No e-mail address and no real name is asked for; where this site sends mail, \
-you may give an address, which is used for what you choose there and for nothing else. Without an \
-account: a mark in your browser's cookie, so that you find your own sentences again.
-
-Of everything that you write or judge: the text or the answer, when it was sent, and how long it \
-took. To keep the site usable, it counts how often something is done from a network; what it \
-stores is a digest of a part of the network address, which only this site could make again. \
-Digests, timings and drafts are deleted after the number of days that this page states.
-
-What others see
-
-Sentences that judges find valid are shown to everyone and can be downloaded. They stand under a \
-pseudonym, never under your name. Those who run the site can look up which name stands behind a \
-pseudonym, so that they can act on abuse. Judges never learn who wrote a sentence, and \
-writers never learn who judged it.
-
-What to leave out
-
-Invent the people and the situations. Write nothing by which a living person can be recognised, \
-nothing that you did not write yourself, and nothing that was published before.
-
-What you can ask for
-
-On the page about you: all data about you as a file; that your sentences are hidden; that you are \
-erased, with everything that ties sentences to you, and, if you wish, with your unpublished \
-sentences. What others downloaded before can't be called back. Copies in the site's backups go \
-when the backups do.
-"""
-
-LICENCE = """\
-What you grant
-
-You give the sentences that you send to this site to everyone, under the licence {licence}. \
-Anyone may use them as that licence says, also in data sets and in models trained on them. You \
-keep every right that is yours; you only can't take the licence back from those who already have a \
-copy.
-
-What you assure
-
-You wrote the sentences yourself, you may give them away, and they come from no book, web page, \
-data set or language model. If you used the words of others, or a program wrote for you, do not \
-send the sentence.
-
-How you are named
-
-Published sentences stand under a pseudonym. You agree that naming the site and the data set is \
-enough, and that nobody has to name you.
-
-Marks and answers
-
-Your judgements of sentences (answers, marks, comments) may be published under the same licence, \
-without your name.
-"""
-
-
-STUDY = """\
-What you take part in
-
-You judge sentences for research on language understanding, and are paid for it. Taking part is \
-voluntary; you can stop at any time and need not say why.
-
-What is kept about you
-
-Your id on the market’s site, encrypted, so that you are paid, and a mark in your browser’s \
-cookie. Of each sentence: your answer, when you sent it, and how long it took. A digest of a part \
-of your network address, which only this site could make again. Digests and timings are deleted \
-after the number of days that this page states.
-
-What others see
-
-Your answers, marks and comments may be published under the licence {licence}, without your id. \
-Contributors never learn who judged their sentences.
-
-What you can ask for
-
-On the page about you: all data about you as a file, and that you are erased. Copies in the \
-site’s backups are deleted with the backups.
-"""
-
-
-class Telling(NamedTuple):
-    """How an area tells what it holds about somebody.
-
-    Attributes:
-        tell: returns it as JSON can hold it.
-        table: the label of the model whose rows it tells in words of its own.
-    """
-
-    tell: Callable[[Person], Any]
-    table: str
-
-
-class Naming(NamedTuple):
-    """How rows are reported that point at something of an area.
-
-    Attributes:
-        related: what is looked up with them.
-        name: what a person may know it by; None if they may not see it.
-    """
-
-    related: str
-    name: Callable[[Person, Any], str | None]
-
-
-telling: dict[str, Telling] = {}
-"""By the name in the file."""
-
-naming: dict[str, Naming] = {}
-"""By the column that points at it."""
+naming: dict[str, tuple[str, Callable[[Person, Any], str | None]]] = {}
+"""By the column that points at something of an area: what is looked up with it; and returns the
+name by which a person may know it, None if they may not see it."""
 
 hiding: list[Callable[[Person], int]] = []
-"""Each withdraws what somebody wrote, and returns how many texts."""
+"""Each withdraws a person's texts, and returns how many."""
 
 erasing: list[Callable[[Person, bool], bool | None]] = []
-"""Each forgets somebody, with True their unreleased texts, too; returns whether texts stay."""
+"""Each erases a person, and with True also their unreleased texts; returns whether texts stay."""
 
 tidying: dict[str, Callable[[datetime, datetime], int]] = {}
-"""By the kind of rows: each deletes, in transactions of its own, what is too old by (now, the
-time before which the site keeps nothing), and returns how many rows."""
+"""By the kind of rows: each deletes old rows in its own transactions, given now and the end of the
+retention time, and returns how many.
+"""
 
 
 WITHHELD = {
     *("id", "digest", "key", "session_key", "session_data", "person", "holder", "contributor"),
     *("gold", "n", "place", "block", "cursor"),
 }
-"""Columns that are keys of the site, or would tell which questions are gold, or come to be."""
+"""Columns that are keys of the site, or reveal which questions are gold or will be."""
 
 
 def data_about(person: Person) -> dict[str, Any]:
-    """Return all data about a person, as JSON can hold them.
+    """Return all data about a person, for JSON.
 
-    Every table that points at people is in it, also one that is added later.
+    It covers every table that points at people, also new ones.
     """
     told: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
@@ -272,7 +156,7 @@ def data_about(person: Person) -> dict[str, Any]:
             {"text": a.document.kind, "version": a.document.version, "at": a.at}
             for a in person.agreements.select_related("document")
         ],
-        **{name: area.tell(person) for name, area in telling.items()},
+        **{name: describe(person) for name, (describe, _table) in telling.items()},
     }
     told["other"] = {
         f"{model._meta.label}.{column}": rows
@@ -283,14 +167,14 @@ def data_about(person: Person) -> dict[str, Any]:
 
 
 def _pointing() -> list[tuple[type[Model], str]]:
-    """Return each table and column that points at people, but those told in words of their own."""
+    """Return each table and column that points at people, except those described by an area."""
     relations = Person._meta.get_fields(include_hidden=True)
     columns = [
         (relation.related_model, relation.field.name)
         for relation in relations
         if relation.auto_created and not relation.concrete
     ]
-    own = {"people.Agreement", *(area.table for area in telling.values())}
+    own = {"people.Agreement", *(table for _describe, table in telling.values())}
     return [
         (model, column)
         for model, column in columns
@@ -299,49 +183,49 @@ def _pointing() -> list[tuple[type[Model], str]]:
 
 
 def _rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any]]:
-    """Return the rows of a table that point at a person, with what they are about."""
+    """Return the rows of a table that point at a person, with their problems."""
     rows = model._base_manager.filter(**{column: person})
     about = [field.name for field in model._meta.concrete_fields if field.name in naming]
     if about:
-        rows = rows.select_related(*(naming[name].related for name in about))
+        rows = rows.select_related(*(naming[name][0] for name in about))
     return sorted((_row(row, about, person) for row in rows), key=str)  # their own order tells more
 
 
 def _row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
-    """Return a row without what is not the person's: keys, and marks of gold.
+    """Return a row without other people's data: keys, and marks of gold.
 
-    A problem is named where the person may see it; by any other's id gold could be known.
+    A problem is named if the person may see it; other ids could reveal gold.
     """
     told = {
         field.name: getattr(row, field.attname)
         for field in row._meta.concrete_fields
         if field.name not in WITHHELD and not field.is_relation
     }
-    names = {name: naming[name].name(person, getattr(row, name)) for name in about}
+    names = {name: naming[name][1](person, getattr(row, name)) for name in about}
     return told | {name: known for name, known in names.items() if known is not None}
 
 
 def hide(person: Person) -> int:
-    """Withdraw everything that somebody wrote; return how many twins.
+    """Withdraw everything that a person wrote; return the number of twins.
 
-    Nobody but moderators and the contributor sees it any more.
+    Only moderators and the contributor still see it.
     """
     with writing():
         return sum(area(person) for area in reversed(hiding))
 
 
 def erase(person: Person, texts: bool) -> None:
-    """Erase somebody: nothing ties what stays to them any more. It can't be taken back.
+    """Erase a person: nothing that stays can be linked to them. This can't be undone.
 
-    Gone are the name, the password, the roles, all sessions, drafts, open leases, comments and
-    notes of what they read. Their salt is thrown away, so that the pseudonym under which they
-    were published leads nowhere; what stays stands under a new one. Released text stays. Notes of
-    what they agreed to stay without a name where sentences stay that need the licence.
+    Deleted are the name, the password, the roles, all sessions, drafts, leases, comments, and notes
+    of what they read. Their salt is deleted, so that their published pseudonym leads nowhere; what
+    stays gets a new one. Released text stays. Their agreements stay without a name if sentences
+    stay that need the licence.
 
     Args:
-        person: anyone, with an account or without.
-        texts: whether everything unreleased that they wrote is withdrawn and blanked, too. What
-            others perturbed from it stays, and its edits, which would spell it again, do not.
+        person: with an account or without.
+        texts: also withdraw and blank everything unreleased that they wrote. Problems that others
+            perturbed from it stay, without the edits, which would reveal it.
 
     Raises:
         InputError: they are the only admin.
@@ -359,11 +243,8 @@ def erase(person: Person, texts: bool) -> None:
         Invitation.objects.filter(Q(used_by=person) | Q(made_by=person)).update(label="")
         if not any(stays):
             person.agreements.all().delete()
-        person.salt, person.entry, person.erased = (
-            models.new_salt(),
-            models.new_salt(),
-            timezone.now(),
-        )
+        person.salt, person.entry = models.new_salt(), models.new_salt()
+        person.erased = timezone.now()
         person.call(f"erased-{secrets.token_hex(12)}")
         person.is_active = person.is_judge = person.is_moderator = person.is_superuser = False
         person.last_login = person.news_seen = person.mailed = None
@@ -374,15 +255,15 @@ def erase(person: Person, texts: bool) -> None:
 
 
 def _erasure_digest(person: Person) -> str:
-    """Return what names a person in the log of erasures: only a backup has the salt to find it."""
+    """Return a person's name in the log of erasures; only a backup has the salt to find it."""
     return models.keyed("erased", f"{person.pk}:{person.salt}")
 
 
 def _log_erasure(person: Person, digest: str, texts: bool) -> None:
-    """Append an erasure to the log, next to the database: restoring a backup undoes the erasure.
+    """Append an erasure to a log next to the database, because restoring a backup undoes it.
 
-    It is on the disk before the commit, so that none is missing after a crash. A line that a crash
-    cut off ends at the next line's first newline.
+    It is on the disk before the commit, so that a crash loses none. A line that a crash cut off
+    ends at the next line's first newline.
     """
     entry = {"at": timezone.now().isoformat(), "person": person.pk, "digest": digest}
     line = f"\n{json.dumps({**entry, 'texts': texts})}\n".encode()
@@ -399,7 +280,7 @@ def has_erasure_log() -> bool:
 
 
 def to_erase_again() -> list[tuple[Person, bool]]:
-    """Return people whom the log of erasures names and a restored backup brought back.
+    """Return the people of the log of erasures whom a restored backup brought back.
 
     Returns:
         Each with whether their unreleased texts were erased, too; in the order of their keys.
@@ -429,19 +310,19 @@ def erase_again() -> int:
 
 
 HITS = timedelta(days=1)
-"""How long hits are of use: the last hour reaches into the one before. Never longer than
-`SiteRules.retention_days`, whose least is a day."""
+"""How long hits are needed: the last hour reaches into the one before. At most
+`SiteRules.retention_days`, which is at least a day."""
 
 CHUNK = 2000
-"""Rows deleted in one transaction, so that others write in between."""
+"""Rows deleted in one transaction, so that others can write in between."""
 
 
 def tidy(now: datetime | None = None) -> dict[str, int]:
-    """Delete what is no longer needed; return how many rows of each kind.
+    """Delete old rows; return how many of each kind.
 
-    Network digests after a day; sessions when they end; after `SiteRules.retention_days` the notes
-    of forms that were sent, links that let people in, and people without an account who never wrote
-    anything; and what other areas added to `tidying`.
+    Network digests go after a day and sessions when they end. After `SiteRules.retention_days` go
+    the records of forms, links, and people without an account who never wrote anything; and the
+    rows that other areas added to `tidying`.
     """
     now = now or timezone.now()
     before = now - timedelta(days=settings.RULES.retention_days)
@@ -467,7 +348,7 @@ def _delete(query: QuerySet) -> int:
 
 
 def _never_wrote(before: datetime) -> QuerySet[Person]:
-    """Return people without an account whose session is over and of whom nothing is left."""
+    """Return people without an account, a session, or any rows."""
     return Person.objects.filter(
         twins=None,
         event=None,

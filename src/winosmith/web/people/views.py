@@ -1,7 +1,9 @@
-"""The pages of people and their forms: at the door, about oneself, of the law, of invitations."""
+"""The pages of people: log-in, sign-up, their own data, the texts, and invitations."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, cast
 
@@ -12,7 +14,7 @@ from django.contrib.auth import logout as log_out
 from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.debug import sensitive_post_parameters
@@ -23,10 +25,10 @@ from winosmith.web._lock import writing
 from winosmith.web.pages import attached
 from winosmith.web.people import accounts, gates, news as mails, privacy
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, pseudonym
-from winosmith.web.people.news import SHOWN, happened, heard, note_heard, works
+from winosmith.web.people.news import SHOWN, last_look, mark_as_read, news_since, work_sources
 
 CONSENTS = 240
-"""People without an account who may begin within an hour from one network."""
+"""People without an account who may start within an hour from one network."""
 
 DAY = 24 * 60
 """Minutes."""
@@ -42,8 +44,17 @@ def _password(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
     )
 
 
+def _name(help_text: Any = "") -> forms.CharField:
+    return forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=60,
+        help_text=help_text,
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
+    )
+
+
 class NewPasswordForm(forms.Form):
-    """A password, typed twice, since nobody sees what they type."""
+    """A password, typed twice, because it is not visible."""
 
     password = _password(
         gettext_lazy("Password"),
@@ -55,24 +66,19 @@ class NewPasswordForm(forms.Form):
     )
     again = _password(gettext_lazy("Repeat the password"), "new-password")
 
-    def clean(self) -> dict[str, Any]:
+    def clean_again(self) -> str:
         """Compare the two."""
-        typed: dict[str, Any] = super().clean() or {}
-        if "password" in typed and "again" in typed and typed["password"] != typed["again"]:
-            self.add_error("again", ValidationError(gettext_lazy("The two passwords differ.")))
-        return typed
+        again: str = self.cleaned_data["again"]
+        if self.cleaned_data.get("password", again) != again:
+            raise ValidationError(gettext_lazy("The two passwords differ."))
+        return again
 
 
 class JoinForm(NewPasswordForm):
     """A new account."""
 
-    name = forms.CharField(
-        label=gettext_lazy("Name"),
-        max_length=60,
-        help_text=gettext_lazy(
-            "Only the people who run this site see it. It need not be your real name."
-        ),
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
+    name = _name(
+        gettext_lazy("Only the people who run this site see it. It need not be your real name.")
     )
     field_order = ("name", "password", "again")
 
@@ -80,17 +86,33 @@ class JoinForm(NewPasswordForm):
 class LoginForm(forms.Form):
     """A name and a password."""
 
-    name = forms.CharField(
-        label=gettext_lazy("Name"),
-        max_length=60,
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
-    )
+    name = _name()
     password = _password(gettext_lazy("Password"), "current-password")
 
 
-class PasswordForm(NewPasswordForm):
+class ConfirmedForm(forms.Form):
+    """A form that takes effect with the password of the person who sends it."""
+
+    confirmed_by = "password"
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean(self) -> dict[str, Any]:
+        """Check the password if all else is valid."""
+        typed: dict[str, Any] = super().clean() or {}
+        if self.confirmed_by in self.fields and not self.errors:
+            name = self.request.user.name
+            if accounts.check_login(self.request, name, typed[self.confirmed_by]) is None:
+                self.add_error(self.confirmed_by, _("This password is not correct."))
+        return typed
+
+
+class PasswordForm(ConfirmedForm, NewPasswordForm):
     """A new password, by somebody who knows the old one."""
 
+    confirmed_by = "old"
     old = _password(gettext_lazy("Current password"), "current-password")
     field_order = ("old", "password", "again")
 
@@ -127,20 +149,14 @@ class InviteForm(forms.Form):
 
     def __init__(self, roles: list[str], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["role"].choices = [
-            choice for choice in self.fields["role"].choices if choice[0] in roles
-        ]
+        offered = self.fields["role"].choices
+        self.fields["role"].choices = [choice for choice in offered if choice[0] in roles]
         if "admin" not in roles:
             del self.fields["name"]
 
-    @staticmethod
-    def every_role() -> list[str]:
-        """Return the words for roles."""
-        return list(accounts.ROLES)
 
-
-class EraseForm(forms.Form):
-    """That somebody means it."""
+class EraseForm(ConfirmedForm):
+    """The consent to an erasure."""
 
     texts = forms.BooleanField(
         label=gettext_lazy("Also erase the sentences that are not released yet"), required=False
@@ -148,15 +164,32 @@ class EraseForm(forms.Form):
     sure = forms.BooleanField(label=gettext_lazy("I know that this can’t be undone"))
     password = _password(gettext_lazy("Your password"), "current-password")
 
-    def __init__(self, *args: Any, with_password: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not with_password:
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request, request.POST or None)
+        if not (request.user.is_authenticated and request.user.has_usable_password()):
             del self.fields["password"]
+
+
+def _page(request: HttpRequest, template: str, form: Form, **context: Any) -> HttpResponse:
+    """Render the page of a form; 422 if something in it is wrong."""
+    status = 422 if form.errors else 200
+    return render(request, f"people/{template}.html", {"form": form, **context}, status=status)
+
+
+@contextmanager
+def _refusals_on(form: Form, field: str | None = None) -> Iterator[None]:
+    """Show on the form why something is refused: next to a field, or above all of them."""
+    try:
+        yield
+    except ValidationError as error:
+        form.add_error("password", error)
+    except InputError as error:
+        form.add_error(field, str(error))
 
 
 @sensitive_post_parameters()
 def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
-    """Make an account; with an invitation's token, one with the roles that it gives."""
+    """Create an account; with an invitation's token, one with its roles."""
     invitation = accounts.invitation_of(token) if token else None
     if token and invitation is None:
         gone = accounts.past_invitation(token)
@@ -165,22 +198,23 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     if request.user.is_authenticated:
         return render(request, "people/here_already.html", {"invitation": invitation})
     if invitation is not None and invitation.person is not None:
-        return _way_back(request, invitation, invitation.person)
+        return _set_new_password(request, invitation, invitation.person)
     if invitation is None and settings.RULES.signup == "invited":
         return render(request, "people/by_invitation.html")
     form = JoinForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        person = _joined(request, form, invitation)
+        person = _create_account(request, form, invitation)
         if person is not None:
             _begin(request, person)
             messages.success(request, _("Welcome. Your account is ready."))
             return redirect("run:start" if person.is_superuser else gates.safe_next(request))
-    context = {"form": form, "invitation": invitation, "next": gates.safe_next(request)}
-    return render(request, "people/join.html", context, status=422 if form.errors else 200)
+    return _page(request, "join", form, invitation=invitation, next=gates.safe_next(request))
 
 
-def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None) -> Person | None:
-    """Return the new account; None if the form tells what is wrong with it."""
+def _create_account(
+    request: HttpRequest, form: JoinForm, invitation: Invitation | None
+) -> Person | None:
+    """Return the new account; None if the form has errors."""
     typed = form.cleaned_data
     try:
         if invitation is None:
@@ -195,57 +229,42 @@ def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None)
         form.add_error("password", error)
     except InputError as error:
         # Sent twice by a double click: the account is there, with this very password.
-        found = accounts.enter(request, typed["name"], typed["password"])
+        found = accounts.check_login(request, typed["name"], typed["password"])
         if found is not None:
             return found
         form.add_error("name", str(error))
     return None
 
 
-def _way_back(request: HttpRequest, invitation: Invitation, person: Person) -> HttpResponse:
-    """Let somebody whose password is lost set a new one."""
+def _set_new_password(request: HttpRequest, invitation: Invitation, person: Person) -> HttpResponse:
+    """Let a person whose password is lost set a new one."""
     form = NewPasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        ended = _set_password(form, person, invitation)
-        if ended is not None:
+        with _refusals_on(form):
+            ended = accounts.new_password(person, form.cleaned_data["password"], invitation)
             _begin(request, person)
             messages.success(request, _with_ended(_("Your password is changed."), ended))
             return redirect("people:me")
-    context = {
-        "form": form,
-        "person": person,
-        "doors": _others(accounts.open_doors(person), links=1),
-    }
-    return render(request, "people/new_password.html", context, status=422 if form.errors else 200)
+    doors = _others(accounts.count_access(person), links=1)
+    return _page(request, "new_password", form, person=person, doors=doors)
 
 
-def _set_password(
-    form: Form, person: Person, invitation: Invitation | None = None
-) -> accounts.Doors | None:
-    """Set the new password, and return what it ended; None if the form tells what is wrong."""
-    try:
-        return accounts.new_password(person, form.cleaned_data["password"], invitation)
-    except ValidationError as error:
-        form.add_error("password", error)
-    except InputError as error:
-        form.add_error(None, str(error))
-    return None
-
-
-def _others(doors: accounts.Doors, *, browsers: int = 0, links: int = 0) -> accounts.Doors:
-    """Return what is open except for the browsers and links that somebody comes by."""
-    return accounts.Doors(
+def _others(
+    doors: accounts.OpenAccess, *, browsers: int = 0, links: int = 0
+) -> accounts.OpenAccess:
+    """Return the access except for the browsers and links that the person uses now."""
+    return accounts.OpenAccess(
         max(0, doors.browsers - browsers), doors.tokens, max(0, doors.links - links)
     )
 
 
-def _with_ended(done: str, ended: accounts.Doors) -> str:
+def _with_ended(done: str, ended: accounts.OpenAccess) -> str:
     more = _("Ended: %s.") % ended
     return f"{done} {more}" if ended else done
 
 
 def _with_mail(view: Any) -> Any:
-    """Let a page be there only on a site that sends mail."""
+    """Return 404 for a page on a site that does not send mail."""
 
     @wraps(view)
     def shown(request: HttpRequest, /, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -258,17 +277,16 @@ def _with_mail(view: Any) -> Any:
 
 @_with_mail
 def reset_asked(request: HttpRequest) -> HttpResponse:
-    """Send a link that sets a new password to an address; whether it is known, nobody is told."""
+    """Send a link for a new password; the answer does not reveal whether an address is known."""
     form = mails.ResetForm(request.POST or None)
     sent = request.method == "POST" and form.is_valid()
     if sent:
         form.save(request=request)
-    context = {"form": form, "sent": sent}
-    return render(request, "people/reset.html", context, status=422 if form.errors else 200)
+    return _page(request, "reset", form, sent=sent)
 
 
-class MailForm(forms.Form):
-    """An address, and the password that stands for the deed."""
+class MailForm(ConfirmedForm):
+    """An address, with the password as a confirmation."""
 
     email = forms.EmailField(
         label=gettext_lazy("E-mail address"),
@@ -286,35 +304,33 @@ class MailForm(forms.Form):
 @gates.accounts_only
 @sensitive_post_parameters()
 def mail(request: HttpRequest) -> HttpResponseBase:
-    """Take an address of one's own accord, or forget it; a link there confirms it."""
+    """Send a link that confirms an address, or delete the address."""
     person = cast(Person, request.user)
     if person.hired:
         raise Http404
-    form = MailForm(request.POST or None, initial={"email": person.email, "news": person.mail_news})
+    initial = {"email": person.email, "news": person.mail_news}
+    form = MailForm(request, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        typed = form.cleaned_data
-        if accounts.enter(request, person.name, typed["password"]) is None:
-            form.add_error("password", _("This password is not correct."))
-        elif not typed["email"]:
+        email, news = form.cleaned_data["email"], form.cleaned_data["news"]
+        if not email:
             mails.forget_address(person)
-            messages.success(request, _("Your address is deleted."))
-            return redirect("people:me")
-        elif typed["email"] == person.email:  # only the mails of news are another wish
-            mails.choose_news(person, typed["news"])
-            messages.success(request, _("The settings are saved."))
-            return redirect("people:me")
+            said = _("Your address is deleted.")
+        elif email == person.email:  # only the wish for mails of news differs
+            mails.choose_news(person, news)
+            said = _("The settings are saved.")
         else:
-            mails.offer_address(person, typed["email"], typed["news"], request)
-            messages.success(request, _("A link was sent to this address; open it within a day."))
-            return redirect("people:me")
-    return render(request, "people/mail.html", {"form": form}, status=422 if form.errors else 200)
+            mails.offer_address(person, email, news, request)
+            said = _("A link was sent to this address; open it within a day.")
+        messages.success(request, said)
+        return redirect("people:me")
+    return _page(request, "mail", form)
 
 
 @_with_mail
 @require_safe
 @gates.accounts_only
 def mail_confirm(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Make an address somebody's, by the link that was sent there."""
+    """Store an address, by the link that was sent to it."""
     try:
         mails.confirm_address(cast(Person, request.user), token)
         messages.success(request, _("This address is yours now."))
@@ -333,15 +349,14 @@ def login(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         typed = form.cleaned_data
         begin = partial(_begin, request)
-        if accounts.enter(request, typed["name"], typed["password"], then=begin):
+        if accounts.check_login(request, typed["name"], typed["password"], then=begin):
             return redirect(to)
         form.add_error(None, _("The name or the password is not correct."))
-    context = {"form": form, "next": to}
-    return render(request, "people/login.html", context, status=422 if form.errors else 200)
+    return _page(request, "login", form, next=to)
 
 
 def _begin(request: HttpRequest, person: Person) -> None:
-    """Begin a log-in session; what was written here without an account joins it."""
+    """Start a log-in session; texts written here without an account join it."""
     before = gates.existing_writer(request)
     with writing():
         if before is not None and before.anonymous and before.pk != person.pk:
@@ -351,10 +366,10 @@ def _begin(request: HttpRequest, person: Person) -> None:
 
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
-    """Log out here; where the form says so, end all that opens the account."""
+    """Log out here; with "everywhere", end all access to the account."""
     said = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
-        said = _with_ended(said, accounts.close_doors(cast(Person, request.user)))
+        said = _with_ended(said, accounts.end_access(cast(Person, request.user)))
     log_out(request)
     messages.success(request, said)
     return redirect("read:home")
@@ -363,79 +378,76 @@ def logout(request: HttpRequest) -> HttpResponse:
 @gates.accounts_only
 @sensitive_post_parameters()
 def password(request: HttpRequest) -> HttpResponseBase:
-    """Change the password; all else that opens the account ends."""
+    """Change the password, and end all other access to the account."""
     person = cast(Person, request.user)
-    form = PasswordForm(request.POST or None)
+    form = PasswordForm(request, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        if accounts.enter(request, person.name, form.cleaned_data["old"]) is None:
-            form.add_error("old", _("This password is not correct."))
-        elif (ended := _set_password(form, person)) is not None:
+        with _refusals_on(form):
+            ended = accounts.new_password(person, form.cleaned_data["password"])
             _begin(request, person)
             said = _with_ended(_("Your password is changed."), _others(ended, browsers=1))
             messages.success(request, said)
             return redirect("people:me")
-    context = {
-        "form": form,
-        "person": person,
-        "doors": _others(accounts.open_doors(person), browsers=1),
-    }
-    return render(request, "people/password.html", context, status=422 if form.errors else 200)
+    doors = _others(accounts.count_access(person), browsers=1)
+    return _page(request, "password", form, person=person, doors=doors)
+
+
+def _for_writers(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
+    """Give a view the person who is there, with or without an account; others log in first."""
+
+    @wraps(view)
+    def shown(request: HttpRequest) -> HttpResponse:
+        person = gates.existing_writer(request)
+        return view(request, person) if person else gates.send_to(request, "people:login")
+
+    return shown
 
 
 @require_safe
-def me(request: HttpRequest) -> HttpResponseBase:
-    """Show what the site knows of anyone who is there; others come to the log-in page."""
-    person = gates.existing_writer(request)
-    if person is None:
-        return gates.go(request, "people:login")
+@_for_writers
+def me(request: HttpRequest, person: Person) -> HttpResponse:
+    """Show the data about the person who is logged in or has written here."""
     context = {
         "person": person,
         "pseudonym": pseudonym(person),
         "agreements": person.agreements.select_related("document").order_by("-at"),
         "missing": privacy.missing(person, judging=True),
         "may_judge": gates.may_judge(person),
-        "doors": accounts.open_doors(person),
-        "key": gates.new_key(),
+        "doors": accounts.count_access(person),
     }
     return render(request, "people/me.html", context)
 
 
 @require_safe
-def news(request: HttpRequest) -> HttpResponseBase:
-    """Tell anyone who is there what happened, and what waits for them; it is heard of now."""
-    person = gates.existing_writer(request)
-    if person is None:
-        return gates.go(request, "people:login")
-    before = heard(person)
-    items = happened(person, min(before, timezone.now() - SHOWN))
+@_for_writers
+def news(request: HttpRequest, person: Person) -> HttpResponse:
+    """Show what happened and what waits for the person; it counts as read now."""
+    before = last_look(person)
+    items = news_since(person, min(before, timezone.now() - SHOWN))
     context = {
         "items": [(item, item.at > before) for item in items],
-        "works": [work for area in works for work in area(person)],
+        "works": [work for area in work_sources for work in area(person)],
         "may_judge": gates.may_judge(person),
         "unheard": 0,
     }
     page = render(request, "people/news.html", context)
     if request.method == "GET":
-        note_heard(person)
+        mark_as_read(person)
     return page
 
 
 @require_safe
-def data(request: HttpRequest) -> HttpResponseBase:
-    """Send everything that the site holds about anyone who is there, as a file."""
-    person = gates.existing_writer(request)
-    if person is None:
-        return gates.go(request, "people:login")
+@_for_writers
+def data(request: HttpRequest, person: Person) -> HttpResponse:
+    """Send all data about the person as a file."""
     response = JsonResponse(privacy.data_about(person), json_dumps_params={"indent": 2})
     return attached(response, "about-me.json")
 
 
 @require_POST
-def hide(request: HttpRequest) -> HttpResponseBase:
-    """Withdraw everything that anyone who is there wrote."""
-    person = gates.existing_writer(request)
-    if person is None:
-        return gates.go(request, "people:login")
+@_for_writers
+def hide(request: HttpRequest, person: Person) -> HttpResponse:
+    """Withdraw everything that the person wrote."""
     try:
         done = gates.form_once(request, person, lambda: {"twins": privacy.hide(person)})
     except InputError as error:
@@ -448,63 +460,40 @@ def hide(request: HttpRequest) -> HttpResponseBase:
 
 
 @sensitive_post_parameters()
-def erase(request: HttpRequest) -> HttpResponseBase:
-    """Erase anyone who is there; an account with its password."""
-    person = gates.existing_writer(request)
-    if person is None:
-        return gates.go(request, "people:login")
-    form = EraseForm(request.POST or None, with_password=person.has_usable_password())
+@_for_writers
+def erase(request: HttpRequest, person: Person) -> HttpResponse:
+    """Erase the person; an account needs its password."""
+    form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
-        known = not person.has_usable_password() or accounts.enter(
-            request, person.name, form.cleaned_data["password"]
-        )
-        if not known:
-            form.add_error("password", _("This password is not correct."))
-        elif _is_erased(form, person):
+        with _refusals_on(form):
+            privacy.erase(person, form.cleaned_data["texts"])
             log_out(request)
             return render(request, "people/erased.html")
-    return _ask(request, form, person, own=True)
+    return _page(request, "erase", form, person=person, own=True)
 
 
 @gates.admins_only
 @sensitive_post_parameters()
 def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
-    """Erase somebody who asked an admin for it; the admin's password stands for the deed."""
-    person = Person.objects.filter(pk=number, erased=None).first()
-    if person is None:
-        raise Http404
-    admin = cast(Person, request.user)
-    form = EraseForm(request.POST or None, with_password=True)
+    """Erase a person who asked an admin for it; the admin confirms it by their own password."""
+    person = get_object_or_404(Person, pk=number, erased=None)
+    form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
-        if accounts.enter(request, admin.name, form.cleaned_data["password"]) is None:
-            form.add_error("password", _("This password is not correct."))
-        elif person.pk == admin.pk:
-            form.add_error(None, _("Erase your own account on the page about you."))
-        elif _is_erased(form, person):
+        with _refusals_on(form):
+            if person == request.user:
+                raise InputError(_("Erase your own account on the page about you."))
+            privacy.erase(person, form.cleaned_data["texts"])
             messages.success(request, _("The person is erased."))
             return redirect("people:invitations")
-    return _ask(request, form, person, own=False)
-
-
-def _is_erased(form: EraseForm, person: Person) -> bool:
-    try:
-        privacy.erase(person, form.cleaned_data["texts"])
-    except InputError as error:
-        form.add_error(None, str(error))
-    return form.is_valid()
-
-
-def _ask(request: HttpRequest, form: EraseForm, person: Person, *, own: bool) -> HttpResponse:
-    context = {"form": form, "person": person, "own": own}
-    return render(request, "people/erase.html", context, status=422 if form.errors else 200)
+    return _page(request, "erase", form, person=person, own=False)
 
 
 def consent(request: HttpRequest) -> HttpResponseBase:
-    """Show the texts that somebody has yet to agree to; note that they do."""
+    """Show the texts that somebody has not agreed to yet, and store their agreement."""
     person = gates.existing_writer(request)
     to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
-        return gates.go(request, "people:login")
+        return gates.send_to(request, "people:login")
     judging = not gates.leads_to_writing(to)
     needed = privacy.missing(person, judging=judging)
     if not needed:
@@ -528,7 +517,7 @@ def consent(request: HttpRequest) -> HttpResponseBase:
 
 
 def _agreed(request: HttpRequest, *, judging: bool) -> str:
-    """Note that somebody agrees; return what is wrong with the form, or ""."""
+    """Store the agreement; return the form's error, or ""."""
     if not request.POST.get("agree"):
         return _("Tick the box if you agree; otherwise you can only read.")
     try:
@@ -543,7 +532,7 @@ def _agreed(request: HttpRequest, *, judging: bool) -> str:
 
 @require_safe
 def texts(request: HttpRequest) -> HttpResponse:
-    """Show the texts that hold now, and link the versions before them."""
+    """Show the current texts, and link the earlier versions."""
     older = Document.objects.order_by("kind", "-version").defer("text")
     current = privacy.current_documents()
     context = {
@@ -556,25 +545,25 @@ def texts(request: HttpRequest) -> HttpResponse:
 @require_safe
 def text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
     """Show one version of a text."""
-    document = Document.objects.filter(kind=kind, version=version).first()
-    if document is None:
-        raise Http404
+    document = get_object_or_404(Document, kind=kind, version=version)
     return render(request, "people/text.html", {"document": document})
 
 
 @gates.moderators_only
 def invitations(request: HttpRequest) -> HttpResponseBase:
-    """Show the links that work, and make a new one, whose address is shown this once."""
+    """Show the working links, and create a new one, whose address is shown only once."""
     by = cast(Person, request.user)
-    roles = [role for role in InviteForm.every_role() if accounts.may_invite(by, role)]
-    form = InviteForm(roles, request.POST or None)
-    link = ""
+    roles = [role for role in accounts.ROLES if accounts.may_invite(by, role)]
+    form, link = InviteForm(roles, request.POST or None), ""
     if request.method == "POST" and form.is_valid():
-        try:
+        with _refusals_on(form, "name" if form.cleaned_data.get("name") else None):
             link = request.build_absolute_uri(_new_link(by, form))
-        except InputError as error:
-            form.add_error("name" if form.cleaned_data.get("name") else None, str(error))
-    return _invitations_page(request, by, InviteForm(roles) if link else form, link)
+            form = InviteForm(roles)
+    rows = Invitation.objects.filter(used=None, expires__gt=timezone.now())
+    if not by.is_superuser:
+        rows = rows.filter(made_by=by)
+    rows = rows.select_related("made_by", "person").order_by("-created")[:200]
+    return _page(request, "invitations", form, link=link, rows=rows)
 
 
 def _new_link(by: Person, form: InviteForm) -> str:
@@ -589,30 +578,12 @@ def _new_link(by: Person, form: InviteForm) -> str:
     return accounts.invite([typed["role"]], typed["days"] * DAY, by=by, label=typed["label"])
 
 
-def _invitations_page(
-    request: HttpRequest, by: Person, form: InviteForm, link: str
-) -> HttpResponse:
-    rows = Invitation.objects.filter(used=None, expires__gt=timezone.now())
-    if not by.is_superuser:
-        rows = rows.filter(made_by=by)
-    context = {
-        "form": form,
-        "link": link,
-        "rows": rows.select_related("made_by", "person").order_by("-created")[:200],
-    }
-    status = 422 if form.is_bound and form.errors else 200
-    return render(request, "people/invitations.html", context, status=status)
-
-
 @gates.moderators_only
 @require_POST
 def take_back(request: HttpRequest, number: int) -> HttpResponse:
-    """Let a link work no more: one's own, or as an admin any."""
+    """Revoke a link: one's own, or any as an admin."""
     by = cast(Person, request.user)
     rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
-    invitation = rows.filter(pk=number).first()
-    if invitation is None:
-        raise Http404
-    accounts.end_invitation(invitation)
+    accounts.end_invitation(get_object_or_404(rows, pk=number))
     messages.success(request, _("This link no longer works."))
     return redirect("people:invitations")

@@ -1,4 +1,4 @@
-"""What the pages of perturbing show: what to perturb, the form, what models make of a version."""
+"""The context of the pages of perturbing: the choice, the form, and the models' results."""
 
 from __future__ import annotations
 
@@ -25,13 +25,7 @@ from winosmith.web.perturb.rules import Place, Typed, examine, measured, usable
 from winosmith.web.predict.asking import current_models, of, state_of
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.association import softmax
-from winosmith.web.problems.checks import (
-    LONGEST_OPTION,
-    LONGEST_SENTENCE,
-    live_hints,
-    next_step,
-    refused,
-)
+from winosmith.web.problems.checks import form_of, live_hints, refused, summary
 from winosmith.web.problems.family import folded, may_perturb, steps
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
@@ -40,7 +34,7 @@ from winosmith.web.read.public import Filters
 
 
 class Choices(Filters):
-    """The filters of reading; nobody who does not say otherwise is shown anything but originals."""
+    """The filters of reading; by default only originals are shown."""
 
     kind = forms.ChoiceField(
         label=gettext_lazy("Show"),
@@ -60,7 +54,7 @@ class Choices(Filters):
 
     @property
     def active(self) -> bool:
-        """Whether anything is narrowed down."""
+        """Whether any filter is used."""
         return any(self.data.get(name) for name in self.fields if name != "kind" or self.chosen)
 
     @property
@@ -78,8 +72,8 @@ class Choices(Filters):
 def listed(problems: list[Problem]) -> list[dict[str, Any]]:
     """Return problems with their families, in two queries.
 
-    Each with the `root`'s id, None if nobody has perturbed it, the `step` from there, and how
-    many public `versions` its family has, the root among them.
+    Each has the `root`'s id, None if nobody has perturbed it, the `step` from there, and the number
+    of public `versions` of its family, the root included.
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
     places: dict[Any, Version] = {version.problem_id: version for version in rows}
@@ -108,15 +102,15 @@ GROWN = (
     ("Nora thanked Judith although _ had not carried the heavy boxes upstairs.", 1),
     ("Nora thanked Judith although _ had not carried the heavy sofa upstairs.", 1),
 )
-"""A root, and each version of the one before, with the right option."""
+"""A root, and each version of the one before, with the correct option."""
 
 
 def examples() -> dict[str, list[dict[str, Any]]]:
-    """Return the examples in the language of the page, measured as any version is.
+    """Return the examples in the language of the page, with their measured depths.
 
-    The `good` ones are the steps of a family: what changed since the one before, the options, each
-    with whether it is right, whether the answer flipped, the depths, and what the step is good
-    for. The `bad` ones are perturbations of its root that fail, and why.
+    The `good` ones are the steps of a family: the changes since the step before, the options, each
+    with whether it is correct, whether the answer flipped, the depths, and the purpose of the step.
+    The `bad` ones are failed perturbations of its root, with the reason.
     """
     family = _family()
     why = (
@@ -173,7 +167,7 @@ def _bad(root: str) -> list[dict[str, Any]]:
 
 
 def down(model: Model) -> str:
-    """Return why a model can't answer at the moment, a sentence for people; "" while it can."""
+    """Return why a model can't answer now, in a sentence for people; "" if it can."""
     alive, why = state_of(model)
     return "" if alive else why
 
@@ -192,11 +186,11 @@ def page(
     """Return the context of the whole page.
 
     Args:
-        place: where the sentence goes.
-        typed: what the form holds.
+        place: of the sentence.
+        typed: the input of the form.
         key: of the form.
         faults: why it was refused, by field.
-        error: why nothing came of what was asked for.
+        error: why the action failed.
     """
     faults = faults or {}
     way = steps(place.path, place.person)
@@ -207,25 +201,12 @@ def page(
         **folded(way),
         "typed": typed,
         "key": key,
-        "options": [
-            {
-                "number": number,
-                "name": f"option_{number}",
-                "value": option,
-                "faults": faults.get(f"option_{number}", []),
-                "error": f"option-{number}-error",
-            }
-            for number, option in enumerate(typed.options, 1)
-        ],
+        **form_of(typed.options, faults),
         "sentence_faults": faults.get("sentence", []),
         "answer_faults": faults.get("answer", []),
         "declared_faults": faults.get("declared", []),
-        "fault_count": sum(map(len, faults.values())),
-        "first_fault": next(iter(faults), ""),
         "error": error,
         "models": [(model, down(model)) for model in current_models()],
-        "longest_sentence": LONGEST_SENTENCE,
-        "longest_option": LONGEST_OPTION,
         **checked(place, typed, faults),
     }
 
@@ -233,11 +214,10 @@ def page(
 def checked(
     place: Place, typed: Typed, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the context of what changes as somebody types, or of a form that was refused."""
+    """Return the context of the part that changes while somebody types, or of a refused form."""
     checks = refused(examine(typed, place), faults or {})
     parent, read = place.parent, typed.read()
     edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
-    ready = all(check.verdict in ("pass", "note") for check in checks)
     seen = visible_to(place.person, parent)
     changed = changes(parent.sentence, read.sentence) if read.sentence and seen else []
     return {
@@ -248,17 +228,14 @@ def checked(
         "depths": measured(read, place),
         "before": place.parent.answer,
         "checks": checks,
-        "passed": sum(check.verdict == "pass" for check in checks),
-        "all": len(checks),
-        "next": next_step(checks),
-        "ready": ready,
+        **summary(checks),
         "readings": _readings(read),
         "hints": _hints(place, read),
     }
 
 
 def _readings(typed: Typed) -> list[tuple[str, str, str, bool]]:
-    """Return the sentence with each option in its blank, and whether that is the right one."""
+    """Return the sentence with each option in its blank, and whether that is the correct one."""
     if typed.sentence.count(BLANK) != 1 or not usable(typed):
         return []
     before, _blank, after = typed.sentence.partition(BLANK)
@@ -269,7 +246,7 @@ def _readings(typed: Typed) -> list[tuple[str, str, str, bool]]:
 
 
 def _hints(place: Place, typed: Typed) -> list[str]:
-    """Return why a moderator will look first, as far as the writer may know; for new words."""
+    """Return why a moderator will check it first, as far as the writer may know; for new words."""
     same = typed.sentence == place.parent.sentence
     if same or settings.RULES.review == "none":
         return []
@@ -284,13 +261,13 @@ def _hints(place: Place, typed: Typed) -> list[str]:
 
 
 PACE = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2_000), (timedelta(minutes=10), 5_000))
-"""How long after the question a page asks how often, in milliseconds."""
+"""The age of a request, and how often its page then asks for results, in milliseconds."""
 
 SLOWEST = 30_000
 
 
 VOID = (State.REJECTED, State.WITHDRAWN, State.REVISED)
-"""States in which a version fools nobody, whatever the models say of it."""
+"""States in which a version fools nobody, whatever the models predict."""
 
 
 def outcome(
@@ -299,10 +276,10 @@ def outcome(
     """Return the context of the predictions.
 
     Args:
-        person: who reads it.
+        person: the reader.
         problem: the version's.
-        version: where it is.
-        parent: None if its reader may not see it.
+        version: its place.
+        parent: None if the reader may not see it.
     """
     before = {row.model_id: row.right for row in of(parent)} if parent else {}
     shown = [_shown(row, problem, version, before.get(row.model_id)) for row in of(problem)]
@@ -326,12 +303,12 @@ def outcome(
 def _shown(
     row: Prediction, problem: Problem, version: Version, parent: bool | None
 ) -> dict[str, Any]:
-    """Return a model's prediction, and what is to be known of it.
+    """Return a model's prediction for the page.
 
-    `target`: the contributor wanted to fool this one. `waits`: it is not there yet. `fooled`: the
-    model's choice is not the contributor's answer; None while that is not known, and where it could
-    not decide. `bars`: the options in order; none before it is done. `down`: why the model can't
-    answer now. `parent`: whether it was right on the parent; None if that is not known.
+    `target`: the contributor wanted to fool this model. `waits`: there is no prediction yet.
+    `fooled`: the model's choice differs from the contributor's answer; None if that is not known,
+    and for a tie. `bars`: the options in order; none before it is done. `down`: why the model can't
+    answer now. `parent`: whether it was correct on the parent; None if that is not known.
     """
     done = row.stand == Stand.DONE
     waits = row.stand == Stand.WAITING
@@ -362,7 +339,7 @@ def _bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
 
 
 def _pace(shown: Sequence[dict[str, Any]]) -> int:
-    """Return after how many milliseconds a page should ask again; 0 when nothing is awaited."""
+    """Return the milliseconds after which a page should ask again; 0 if nothing is awaited."""
     asked = [one["prediction"].asked_at for one in shown if one["waits"]]
     if not asked:
         return 0
@@ -371,7 +348,7 @@ def _pace(shown: Sequence[dict[str, Any]]) -> int:
 
 
 def perturbable(person: Person | None, ref: str) -> Problem:
-    """Return what somebody may perturb; Http404, as if there were nothing, for anything else."""
+    """Return a problem that the person may perturb; other problems give Http404."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     if not may_perturb(person, found):
         raise Http404
@@ -379,7 +356,7 @@ def perturbable(person: Person | None, ref: str) -> Problem:
 
 
 def own_version(person: Person | None, ref: str) -> Problem:
-    """Return somebody's own version; Http404, as if there were none, for anybody else's."""
+    """Return a person's own version; other people's give Http404."""
     rows = Problem.objects.filter(gold=False, version__parent__isnull=False)
     rows = rows.exclude(twin__contributor=None).filter(twin__contributor=person)
     return get_object_or_404(rows.select_related("twin__contributor"), ref=ref)

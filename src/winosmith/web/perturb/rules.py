@@ -1,4 +1,4 @@
-"""Perturbing a sentence, and revising that: what a form holds, its live checks, what is made."""
+"""Perturbing a sentence or revising a version: the input, its checks, and the new version."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from winosmith.records import problem_record
 from winosmith.text import edit_distance, tokens, with_blank_apart, words, writing
 from winosmith.web.judge.submissions import enter, may_revise, replace
 from winosmith.web.pages import is_number
-from winosmith.web.people.gates import once
-from winosmith.web.people.models import Done, Person
+from winosmith.web.people.gates import act_once, result_of
+from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model
@@ -39,15 +39,15 @@ from winosmith.web.problems.states import GONE, locked, visible_to
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What the form holds.
+    """The input of a form.
 
     Attributes:
-        sentence: perhaps without a blank; one that was typed against a word stands apart from it.
-        options: as many as the parent has, some perhaps empty.
-        answer: the 0-based index of the right option; None while none is chosen.
-        declared: the depth that the contributor states, as typed; "" for none.
+        sentence: perhaps without a blank yet; a blank next to a word is separated from it.
+        options: as many as the parent has, perhaps empty.
+        answer: the 0-based index of the correct option; None if none is chosen.
+        declared: the depth that the contributor states, as text; "" for none.
         against: the name of the model that they want to fool; "" for none.
-        parted: whether the blank had to be set apart.
+        parted: whether the blank had to be separated from a word.
     """
 
     sentence: str
@@ -79,12 +79,12 @@ class Typed:
 
     @classmethod
     def copied(cls, problem: Problem, against: str = "") -> Typed:
-        """Return a problem as the form shows it first: its answer is to be chosen again."""
+        """Return a problem as the first input of the form; its answer must be chosen again."""
         return cls(problem.sentence, tuple(problem.options), None, "", against)
 
     @classmethod
     def again(cls, problem: Problem, against: str = "") -> Typed:
-        """Return a version as it was typed."""
+        """Return a version as input."""
         declared = (problem.record.get("lineage") or {}).get("declared")
         return cls(
             problem.sentence,
@@ -95,28 +95,30 @@ class Typed:
         )
 
     def read(self) -> Typed:
-        """Return it without the texts that are too long for rules to read."""
-        sentence = checks.read(self.sentence, checks.LONGEST_SENTENCE)
-        options = tuple(checks.read(option, checks.LONGEST_OPTION) for option in self.options)
+        """Return the input without texts that are too long for the rules."""
+        sentence = checks.read_if_short(self.sentence, checks.LONGEST_SENTENCE)
+        options = tuple(
+            checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
+        )
         return Typed(sentence, options, self.answer, self.declared, self.against, self.parted)
 
     @property
     def depth(self) -> int | None:
-        """The declared depth; None if none, or none that can be used, is stated."""
+        """The declared depth; None if none, or no valid one, is stated."""
         usable = is_number(self.declared, 3)
         return int(self.declared) if usable else None
 
 
 FEWEST_WORDS = 5
-"""Words below which nothing can be told apart; WinoGrande's 15 to 30 are for twins."""
+"""The fewest words of a sentence; WinoGrande's 15 to 30 are for twins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a sentence goes.
+    """The place of a sentence in its family.
 
     Attributes:
-        person: who writes it; None for somebody who has written nothing here yet.
+        person: the writer; None for somebody who has written nothing here yet.
         path: from the root to the parent.
         revises: the version that it replaces; None for a new one.
     """
@@ -132,7 +134,7 @@ class Place:
 
     @classmethod
     def of(cls, person: Person | None, old: Problem) -> Place:
-        """Return the place of a version that takes another one's."""
+        """Return the place of a version that replaces another one."""
         return cls(person, path_to(old)[:-1], old)
 
     @property
@@ -142,25 +144,25 @@ class Place:
 
     @property
     def parent(self) -> Problem:
-        """What is perturbed."""
+        """The problem that is perturbed."""
         return self.path[-1]
 
 
 def usable(typed: Typed) -> bool:
-    """Return whether the options can be told apart, and none is too long."""
+    """Return whether the options are distinct, and none is too long."""
     short = all(len(option) <= checks.LONGEST_OPTION for option in typed.options)
-    return short and checks.told_apart(typed.options)
+    return short and checks.are_distinct(typed.options)
 
 
 def measured(typed: Typed, place: Place) -> Depths | None:
-    """Return the depths of what is typed; None while it has not one blank."""
+    """Return the depths of the input; None without exactly one blank."""
     if typed.sentence.count(BLANK) != 1:
         return None
     return depths_of(place.path, typed.sentence, declared=typed.depth)
 
 
 def examine(typed: Typed, place: Place) -> list[Check]:
-    """Return every check, in the order of the form; what is too long waits to be shortened."""
+    """Return every check, in the order of the form; checks wait while a text is too long."""
     read = typed.read()
     found = [
         _blank(read),
@@ -206,7 +208,7 @@ def _length(typed: Typed) -> Check:
 
 
 def _changed(typed: Typed, place: Place) -> Check:
-    """Compare with the parent, whatever the order of the options."""
+    """Compare with the parent, in any order of the options."""
     parent = place.parent
     same = digest_of(typed.sentence, typed.options) == digest_of(parent.sentence, parent.options)
     edits = edit_distance(tokens(parent.sentence), tokens(typed.sentence))
@@ -224,14 +226,14 @@ def _new(typed: Typed, place: Place) -> Check:
     parent = place.parent
     if digest == digest_of(parent.sentence, parent.options) or not typed.sentence:
         return Check("new", "todo", label, "", "", "sentence")
-    advice = _copy(place, digest)
+    advice = _describe_copy(place, digest)
     return Check("new", "fail" if advice else "pass", label, "", advice, "sentence")
 
 
-def _copy(place: Place, digest: str) -> str:
-    """Return what is known of a version that is the same; "" when there is none.
+def _describe_copy(place: Place, digest: str) -> str:
+    """Return advice about an equal version; "" if there is none.
 
-    Versions under embargo do not count: that one exists is not to be felt by guessing.
+    Versions under embargo don't count, so that guessing does not reveal them.
     """
     same = (
         Version.objects.filter(root=place.root, digest=digest)
@@ -242,7 +244,7 @@ def _copy(place: Place, digest: str) -> str:
         same = same.exclude(problem=place.revises)
     found = same.select_related("problem__twin").first()
     if found is None:
-        return _half(place, digest)
+        return _describe_half(place, digest)
     own = place.person is not None and found.problem.twin.contributor_id == place.person.pk
     if own:
         return _("You have already sent this sentence; change one more word.")
@@ -251,8 +253,8 @@ def _copy(place: Place, digest: str) -> str:
     return _("This sentence has already been sent; change one more word.")
 
 
-def _half(place: Place, digest: str) -> str:
-    """Tell when it is the other half of the root's twin, as far as its reader may know that."""
+def _describe_half(place: Place, digest: str) -> str:
+    """Return advice if it is the other half of the root's twin and visible to the reader."""
     halves = Problem.objects.select_related("twin").filter(twin=place.root.twin_id)
     for half in halves.exclude(pk=place.root.pk):
         seen = half.state not in GONE and visible_to(place.person, half)
@@ -277,23 +279,23 @@ def _options(typed: Typed) -> Check:
 
 
 def _occur(typed: Typed) -> Check:
-    """Look for each option in the sentence; the article may differ, and capitals."""
+    """Look for each option in the sentence, with any article and in any case."""
     label = _("The options are in the sentence")
     if not usable(typed) or not typed.sentence:
         return Check("occur", "todo", label, "", "", "option_1")
-    said = _plain(typed.sentence)
-    lacking = [option for option in typed.options if f" {_bare(option)} " not in said]
+    said = _folded_words(typed.sentence)
+    lacking = [option for option in typed.options if f" {_without_article(option)} " not in said]
     advice = _("Not in the sentence: %s. Change the option along with the word, if you meant to.")
     advice %= ", ".join(f"“{option}”" for option in lacking)
     return Check("occur", "note" if lacking else "pass", label, "", advice, "option_1")
 
 
-def _plain(text: str) -> str:
+def _folded_words(text: str) -> str:
     return f" {' '.join(tokens(text))} ".casefold()
 
 
-def _bare(option: str) -> str:
-    said = _plain(option).split()
+def _without_article(option: str) -> str:
+    said = _folded_words(option).split()
     return " ".join(said[1:] if len(said) > 1 and said[0] in ("a", "an", "the") else said)
 
 
@@ -321,11 +323,11 @@ def _declared(typed: Typed, place: Place) -> Check:
 
 
 SOURCE = "person"
-"""Who perturbed, as EvoGrad has it: people, a chat model, WordNet."""
+"""The kind of perturber, as in EvoGrad: people, a chat model, WordNet."""
 
 
 def revisable(person: Person | None, problem: Problem) -> bool:
-    """Return whether a problem is somebody's own version that a revision may help."""
+    """Return whether a problem is the person's own version that a revision may help."""
     version = Version.objects.filter(problem=problem, parent__isnull=False)
     return person is not None and may_revise(person, problem.twin) and version.exists()
 
@@ -333,21 +335,21 @@ def revisable(person: Person | None, problem: Problem) -> bool:
 def write(
     place: Place, typed: Typed, key: str, *, before: Callable[[], object] | None = None
 ) -> Problem:
-    """Make a version of what was typed, once for a key, and ask every model about it.
+    """Create a version from the input, once for a key, and ask every model about it.
 
-    It is a single of its own, judged and moderated like any problem. All of it is on the disk
-    before any model reads it, so that none can lose or delay it.
+    It is a single of its own, judged and moderated like any problem. It is on the disk before any
+    model reads it, so that no model can lose or delay it.
 
     Args:
-        place: where it goes; its person is there, and has agreed to the texts that hold now.
+        place: with a person who has agreed to the current texts.
         typed: the new sentence, its options, its answer.
         key: of the form; sent again, it returns the same problem.
-        before: what must succeed first, in the same transaction (a rate limit).
+        before: must succeed first, in the same transaction (a rate limit).
 
     Raises:
-        Refused: a rule is broken; nothing was written.
-        InputError: the person has not agreed to the texts, may not perturb that problem, or what
-            is revised was decided or replaced in the meantime.
+        RefusedError: a rule is broken; nothing was written.
+        InputError: the person has not agreed to the texts, may not perturb that problem, or the
+            revised version was decided or replaced in the meantime.
     """
     person = place.person
     assert person is not None  # noqa: S101 - nobody else writes
@@ -355,19 +357,23 @@ def write(
     def act() -> dict[str, str]:
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
-        now = _still(place)
-        _check(typed, now)
+        now = _lock_place(place)
+        _check_rules(typed, now)
         if before:
             before()
-        return {"problem": _made(person, typed, now).ref}
+        return {"problem": _create_version(person, typed, now).ref}
 
     what = f"revise {place.revises.ref}" if place.revises else f"perturb {place.parent.ref}"
-    result, _new = once(person, key, what, act)
+    result, _new = act_once(person, key, what, act)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
 
 
-def _still(place: Place) -> Place:
-    """Return the place as it is now, its problem locked; raises InputError where it is gone."""
+def _lock_place(place: Place) -> Place:
+    """Return the current place, with its problem locked.
+
+    Raises:
+        InputError: the person may no longer perturb or revise it.
+    """
     person, old = place.person, place.revises
     lock(old or place.parent)
     now = locked((old or place.parent).pk)
@@ -382,20 +388,19 @@ def _still(place: Place) -> Place:
     return Place.below(person, now)
 
 
-def sent(person: Person | None, key: str) -> str:
-    """Return the `ref` of the problem that came of a form; "" when it was not sent."""
-    done = Done.objects.filter(person=person, key=key).first() if person and key else None
-    return str(done.result.get("problem", "")) if done else ""
+def submitted_problem(person: Person | None, key: str) -> str:
+    """Return the `ref` of the problem that a form created; "" if it was not sent."""
+    return str(result_of(person, key).get("problem", ""))
 
 
-def _check(typed: Typed, goes: Place) -> None:
+def _check_rules(typed: Typed, goes: Place) -> None:
     faults = by_field(one for one in examine(typed, goes) if one.verdict in ("fail", "todo"))
     if faults:
-        raise checks.Refused(faults)
+        raise checks.RefusedError(faults)
 
 
-def _made(person: Person, typed: Typed, goes: Place) -> Problem:
-    """Write the version with its place in the family, and what it replaces."""
+def _create_version(person: Person, typed: Typed, goes: Place) -> Problem:
+    """Create the version with its place in the family, and retire the one that it replaces."""
     old = goes.revises
     embargo = replace(person, old.twin) and not old.version.covered if old else False
     twin = Twin.objects.create(
@@ -416,7 +421,7 @@ def _made(person: Person, typed: Typed, goes: Place) -> Problem:
 
 
 def _record(typed: Typed, goes: Place) -> dict[str, object]:
-    """Return what no column holds; the pronoun is the parent's while the options stay."""
+    """Return the values without a column; the pronoun is the parent's if the options stay."""
     parent = goes.parent
     edits = edit_script(tokens(parent.sentence), tokens(typed.sentence))
     same = list(typed.options) == list(parent.options)

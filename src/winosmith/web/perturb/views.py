@@ -1,4 +1,4 @@
-"""The pages on which a sentence is chosen and perturbed, and what came of it."""
+"""The pages on which a sentence is chosen and perturbed, and the result."""
 
 from __future__ import annotations
 
@@ -18,31 +18,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from winosmith.errors import InputError
 from winosmith.web.judge.models import note_read
-from winosmith.web.people.gates import (
-    TooMany,
-    agreed,
-    existing_writer,
-    new_key,
-    rate_limit,
-    rate_limit_typing,
-    rest,
-    writer,
-)
+from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import missing
-from winosmith.web.perturb import rules
-from winosmith.web.perturb.page import (
-    Choices,
-    checked,
-    examples,
-    listed,
-    outcome,
-    own_version,
-    page,
-    perturbable,
-)
+from winosmith.web.perturb import page as pages, rules
 from winosmith.web.perturb.rules import Place, Typed
-from winosmith.web.problems.checks import Refused
+from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.family import folded, may_perturb, path_to, steps
 from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.search import parse
@@ -55,32 +36,32 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 @require_safe
 def start(request: HttpRequest) -> HttpResponse:
-    """Show how one perturbs, and what: the public problems, searched and filtered."""
-    filters = Choices(request.GET)
+    """Show how to perturb, and the public problems, searched and filtered."""
+    filters = pages.Choices(request.GET)
     shown = page_of(filters.apply(), request.GET)
-    note_read(existing_writer(request), shown.problems)
+    note_read(gates.existing_writer(request), shown.problems)
     count, more = capped_count(filters.apply())
     perturbed = None if filters.chosen or not filters.is_valid() else filters.perturbed()
     others, more_others = capped_count(perturbed.apply()) if perturbed else (0, False)
     context = {
         "filters": filters,
         "page": shown,
-        "listed": listed(shown.problems),
+        "listed": pages.listed(shown.problems),
         "terms": parse(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
         "others": others,
         "more_others": more_others,
         "perturbed": perturbed.kept().urlencode() if perturbed else "",
-        "examples": examples(),
+        "examples": pages.examples(),
     }
     template = "perturb/results.html" if request.htmx.target == "results" else "perturb/start.html"
     return render(request, template, context, status=200 if filters.is_valid() else 422)
 
 
 def _agreed(view: View[P]) -> View[P]:
-    """Ask for consent before a form is shown; one that is sent without it comes back, all kept."""
-    asks = agreed(view)
+    """Ask for consent before a form is shown; a form that is sent without it keeps its input."""
+    asks = gates.agreed(view)
 
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -92,33 +73,33 @@ def _agreed(view: View[P]) -> View[P]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @_agreed
 def build(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a sentence to perturb, and do what the form's buttons say."""
-    person = existing_writer(request)
-    parent = perturbable(person, ref)
+    """Show a sentence to perturb, and carry out the form's buttons."""
+    person = gates.existing_writer(request)
+    parent = pages.perturbable(person, ref)
     place = Place.below(person, parent)
     note_read(person, [row for row in place.path if visible_to(person, row)])
     if request.method != "POST":
         against = request.GET.get("against", "") or str(request.session.get(AGAINST, ""))
         first = Typed.copied(parent, against)
-        return _shown(request, page(place, first, new_key()))
+        return _shown(request, pages.page(place, first, gates.new_key()))
     return _act(request, place)
 
 
 @require_POST
 def check(request: HttpRequest, ref: str) -> HttpResponse:
-    """Answer the form as somebody types, and write nothing."""
-    person = existing_writer(request)
-    return _checked(request, Place.below(person, perturbable(person, ref)))
+    """Check the form while somebody types; nothing is written."""
+    person = gates.existing_writer(request)
+    return _checked(request, Place.below(person, pages.perturbable(person, ref)))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_agreed
 def revise(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show one's own version to revise it, and do what the form's buttons say."""
-    person = existing_writer(request)
-    old = own_version(person, ref)
+    """Show one's own version to revise it, and carry out the form's buttons."""
+    person = gates.existing_writer(request)
+    old = pages.own_version(person, ref)
     if not rules.revisable(person, old):
-        done = rules.sent(person, request.POST.get("key", ""))
+        done = rules.submitted_problem(person, request.POST.get("key", ""))
         if done:
             return redirect("perturb:made", done)
         messages.warning(
@@ -129,59 +110,61 @@ def revise(request: HttpRequest, ref: str) -> HttpResponse:
     if request.method != "POST":
         version = Version.objects.select_related("against").get(problem=old)
         against = version.against.name if version.against else ""
-        return _shown(request, page(place, Typed.again(old, against), new_key()))
+        return _shown(request, pages.page(place, Typed.again(old, against), gates.new_key()))
     return _act(request, place)
 
 
 @require_POST
 def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
-    """Answer the form of a revision as somebody types, and write nothing."""
-    person = existing_writer(request)
-    return _checked(request, Place.of(person, own_version(person, ref)))
+    """Check the form of a revision while somebody types; nothing is written."""
+    person = gates.existing_writer(request)
+    return _checked(request, Place.of(person, pages.own_version(person, ref)))
 
 
 def _act(request: HttpRequest, place: Place) -> HttpResponse:
-    """Check or submit what was typed; whatever happens, the form keeps it."""
+    """Check or submit the input; the form keeps it in any case."""
     typed = Typed.of(request.POST, len(place.parent.options))
     key = request.POST.get("key", "")
     if request.POST.get("do") != "submit":
         _count_check(request)
-        return _shown(request, page(place, typed, key or new_key()))
+        return _shown(request, pages.page(place, typed, key or gates.new_key()))
     try:
         if (place.person or settings.RULES.anonymous) and missing(place.person):
             consent = f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
-            return _shown(request, {**page(place, typed, key), "consent": consent}, 422)
-        goes = replace(place, person=writer(request))
-        limit = partial(rate_limit, request, "perturb", settings.RULES.perturbs_per_hour)
+            return _shown(request, {**pages.page(place, typed, key), "consent": consent}, 422)
+        goes = replace(place, person=gates.writer(request))
+        limit = partial(gates.rate_limit, request, "perturb", settings.RULES.perturbs_per_hour)
         made = rules.write(goes, typed, key, before=limit)
-    except Refused as refused:
-        return _shown(request, page(place, typed, key, faults=refused.faults), 422)
-    except TooMany as many:
+    except RefusedError as refused:
+        return _shown(request, pages.page(place, typed, key, faults=refused.faults), 422)
+    except gates.RateLimitError as many:
         again = _("You have reached the site’s limit per hour. Send it in %d minutes.")
-        answer = _shown(request, page(place, typed, key, error=again % many.minutes), 429)
+        answer = _shown(request, pages.page(place, typed, key, error=again % many.minutes), 429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer
     except InputError as refused:
-        return _shown(request, page(place, typed, key or new_key(), error=str(refused)), 422)
+        return _shown(
+            request, pages.page(place, typed, key or gates.new_key(), error=str(refused)), 422
+        )
     request.session[AGAINST] = typed.against
     return redirect("perturb:made", made.ref)
 
 
 AGAINST = "perturb.against"
-"""Where a session keeps the model that somebody chose last."""
+"""The session's entry with the last chosen model."""
 
 
 def _checked(request: HttpRequest, place: Place) -> HttpResponse:
     try:
         _count_check(request)
-    except TooMany as many:
-        return rest(request, many)
+    except gates.RateLimitError as many:
+        return gates.paused_part(request, many)
     typed = Typed.of(request.POST, len(place.parent.options))
-    return render(request, "perturb/checks.html", checked(place, typed))
+    return render(request, "perturb/checks.html", pages.checked(place, typed))
 
 
 def _count_check(request: HttpRequest) -> None:
-    rate_limit_typing(request, "check", settings.RULES.perturbs_per_hour)
+    gates.rate_limit_typing(request, "check", settings.RULES.perturbs_per_hour)
 
 
 def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
@@ -195,8 +178,8 @@ def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) 
 
 @require_safe
 def made(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a version: that it is stored, where it is, who was fooled."""
-    person = existing_writer(request)
+    """Show a version: that it is stored, its place, and the models that it fooled."""
+    person = gates.existing_writer(request)
     version = _version(person, ref)
     problem = version.problem
     path = path_to(problem)
@@ -204,7 +187,7 @@ def made(request: HttpRequest, ref: str) -> HttpResponse:
     note_read(person, seen)
     parent = path[-2]
     way = steps(path, person)
-    told = outcome(person, problem, version, parent if visible_to(person, parent) else None)
+    told = pages.outcome(person, problem, version, parent if visible_to(person, parent) else None)
     own = told["own"]
     context = {
         **told,
@@ -226,11 +209,11 @@ def made(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_safe
 def predictions(request: HttpRequest, ref: str) -> HttpResponse:
-    """Answer a page that waits: with nothing if nothing changed, otherwise with what is there."""
-    person = existing_writer(request)
+    """Answer a waiting page: with nothing if nothing changed, otherwise with the results."""
+    person = gates.existing_writer(request)
     version = _version(person, ref)
     parent = version.parent if version.parent and visible_to(person, version.parent) else None
-    context = outcome(person, version.problem, version, parent)
+    context = pages.outcome(person, version.problem, version, parent)
     known = request.GET.get("done") == str(context["done"])
     if known and request.GET.get("pace") == str(context["pace"]):
         return HttpResponse(status=204)
@@ -238,7 +221,7 @@ def predictions(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _version(person: Person | None, ref: str) -> Version:
-    """Return a version that somebody may see; of any other nobody learns that it exists."""
+    """Return a version that the person may see; others don't exist for them."""
     rows = Version.objects.select_related(
         "problem__twin__contributor", "root", "parent__twin", "against"
     )

@@ -1,4 +1,4 @@
-"""The platform's area `problems`: what people write, and what happens to it."""
+"""The platform's area `problems`: problems, their states, families and near-duplicates."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and publishes what has waited for its other half long enough."""
+    """The application, and its regular duties."""
 
     name = "winosmith.web.problems"
 
     def ready(self) -> None:
-        """Join the site's duties."""
+        """Add the site's duties: publish halves after their waiting time, and train the meter."""
         from winosmith.web.jobs import HOUR, LEARN, PUBLISH, add_duty
         from winosmith.web.problems import association
         from winosmith.web.problems.states import publish_due

@@ -1,10 +1,10 @@
-"""The association meter: how far the words alone, without understanding, tell the answers.
+"""The association meter: how far word pairs alone predict the answers.
 
-What is learnt from are the public problems of the site and the twins that ship: how often a word
-of an option stood in a sentence with another word, when that option was right and when it was not.
-The worker learns for all processes, every ten minutes, into a file in the site's folder. So all of
-them show the same reading, a server that starts again has it at once, and none holds more of it
-than two numbers a word pair.
+It learns from the public problems of the site and the handwritten twins: how often a word of an
+option occurs with another word of the sentence if that option is correct, and if it is not. The
+worker learns for all processes, every ten minutes, into a file in the site's folder. So all
+processes show the same reading, a restarted server has it at once, and each process holds only two
+numbers for a word pair.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import public_problems
 
 TELLING = 0.1
-"""Nats by which a word must favour the right option to be named: odds of 1.1 to 1."""
+"""Nats by which a word must favour the correct option to be named: odds of 1.1 to 1."""
 
 MOST_WORDS = 3
 
@@ -37,13 +37,13 @@ EVERY = 600.0
 """Seconds after which the site learns again."""
 
 MOST_LEARNT = 4_000
-"""Problems of the site that are learnt from, the newest: a third of a second's work."""
+"""The newest problems of the site that are used: a third of a second's work."""
 
 CHUNK = 500
 """Problems that are read at once."""
 
 SMOOTHING = 1.0
-"""Laplace's: what is learnt from is small (Gururangan et al. 2018 add 100 to 300,000)."""
+"""Laplace's: there is little data (Gururangan et al. 2018 add 100 to 300,000)."""
 
 FILE = "association.npy"
 """In the site's folder."""
@@ -51,12 +51,11 @@ FILE = "association.npy"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How far word association gets one half right.
+    """How far word association predicts one half.
 
     Attributes:
-        share: what it gives to the right option, 0–1: 0.5 where it can't tell the options apart,
-            more where it gives the answer away. None while the half has no answer or not two
-            options to choose from.
+        share: of the correct option, 0–1: 0.5 if the words don't distinguish the options, more if
+            they give the answer away. None if the half has no answer or fewer than two options.
         words: the content words that give it away, the strongest first.
     """
 
@@ -66,11 +65,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """What word association makes of the halves.
+    """The readings of word association on some halves.
 
     Attributes:
-        readings: one for each half, in their order; empty until the first learning is done.
-        problems: how many problems were learnt from.
+        readings: one for each half, in their order; empty before the first learning.
+        problems: the number of problems that it learnt from.
     """
 
     readings: tuple[Reading, ...] = ()
@@ -78,7 +77,7 @@ class Meter:
 
 
 def association(halves: Sequence[AnyHalf]) -> Meter:
-    """Return how far word association alone gets each half right; halves may be unfinished."""
+    """Return how far word association alone predicts each half; halves may be unfinished."""
     pairs = _LEARNING.latest()
     if pairs is None:
         return Meter()
@@ -86,7 +85,7 @@ def association(halves: Sequence[AnyHalf]) -> Meter:
 
 
 def reading(half: AnyHalf, pairs: Pairs) -> Reading:
-    """Return how far word pairs get a half right."""
+    """Return how far word pairs predict a half."""
     options = [_words(option) for option in half.options]
     if half.answer is None or len(options) < 2 or not all(options):
         return Reading(None)
@@ -128,12 +127,11 @@ def softmax(scores: Sequence[float]) -> list[float]:
 
 
 class Pairs:
-    """The weights of word pairs: PMI with the right answer, in nats.
+    """The weights of word pairs: PMI with the correct answer, in nats.
 
     Args:
-        table: (2, pairs + 1) of uint64, as the file has it: the digests of the pairs in ascending
-            order over the bits of their weights. The first column has no pair, but 0 over the
-            number of problems.
+        table: (2, pairs + 1) of uint64, as in the file: the digests of the pairs in ascending order
+            over the bits of their weights. The first column is 0 over the number of problems.
     """
 
     def __init__(self, table: npt.NDArray[np.uint64]) -> None:
@@ -141,7 +139,7 @@ class Pairs:
 
     @property
     def problems(self) -> int:
-        """How many were learnt from."""
+        """The number of problems that it learnt from."""
         return int(self.table[1, 0])
 
     @classmethod
@@ -173,7 +171,7 @@ class Pairs:
         Raises:
             OSError: there is no such file.
             EOFError: it is empty.
-            ValueError: it is not whole, or something else.
+            ValueError: it is incomplete, or another file.
         """
         table = np.load(path, allow_pickle=False)
         if table.dtype != np.uint64 or table.ndim != 2 or len(table) != 2 or not table.size:
@@ -181,12 +179,12 @@ class Pairs:
         return cls(table)
 
     def save(self, path: Path) -> None:
-        """Write the file, whole or not at all."""
+        """Write the whole file or nothing."""
         with write_aside(path, "wb") as file:
             np.save(file, self.table, allow_pickle=False)
 
     def weights(self, pairs: Collection[str]) -> dict[str, float]:
-        """Return the weights of those pairs that are known.
+        """Return the weights of the known pairs.
 
         Args:
             pairs: as `WordAssociation` has them: an option's word and another, in lower case.
@@ -199,10 +197,10 @@ class Pairs:
 
 
 def learn() -> Pairs:
-    """Learn from the public problems of the site and the twins that ship, now.
+    """Learn now from the public problems of the site and the handwritten twins.
 
-    Problems under embargo and attention questions are omitted: the words that are named would
-    tell of them.
+    Problems under embargo and gold questions are omitted, because the named words would reveal
+    them.
     """
     newest = public_problems().exclude(answer=None).order_by("-pk")[:MOST_LEARNT]
     rows = newest.values_list("ref", "sentence", "options", "answer")
@@ -217,19 +215,19 @@ def learn() -> Pairs:
 
 
 def relearn() -> None:
-    """Write what the site has learnt by now, for all its processes."""
+    """Learn, and write the file for all processes."""
     learn().save(settings.SITE.folder / FILE)
 
 
 class Learning:
-    """The pairs of the file, read again when it is another one."""
+    """The pairs of the file, read again when the file changes."""
 
     def __init__(self) -> None:
         self.pairs: Pairs | None = None
         self.seen: tuple[int, int] | None = None
 
     def latest(self) -> Pairs | None:
-        """Return what was learnt last; None before the first time."""
+        """Return the last pairs; None before the first learning."""
         path = settings.SITE.folder / FILE
         stamp = _stamp(path)
         if stamp != self.seen:
@@ -251,5 +249,5 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def _digest(pair: str) -> int:
-    """Return 8 bytes of a digest; that two of a million pairs share one has a chance of 3e-8."""
+    """Return 8 bytes of a digest; two of a million pairs share one with a probability of 3e-8."""
     return int.from_bytes(blake2b(pair.encode(), digest_size=8).digest(), "little")

@@ -1,14 +1,15 @@
-"""What is typed into a form, and what may be wrong with it: verdicts for who writes, and hints.
+"""Checks of typed sentences: verdicts for the writer, and hints for moderators.
 
-Nothing about what is typed need be complete. A hint is a short text that makes a moderator's look
-at a new twin worth while: near-duplicates, what may concern real people (contact data, names), what
-makes reading unpleasant, and characters that deceive the reader's eye.
+The input may be incomplete. A hint is a short text that says why a moderator should look at a new
+twin: near-duplicates, data of real people (contact data, names), unpleasant text, and characters
+that deceive the eye.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -36,8 +37,8 @@ _CONTACTS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Names have as many letters as RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4) allow: without a bound,
-a text without end would be read on from each of its letters."""
+"""Names have as many letters as RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4) allow: without a bound, a
+long text would be read again from each of its letters."""
 
 _INITIAL = re.compile(r"[A-Z]\.")
 _CAPITALISED = re.compile(rf"[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)*|{_INITIAL.pattern}")
@@ -55,10 +56,10 @@ _NO_NAMES = frozenset(
     state house court world war olympics cup league bowl national international
     internet i ok tv english math mathematics science history biology chemistry""".split()
 )
-"""Capitalised words that are next to names, or part of what is no person's."""
+"""Capitalised words that are next to names, or part of other names."""
 
 MOST_SHOUTED = 2
-"""Words in capitals that are taken for abbreviations."""
+"""The number of words in capitals that are taken for abbreviations."""
 
 _OPENERS = frozenset(
     """after although later today tonight tomorrow yesterday when whenever unlike like despite
@@ -67,20 +68,20 @@ _OPENERS = frozenset(
     everyone everybody someone somebody nobody both since because while if as so but and yet
     thankfully recently apparently obviously clearly naturally""".split()
 )
-"""Words that often begin a sentence before a name."""
+"""Words that often start a sentence before a name."""
 
 
 def flagged_words(text: str, listed: Iterable[str]) -> list[str]:
-    """Return the listed words and phrases that a text holds, however they are spelt to hide.
+    """Return the listed words and phrases in a text, in any disguised spelling.
 
-    A word of the list stands for itself alone, whatever its case; with "*" at its end for all that
-    begin with it.
+    A listed word matches only itself, in any case; with a final "*" it matches all words that start
+    with it.
 
     >>> flagged_words("What an IDIOT, idiotically!", ["idiot", "dunce*"])
     ['idiot']
     """
     listed = tuple(listed)
-    shown = seen(text) if listed else ""
+    shown = as_seen(text) if listed else ""
     return [word for word in listed if word.strip(" *") and _pattern(word).search(shown)]
 
 
@@ -94,10 +95,10 @@ def contact_data(text: str) -> list[str]:
 
 
 def full_names(text: str, options: Sequence[str] = ()) -> list[str]:
-    """Return what may be the full names of real persons: two capitalised words in a row.
+    """Return possible full names of real people: two capitalised words in a row.
 
-    First names alone are what Winograd sentences are made of. A word that is an option of its own,
-    a title, a place or a day is no part of a name here, nor is a small word that begins a sentence.
+    First names are normal in Winograd sentences. An option, a title, a place or a day is not part
+    of a name here, nor is a function word that starts a sentence.
 
     >>> full_names("Ann read that Ada Lovelace met Bob in New York.", ["Ann", "Bob"])
     ['Ada Lovelace']
@@ -123,14 +124,14 @@ def shouting(text: str) -> list[str]:
 
 
 def _pattern(listed: str) -> re.Pattern[str]:
-    word = seen(listed.strip())
+    word = as_seen(listed.strip())
     begins = word.endswith("*")
     inside = r"\s+".join(map(re.escape, word.rstrip("*").split()))
     return re.compile(rf"(?<!\w){inside}" + ("" if begins else r"(?!\w)"))
 
 
 def _pairs(text: str) -> Iterable[tuple[str, str]]:
-    """Yield the capitalised words that follow each other, cut of marks and possessives."""
+    """Yield capitalised words that follow each other, without marks and possessives."""
     starts, before = True, ""
     for word in words(text):
         initial = bool(_INITIAL.fullmatch(word))
@@ -145,7 +146,7 @@ def _pairs(text: str) -> Iterable[tuple[str, str]]:
 
 
 def invisible(text: str) -> list[str]:
-    """Return the names of the characters that can't be seen: zero-width, of direction, controls.
+    r"""Return the names of invisible characters: zero-width, of direction, controls.
 
     >>> invisible("so\u200bft")
     ['ZERO WIDTH SPACE']
@@ -170,10 +171,10 @@ def foreign_lookalikes(text: str) -> list[str]:
     return sorted({_name(letter) for letter in letters if _looks_latin(letter)})
 
 
-def seen(text: str) -> str:
-    """Return a text as a reader sees it: without what is invisible, in Latin letters, folded.
+def as_seen(text: str) -> str:
+    r"""Return a text as a reader sees it: without invisible characters, in Latin letters, folded.
 
-    >>> seen("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
+    >>> as_seen("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
     'idiot'
     """
     plain = composed(text, "NFKC")
@@ -194,13 +195,13 @@ LONGEST_SENTENCE, LONGEST_OPTION = 1000, 100
 """Characters."""
 
 LARGEST = 20_000
-"""Characters of what a form keeps: ten times what any twin needs."""
+"""The most characters that a form keeps: ten times what a twin needs."""
 
 _BLANKS = re.compile(rf"{BLANK}{{2,}}")
 
 
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that turn the direction of writing: text that does not read as it is stored."""
+"""Characters that change the direction of writing: such text does not read as it is stored."""
 
 
 def tidy(text: str) -> str:
@@ -216,22 +217,22 @@ def tidy(text: str) -> str:
 
 
 def field_of(form: Mapping[str, Any], name: str) -> str:
-    """Return a field of a form, tidied, however long it is: no text comes back cut."""
+    """Return a field of a form, tidied but never cut."""
     return tidy(str(form.get(name, "")))
 
 
-def read(text: str, longest: int) -> str:
-    """Return what rules read of a text: nothing of one that is too long, which one rule says.
+def read_if_short(text: str, longest: int) -> str:
+    """Return a text for the rules; "" for one that is too long, which a rule of its own reports.
 
-    They compare word by word: 10,000 words would keep a worker busy for seconds.
+    Rules compare word by word: 10,000 words would keep a process busy for seconds.
     """
     return text if len(text) <= longest else ""
 
 
-def told_apart(options: Sequence[str]) -> bool:
-    """Return whether options are texts that differ in more than capitals, none with a blank.
+def are_distinct(options: Sequence[str]) -> bool:
+    """Return whether options differ in more than capitals, and none is empty or has a blank.
 
-    >>> [told_apart(options) for options in (("cup", "jug"), ("cup", "Cup"), ("cup", ""))]
+    >>> [are_distinct(options) for options in (("cup", "jug"), ("cup", "Cup"), ("cup", ""))]
     [True, False, False]
     """
     folded = {option.casefold() for option in options}
@@ -239,22 +240,25 @@ def told_apart(options: Sequence[str]) -> bool:
 
 
 Verdict = Literal["pass", "note", "fail", "todo", "unchecked"]
-"""A note is no hindrance; "todo" as long as too little is written to tell; "unchecked" where the
-script does not let the rule be checked (`winosmith.text.writing`), which is in nobody's way."""
+"""The result of a rule; neither "note" nor "unchecked" prevents sending.
+
+It is "todo" if too little is written, and "unchecked" if the rule can't be checked in this script
+(`winosmith.text.writing`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one rule says.
+    """The result of one rule.
 
     Attributes:
-        rule: its name, in `winosmith.validate` where it is one of those.
-        verdict: how it stands.
-        label: what is asked for.
-        figure: how it is in a figure ("17 words"); "" if there is none.
-        advice: what to do, where it does not pass.
+        rule: its name, in `winosmith.validate` if it is one of those.
+        verdict: the result.
+        label: the requirement.
+        figure: the measured value ("17 words"); "" if there is none.
+        advice: what to do if it does not pass.
         field: the field of the form that it concerns.
-        half: of a twin, 0 or 1; None for what concerns both, or a sentence alone.
+        half: of a twin, 0 or 1; None if it concerns both, or a single sentence.
     """
 
     rule: str
@@ -266,12 +270,12 @@ class Check:
     half: int | None = None
 
     def waiting(self) -> Check:
-        """Return it for a text that is too long to be read: not told yet, with nothing to do."""
+        """Return the check of a text that is too long to be read: no verdict yet, and no advice."""
         return replace(self, verdict="todo", figure="", advice="")
 
 
 def refused(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
-    """Return checks where those that a form was refused for fail, also by what is not there."""
+    """Return the checks, with failures in place of open checks for which a form was refused."""
     return [
         replace(one, verdict="fail") if one.advice in faults.get(one.field, ()) else one
         for one in checks
@@ -279,7 +283,7 @@ def refused(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> lis
 
 
 def next_step(checks: Sequence[Check]) -> str:
-    """Return what to do first: of what fails, otherwise of what is not there yet."""
+    """Return the first advice: for a failure, otherwise for an open check."""
     halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
     for verdict in ("fail", "todo"):
         for check in checks:
@@ -288,8 +292,40 @@ def next_step(checks: Sequence[Check]) -> str:
     return ""
 
 
+def summary(checks: Sequence[Check]) -> dict[str, Any]:
+    """Return what a page shows above a checklist: counts, what to do next, whether all is done."""
+    times = Counter(check.verdict for check in checks)
+    return {
+        "passed": times["pass"],
+        "failed": times["fail"],
+        "all": len(checks) - times["unchecked"],
+        "next": next_step(checks),
+        "ready": not times["fail"] and not times["todo"],
+    }
+
+
+def form_of(options: Sequence[str], faults: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return what the page of a form shows of its options, and of why it was refused, by field."""
+    return {
+        "options": [
+            {
+                "number": number,
+                "name": f"option_{number}",
+                "value": option,
+                "faults": faults.get(f"option_{number}", []),
+                "error": f"option-{number}-error",
+            }
+            for number, option in enumerate(options, 1)
+        ],
+        "fault_count": sum(map(len, faults.values())),
+        "first_fault": next(iter(faults), ""),
+        "longest_sentence": LONGEST_SENTENCE,
+        "longest_option": LONGEST_OPTION,
+    }
+
+
 def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
-    """Return what to do, by the field of the form."""
+    """Return the advice, by the field of the form."""
     faults: dict[str, list[str]] = {}
     for check in checks:
         if check.advice and check.advice not in faults.setdefault(check.field, []):
@@ -297,8 +333,8 @@ def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
     return {field: advice for field, advice in faults.items() if advice}
 
 
-class Refused(InputError):  # noqa: N818
-    """What breaks rules; `faults` has what to do, by the field of the form."""
+class RefusedError(InputError):
+    """The input breaks rules; `faults` has the advice, by the field of the form."""
 
     def __init__(self, faults: dict[str, list[str]]):
         self.faults = faults
@@ -306,7 +342,7 @@ class Refused(InputError):  # noqa: N818
 
 
 MOST_NAMED = 3
-"""Findings of one kind that a hint names."""
+"""The number of findings of one kind that a hint names."""
 
 
 def hints(
@@ -316,16 +352,16 @@ def hints(
     without: int | None = None,
     family: Problem | None = None,
 ) -> list[str]:
-    """Return what a moderator should know of a twin, in the site's language; for `Problem.hints`.
+    """Return the hints on a twin for moderators, in the site's language, for `Problem.hints`.
 
-    No hint holds a text or an id that the contributor may not see, but that a problem under
-    embargo is alike is a hint here: show these to moderators alone.
+    A hint has no text or id that the contributor may not see. But a problem under embargo that is
+    similar gives a hint, so only moderators may see these hints.
 
     Args:
         halves: one or two.
-        contributor: who wrote them.
+        contributor: of the twin.
         without: the key of a twin that these revise.
-        family: the root of the family that these belong to; nothing of it is worth a hint.
+        family: the root of their family; similar problems of the family give no hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
         return live_hints(halves, contributor, without=without, family=family, hidden_too=True)
@@ -339,7 +375,7 @@ def live_hints(
     family: Problem | None = None,
     hidden_too: bool = False,
 ) -> list[str]:
-    """Return what the contributor may know while writing, in the language of the page."""
+    """Return the hints that the contributor may see while writing, in the language of the page."""
     near = lookalikes(
         halves,
         without=without,
@@ -352,8 +388,8 @@ def live_hints(
 
 
 def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
-    """Return what the texts themselves show; each finding once, though both halves have it."""
-    found = [_found(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
+    """Return the hints on the texts; each finding once, even if both halves have it."""
+    found = [_findings(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
     kinds = (
         _("words on this site's list"),
         _("possible contact data"),
@@ -363,17 +399,17 @@ def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> 
         _("characters that look like Latin letters"),
     )
     return [
-        f"{kind}: {_listed([one for each in of_halves for one in each])}"
+        f"{kind}: {_join_findings([one for each in of_halves for one in each])}"
         for kind, *of_halves in zip(kinds, *found, strict=True)
         if any(of_halves)
     ]
 
 
 @lru_cache(500)
-def _found(
+def _findings(
     sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return what a half shows, by its kind; kept, for while one half is typed the other rests."""
+    """Return the findings in a half, by kind; cached while the other half is typed."""
     texts = (sentence, *options)
     names = [full_names(sentence, options), *map(full_names, options)]
     return (
@@ -387,7 +423,7 @@ def _found(
 
 
 def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:
-    """Return a text for each near-duplicate, as much as its reader may know."""
+    """Return a text for each near-duplicate, as far as its reader may know it."""
     return list(dict.fromkeys(map(_lookalike_hint, near)))
 
 
@@ -402,7 +438,7 @@ def _lookalike_hint(one: Lookalike) -> str:
     return _("shares {share} of its words with {ref} of this site").format(share=share, ref=one.ref)
 
 
-def _listed(found: Sequence[str]) -> str:
+def _join_findings(found: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(found))
     more = "…" if len(distinct) > MOST_NAMED else ""
     return ", ".join((*distinct[:MOST_NAMED], *([more] if more else [])))

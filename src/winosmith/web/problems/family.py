@@ -1,10 +1,9 @@
-"""Families: where a version stands, the way to it from the root, its depths; and their embargoes.
+"""Families: a version's place, the path from the root, depths, and embargoes.
 
-A version shares most of its words with what it was made of, so what is kept from the public can't
-be left in its versions. The embargo goes down the tree, never up: what a version was made of was
-public before, or is its own author's. `Problem.embargo` says of each whether it is kept back, and
-`Version.covered` whether only because of what stands above it; so nothing must be looked up in
-the tree to know what is public.
+A version shares most of its words with its parent, so an embargo must cover the versions, too. The
+embargo goes down the tree, never up: the parent was public before, or is its author's own.
+`Problem.embargo` says whether a problem is under embargo, and `Version.covered` whether only
+because of a problem above it; so no query needs the tree to know what is public.
 """
 
 from __future__ import annotations
@@ -38,23 +37,23 @@ SELECT id FROM path ORDER BY back DESC
 """  # noqa: S608 - a table's name
 
 _ANY = ("1", "2")
-"""Options in place of a problem's own: depths are of sentences."""
+"""Options in place of a problem's own, because depths are about sentences."""
 
 
 def digest_of(sentence: str, options: Sequence[str]) -> str:
-    """Return what two versions share that differ in nothing but the order of their options."""
+    """Return a digest that is equal for versions that differ only in the order of their options."""
     seen = "\0".join((sentence, *sorted(options))).encode("utf-8", "surrogatepass")
     return hashlib.sha256(seen).hexdigest()
 
 
 def root_of(problem: Problem) -> Problem:
-    """Return the root of a problem's family; one that nobody perturbed is a root itself."""
+    """Return the root of a problem's family; a problem without versions is a root."""
     version = Version.objects.select_related("root__twin").filter(problem=problem).first()
     return version.root if version else problem
 
 
 def path_to(problem: Problem) -> list[Problem]:
-    """Return the root, and so on down to the problem, whoever may see them, with their versions."""
+    """Return the path from the root to the problem, with versions, whoever may see them."""
     with connection.cursor() as cursor:
         cursor.execute(_PATH, [problem.pk])
         keys = [key for (key,) in cursor.fetchall()]
@@ -67,21 +66,22 @@ def path_to(problem: Problem) -> list[Problem]:
 def depths_of(
     path: Sequence[Problem], sentence: str, *, declared: int | None = None, edits: Any = ()
 ) -> Depths:
-    """Return the depths of a sentence below the last of a path, as `winosmith.lineage` has them.
+    """Return the depths of a sentence below the last problem of a path; see `winosmith.lineage`.
 
-    That takes as long as the path, however large the family is. Where a text on the path was
-    erased, the lineage depth is not known; where the root's was, neither is the edit depth.
+    The time depends on the path, not on the size of the family. If a text on the path was erased,
+    the lineage depth is unknown; if the root's was, so is the edit depth.
 
     Args:
         path: from the root on, from `path_to`.
         sentence: of the new version, with one blank.
         declared: as its contributor states it.
-        edits: from the last of the path to the sentence; a shortest script if there are none.
+        edits: from the last problem of the path to the sentence; a shortest script if there are
+            none.
     """
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
     )
-    found = depths(Dataset([*_bare(path), row]))[-1]
+    found = depths(Dataset([*_path_data(path), row]))[-1]
     gone = [problem.sentence == ERASED_SENTENCE for problem in path]
     return found._replace(
         lineage=None if any(gone) else found.lineage, edit=None if gone[0] else found.edit
@@ -91,7 +91,7 @@ def depths_of(
 def lock(problem: Problem) -> Version:
     """Lock the family of a problem until the transaction ends; return the root's row.
 
-    A problem that nobody has perturbed becomes a root.
+    A problem without versions becomes a root.
     """
     version = Version.objects.filter(problem=problem).first()
     if version is None:
@@ -111,12 +111,11 @@ def lock(problem: Problem) -> Version:
 def place(problem: Problem, parent: Problem, **columns: Any) -> Version:
     """Give a new problem its place below a parent, with its depths, and under its embargo.
 
-    The caller is in a transaction. What `Problem.record` says of the lineage counts: the edits,
-    where it has them, and the declared depth.
+    The caller is in a transaction. The edits and the declared depth come from `Problem.record`.
 
     Args:
-        problem: just made.
-        parent: a version of the family, or the root that it makes of a problem.
+        problem: a new one.
+        parent: a version of the family, or a problem that becomes its root.
         columns: others of the row (`against`).
     """
     root = lock(parent)
@@ -144,7 +143,7 @@ def place(problem: Problem, parent: Problem, **columns: Any) -> Version:
 
 
 def _cover(problem: Problem, parent: Problem) -> bool:
-    """Put a new version under its parent's embargo, as that stands now; tell whether it was."""
+    """Put a new version under its parent's embargo if there is one; return whether there is."""
     if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
         return False
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
@@ -152,7 +151,7 @@ def _cover(problem: Problem, parent: Problem) -> bool:
     return True
 
 
-def _bare(path: Sequence[Problem]) -> Iterator[Datum]:
+def _path_data(path: Sequence[Problem]) -> Iterator[Datum]:
     """Yield the sentences of a path, with lineages that lead from one to the next."""
     root = str(path[0].pk)
     for at, row in enumerate(path):
@@ -167,11 +166,11 @@ def _bare(path: Sequence[Problem]) -> Iterator[Datum]:
 
 
 OWN = (State.HELD, State.JUDGING, State.VALID)
-"""Where one's own sentence stands that nobody else may perturb yet."""
+"""The states in which only the contributor may perturb a problem."""
 
 
 def may_perturb(person: Person | None, problem: Problem) -> bool:
-    """Return whether somebody may perturb a problem: a public one, or their own that waits."""
+    """Return whether somebody may perturb a problem: a public one, or their own undecided one."""
     if problem.embargo or problem.gold:
         return False
     if problem.public:
@@ -181,17 +180,17 @@ def may_perturb(person: Person | None, problem: Problem) -> bool:
 
 
 SHOWN_STEPS = 5
-"""Steps of a path that are shown; those between the root and the last few can be unfolded."""
+"""Steps of a path that are shown; those after the root and before the last ones can be unfolded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One version on the way from the root.
+    """One version on the path from the root.
 
     Attributes:
         number: steps from the root.
-        problem: None if its reader may not see it.
-        pieces: what changed since the step before; the plain sentence where that is not to be told.
+        problem: None if the reader may not see it.
+        pieces: the changes since the step before, or the plain sentence if that step is hidden.
     """
 
     number: int
@@ -200,7 +199,7 @@ class Step:
 
 
 def steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
-    """Return a path, as far as somebody may see it; no edit tells of a hidden version."""
+    """Return a path, as far as somebody may see it; no edit reveals a hidden version."""
     found: list[Step] = []
     before = ""
     for number, row in enumerate(path):
@@ -215,7 +214,7 @@ def steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
 
 
 def folded(way: list[Step]) -> dict[str, Any]:
-    """Return a path in three: the first step, those that are folded, the last ones."""
+    """Return a path in three parts: the first step, the folded ones, and the last ones."""
     if len(way) <= SHOWN_STEPS:
         return {"first_steps": way, "folded_steps": [], "last_steps": []}
     cut = len(way) - (SHOWN_STEPS - 1)
@@ -223,37 +222,36 @@ def folded(way: list[Step]) -> dict[str, Any]:
 
 
 COVERING = {True: "cover", False: "uncover"}
-"""Kinds of the events of versions that follow what stands above them: nobody decided about them."""
+"""Kinds of the events of versions that follow an embargo above them: not decisions of their own."""
 
 CHUNK = 500
 """Versions that are changed by one statement."""
 
 
-def put_under(problem: Problem, *, by: Person | None = None) -> int:
-    """Put a problem under embargo, and every version of it; the caller is in a transaction.
+def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
+    """Put a problem and all its versions under embargo; the caller is in a transaction.
 
-    One that was covered has an embargo of its own from now on.
-
-    What becomes of the versions is written down; what becomes of the problem itself, by the caller.
+    A covered problem gets an embargo of its own. The versions' events are logged here, the
+    problem's by the caller.
 
     Returns:
-        How many versions went under embargo with it.
+        The number of versions that went under embargo with it.
     """
     _lock_family(problem)
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     Version.objects.filter(problem=problem).update(covered=False)
     problem.became(embargo=True)
-    return len(_spread([problem.pk], by, embargo=True))
+    return len(_spread_embargo([problem.pk], by, embargo=True))
 
 
-def lift(problem: Problem, *, by: Person | None = None) -> int:
-    """Lift an embargo, and that of the versions which had it from this problem alone.
+def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
+    """Lift an embargo, also from the versions that only had it from this problem.
 
-    Those that were put under embargo by themselves stay so, with their own versions. Where what
-    the problem was perturbed from is under embargo, it stays covered by that.
+    Versions with an embargo of their own keep it, with their own versions. If the parent is under
+    embargo, the problem stays covered by it.
 
     Returns:
-        How many versions were freed with it.
+        The number of versions that were freed with it.
     """
     _lock_family(problem)
     if is_covered(problem):
@@ -261,7 +259,7 @@ def lift(problem: Problem, *, by: Person | None = None) -> int:
         return 0
     lifted = Problem.objects.filter(pk=problem.pk, embargo=True).update(embargo=False)
     Version.objects.filter(problem=problem).update(covered=False)
-    freed = _spread([problem.pk], by, embargo=False)
+    freed = _spread_embargo([problem.pk], by, embargo=False)
     # what was under none is public already, or waits by its own right
     for some in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
         twins = Problem.objects.filter(pk__in=some).values_list("twin", flat=True)
@@ -271,40 +269,42 @@ def lift(problem: Problem, *, by: Person | None = None) -> int:
 
 
 def cover_below(keys: Sequence[int]) -> int:
-    """Cover the versions of problems under embargo that are not yet; return how many there were.
+    """Cover the versions of problems under embargo that are not covered yet; return how many.
 
-    For versions that came in many at once (`winosmith.web._import`).
+    For versions that are imported at once (`winosmith.web._import`).
     """
-    return len(_spread(keys, None, embargo=True))
+    return len(_spread_embargo(keys, None, embargo=True))
 
 
-def covering(problem: Problem) -> Event:
-    """Return the event that tells that a problem comes in covered, for the caller to insert."""
+def covered_event(problem: Problem) -> Event:
+    """Return the event of a problem that is covered from the start, for the caller to insert."""
     return _event(problem, None, embargo=True)
 
 
 def is_covered(problem: Problem) -> bool:
-    """Return whether what a problem was perturbed from is under embargo."""
+    """Return whether a problem's parent is under embargo."""
     rows = Version.objects.filter(problem=problem, parent__embargo=True)
     return bool(rows.exists())
 
 
 def _lock_family(problem: Problem) -> None:
-    """Let nobody add a version to a problem's family until the transaction ends."""
+    """Lock a problem's family, if it has one, until the transaction ends."""
     if Version.objects.filter(problem=problem).exists():
         lock(problem)
 
 
-def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
-    """Cover all below problems, down to what has an embargo of its own; or uncover it.
+def _spread_embargo(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
+    """Cover or uncover all versions below problems, down to embargoes of their own.
 
     Returns:
-        The keys of the versions that were.
+        The keys of the changed versions.
     """
     changed: list[int] = []
     above = list(keys)
     while above:
-        below = [row for some in chunked(above, CHUNK) for row in _next(some, covered=not embargo)]
+        below = [
+            row for some in chunked(above, CHUNK) for row in _children_of(some, covered=not embargo)
+        ]
         for rows in chunked(below, CHUNK):
             keys = [row.pk for row in rows]
             Problem.objects.filter(pk__in=keys).update(embargo=embargo)
@@ -315,16 +315,14 @@ def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[in
     return changed
 
 
-def _next(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
-    """Return the children of problems that are covered and kept back, or neither."""
+def _children_of(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
+    """Return the children of problems that are covered and under embargo, or neither."""
     rows = Version.objects.filter(parent__in=above, covered=covered, problem__embargo=covered)
     return list(rows.select_related("problem").order_by("pk"))
 
 
 def _event(problem: Problem, by: Person | None, embargo: bool) -> Event:
-    state = problem.state
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )
-    kind = COVERING[embargo]
-    return Event(problem=problem, actor=by, kind=kind, before=state, after=state, reason=reason)
+    return problem.unsaved_note(COVERING[embargo], by=by, reason=reason)

@@ -32,31 +32,31 @@ LEAST = 0.7
 """The fraction of words from which a sentence counts as near: that of the halves of a twin."""
 
 MOST_NUMBERS = 100
-"""Numbers that a text is asked for by, at most: three times as many as a half has."""
+"""Numbers with which a text is searched, at most: three times as many as a half has."""
 
 STEP = 16
-"""Of how many values more each next statement is: few different ones are compiled, and kept."""
+"""Statements have multiples of so many values: few different ones are compiled, and cached."""
 
 MOST_OF_A_NUMBER = 200
-"""Sentences looked at for one number: one that more have tells nothing."""
+"""Sentences that are considered for one number: a more frequent number is not informative."""
 
 MOST_COMPARED = 60
-"""Sentences compared word by word: those that share the most, and the rarest, numbers."""
+"""Sentences that are compared word by word: those that share the most, and the rarest, numbers."""
 
 CHUNK = 500
-"""Published sentences stored in one transaction, so that others write in between."""
+"""Published sentences stored in one transaction, so that others can write in between."""
 
 STORED = 8
-"""Numbers that a sentence is stored under, next to the one of the whole."""
+"""Numbers under which a sentence is stored, in addition to the number of the whole."""
 
 WIDTH = 3
 """Words in a shingle."""
 
 GAP = "•"
-"""What stands for the blank and for each mention of an option: other names make no other text."""
+"""Replaces the blank and each mention of an option, so that other names make no other text."""
 
 LEAST_CONTENT = 0.5
-"""The fraction of content words below which sentences have no more than their frame in common."""
+"""The fraction of content words below which sentences only share their frame."""
 
 _ARTICLES = frozenset("a an the his her their its my your our".split())
 
@@ -75,12 +75,12 @@ class AnyHalf(Protocol):
 
 
 class Half(NamedTuple):
-    """A half as somebody is writing it; nothing about it need be complete.
+    """A half while it is written; it may be incomplete.
 
     Attributes:
         sentence: perhaps without a blank yet.
         options: perhaps empty.
-        answer: the 0-based index of the right option; None when it was not told yet.
+        answer: the 0-based index of the correct option; None if it is not chosen yet.
     """
 
     sentence: str
@@ -94,9 +94,9 @@ class Lookalike:
 
     Attributes:
         where: the published data set, or "" for this site.
-        share: of the words, 0–1, options aside; for a text that the reader may not see it is
-            `LEAST` whatever it is, so that nobody can feel their way to that text.
-        ref: its id; "" where the reader may not see it.
+        share: of the words, 0–1, options aside; always `LEAST` for a text that the reader may not
+            see, so that nobody can reconstruct the text.
+        ref: its id; "" if the reader may not see it.
         sentence: its text; None if the reader may not see it.
     """
 
@@ -116,24 +116,23 @@ def lookalikes(
     least: float = LEAST,
     most: int = 5,
 ) -> list[Lookalike]:
-    """Return the near-duplicates of any of some halves, the nearest first; one a twin of the site.
+    """Return the near-duplicates of some halves, the nearest first; one for each twin of the site.
 
-    Words are compared without marks and capitals, and with a gap for each option: other names
-    make no new sentence. What was withdrawn or revised does not count. A reader who does not
-    moderate gets the text of public problems, of published ones and of their own; that other
-    problems come near is told once, without text or share, and of those under embargo nothing. A
-    gold question is told of as a problem that is being judged, or who judges could tell it by that.
+    Words are compared without marks and capitals, and with a gap for each option, so that other
+    names make no new sentence. Withdrawn and revised problems don't count. A reader who does not
+    moderate gets the text of public and published problems and of their own. Other similar problems
+    are reported once, without text or share, and those under embargo not at all. A gold question is
+    reported like a problem that is being judged, so that judges can't recognise it.
 
     Args:
-        halves: sentences, perhaps still being written, with the options that there are.
-        without: the key of a twin whose halves do not count, nor those that it revises.
-        family: the root of a family to which the halves belong; nothing of the family counts,
-            nor what is as near to the root, such as the root itself where it is published.
-        reader: for whom; None for somebody without an account.
-        hidden_too: tell, without text or share, of those under embargo, too: for what moderators
-            read.
+        halves: sentences, perhaps unfinished, with the options that there are.
+        without: the key of a twin whose halves don't count, nor those that it revises.
+        family: the root of the halves' family; its problems don't count, nor sentences as near to
+            the root, such as the root itself if it is published.
+        reader: None for somebody without an account.
+        hidden_too: report those under embargo, too, without text or share: for moderators.
         least: the least share, 0–1.
-        most: how many.
+        most: the most results.
     """
     asked = [compared(half.sentence, half.options) for half in halves]
     numbers = [shingles(words)[:MOST_NUMBERS] for words in asked]
@@ -141,7 +140,7 @@ def lookalikes(
         list({number: None for own in numbers for number in own})
     )
     if family and stored:
-        stored = _strangers(stored, family)
+        stored = _without_family(stored, family)
     likeliest = [_likeliest(stored, set(own)) for own in numbers]
     if not any(likeliest):
         return []
@@ -151,7 +150,7 @@ def lookalikes(
     for words, keys in zip(asked, likeliest, strict=True):
         for row in filter(None, map(rows.get, keys)):
             share = _share(row, words, root)
-            shown = _shown(row, share, reader, hidden_too, least) if share >= least else None
+            shown = _visible_part(row, share, reader, hidden_too, least) if share >= least else None
             if shown is None:
                 continue
             key = _one_of(row, shown)
@@ -161,14 +160,14 @@ def lookalikes(
 
 
 def _one_of(row: Remembered, shown: Lookalike) -> tuple[str, object]:
-    """Return of what one is told: of each twin, of each published text, of what nobody may see."""
+    """Return a key of what is reported once: a twin, a published text, or hidden problems."""
     if row.problem is None:
         return "published", row.pk
     return ("twin", row.problem.twin_id) if shown.ref else ("hidden", None)
 
 
 def _comparable(keys: set[int], without: int | None) -> dict[int, Remembered]:
-    """Return the sentences of keys, except for what is gone or makes room for what is written."""
+    """Return the sentences of keys, without withdrawn ones and the twin that is being revised."""
     passed = _line_of(without)
     asked = [*keys, *range(-(-len(keys) % STEP), 0)]  # no key is below zero
     return {
@@ -182,7 +181,7 @@ def _comparable(keys: set[int], without: int | None) -> dict[int, Remembered]:
 
 
 def _share(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
-    """Return the fraction of words that a sentence has in common; 0 if its family's root has it."""
+    """Return the fraction of shared words; 0 if it is only due to the family's root."""
     own = row.problem or row
     theirs = compared(own.sentence, own.options)
     share = shared(words, theirs)
@@ -190,11 +189,11 @@ def _share(row: Remembered, words: Sequence[str], root: Sequence[str] | None) ->
 
 
 def remember(*problems: Problem, new: bool = False) -> None:
-    """Let new sentences be compared with those of these problems; a second time changes nothing.
+    """Add problems to the sentences that new ones are compared with; twice changes nothing.
 
     Args:
         problems: of the site.
-        new: they were made in this transaction, so that none can have been remembered.
+        new: they were created in this transaction, so they can't have been added before.
     """
     with writing():
         known: set[int] = set()
@@ -207,7 +206,7 @@ def remember(*problems: Problem, new: bool = False) -> None:
 
 
 def forget(problem: Problem) -> None:
-    """Take a problem out of the comparison; to be called before its text is erased."""
+    """Remove a problem from the comparison; call it before its text is erased."""
     with writing():
         for row in Remembered.objects.filter(problem=problem):
             numbers = sketch(compared(problem.sentence, problem.options))
@@ -218,18 +217,18 @@ def forget(problem: Problem) -> None:
 def remember_published(
     dataset: Dataset, source: str, *, on_progress: Callable[[int], object] | None = None
 ) -> int:
-    """Let new sentences be compared with those of a published data set.
+    """Add a published data set to the sentences that new ones are compared with.
 
-    Stored in many small transactions; after an interrupt, or with a newer version of the data
+    It works in many small transactions; after an interrupt, or with a newer version of the data
     set, the same call adds what is missing.
 
     Args:
         dataset: solved or not; the answers are not stored.
-        source: its name, which is shown to contributors; up to 80 characters.
-        on_progress: called with the number of problems that are done.
+        source: its name, which contributors see; up to 80 characters.
+        on_progress: called with the number of finished problems.
 
     Returns:
-        How many were new.
+        The number of new sentences.
 
     Raises:
         InputError: the name is empty or too long.
@@ -258,7 +257,7 @@ def remember_published(
 
 
 def _store(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None:
-    """Add the numbers of new sentences, without the cost of an object for each."""
+    """Insert the numbers of new sentences, without an object for each."""
     pairs = [(number, row.pk) for row, numbers in sketches for number in numbers]
     into = f"INSERT INTO {Shingle._meta.db_table} (value, remembered_id) "
     with connection.cursor() as cursor:
@@ -292,7 +291,7 @@ def _stored_under(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _likeliest(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int]:
-    """Return the keys that share the most numbers; one that many are stored under counts little."""
+    """Return the keys that share the most numbers; frequent numbers count less."""
     own = [(number, key) for number, key in stored if number in numbers]
     times = Counter(number for number, _ in own)
     weights: defaultdict[int, float] = defaultdict(float)
@@ -301,8 +300,10 @@ def _likeliest(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int
     return nlargest(MOST_COMPARED, weights, key=weights.__getitem__)
 
 
-def _strangers(stored: Sequence[tuple[int, int]], family: Problem) -> Sequence[tuple[int, int]]:
-    """Omit the keys of a family, lest a large one crowds out all others."""
+def _without_family(
+    stored: Sequence[tuple[int, int]], family: Problem
+) -> Sequence[tuple[int, int]]:
+    """Omit the keys of a family, because a large family could crowd out all others."""
     keys = {key for _, key in stored}
     kin = set(
         Remembered.objects.filter(pk__in=keys)
@@ -313,16 +314,16 @@ def _strangers(stored: Sequence[tuple[int, int]], family: Problem) -> Sequence[t
 
 
 def _is_kin(theirs: Sequence[str], root: Sequence[str], share: float) -> bool:
-    """Return whether a sentence is near because the root is.
+    """Return whether a sentence is similar because the root is.
 
-    That it is the same word by word, and not the root, is worth telling all the same.
+    An identical sentence that is not the root is still reported.
     """
     near = shared(theirs, root)
     return near >= LEAST and (share < 1 or near == 1)
 
 
 def _line_of(twin: int | None) -> set[int]:
-    """Return the keys of a twin and of those that it revises, one after another."""
+    """Return the keys of a twin and of those that it revises."""
     line: set[int] = set()
     while twin is not None and twin not in line:
         line.add(twin)
@@ -330,10 +331,10 @@ def _line_of(twin: int | None) -> set[int]:
     return line
 
 
-def _shown(
+def _visible_part(
     row: Remembered, share: float, reader: Person | None, hidden_too: bool, least: float
 ) -> Lookalike | None:
-    """Return of a near sentence what the reader may know."""
+    """Return as much of a similar sentence as the reader may know."""
     problem = row.problem
     if problem is None:
         return Lookalike(row.source, share, row.ref, row.sentence)
@@ -343,22 +344,22 @@ def _shown(
 
 
 def compared(sentence: str, options: Sequence[str] = ()) -> list[str]:
-    """Return the words that are compared: small letters, no marks, a gap for each option.
+    """Return the words that are compared: in lower case, without marks, with a gap for each option.
 
     >>> compared("Ann thanked the old man because _ was kind.", ["Ann", "the old man"])
     ['•', 'thanked', 'the', '•', 'because', '•', 'was', 'kind']
     """
-    words = list(_plain(sentence))
-    for option in sorted((_named(option) for option in options), key=len, reverse=True):
-        words = list(_masked(words, option))
+    words = list(_plain_words(sentence))
+    for option in sorted((_option_words(option) for option in options), key=len, reverse=True):
+        words = list(_mask_option(words, option))
     return [GAP if word == BLANK else word for word in words]
 
 
 def shared(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the share of words that two sentences have in common, 0–1: `winosmith.text.overlap`.
+    """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
 
-    It is 0 if less than `LEAST_CONTENT` of the content words are shared: of 250 sentences of
-    WinoGrande, 1,572 others share 70 % of the words, most of them no more than a frame.
+    It is 0 if they share less than `LEAST_CONTENT` of the content words: of 250 sentences of
+    WinoGrande, 1,572 others share 70 % of the words, most of them only a frame.
 
     Args:
         first: from `compared`.
@@ -370,14 +371,14 @@ def shared(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def shingles(words: Sequence[str]) -> list[int]:
-    """Return the numbers that a sentence is asked for by: one of the whole, then the others.
+    """Return the numbers with which a sentence is searched: one of the whole, then the others.
 
     Args:
         words: from `compared`.
 
     Returns:
-        Whole numbers that a signed 64-bit column holds, each once. Those with two content words
-        come first, for they occur in fewer sentences; three words without any are omitted.
+        Distinct whole numbers that fit a signed 64-bit column. Those with two content words come
+        first, because they occur in fewer sentences; three words without any are omitted.
     """
     whole = _number("\0".join(("", *words)))
     ranked = {}
@@ -390,7 +391,7 @@ def shingles(words: Sequence[str]) -> list[int]:
 
 
 def sketch(words: Sequence[str]) -> list[int]:
-    """Return the numbers that a sentence is stored under: that of the whole and `STORED` more."""
+    """Return the numbers under which a sentence is stored: that of the whole and `STORED` more."""
     return shingles(words)[: 1 + STORED]
 
 
@@ -398,19 +399,19 @@ def _content(words: Sequence[str]) -> list[str]:
     return [word for word in words if word != GAP and word not in FUNCTION_WORDS]
 
 
-def _plain(text: str) -> Iterator[str]:
+def _plain_words(text: str) -> Iterator[str]:
     for token in tokens(text):
         if token == BLANK or any(map(str.isalnum, token)):
             yield token.lower()
 
 
-def _named(option: str) -> list[str]:
-    """Return an option's words without the article, which the sentence may have otherwise."""
-    words = list(_plain(option))
+def _option_words(option: str) -> list[str]:
+    """Return an option's words without the article, which may differ in the sentence."""
+    words = list(_plain_words(option))
     return words[1:] if len(words) > 1 and words[0] in _ARTICLES else words
 
 
-def _masked(words: Sequence[str], option: Sequence[str]) -> Iterator[str]:
+def _mask_option(words: Sequence[str], option: Sequence[str]) -> Iterator[str]:
     at, length = 0, len(option)
     while at < len(words):
         if length and list(words[at : at + length]) == list(option):

@@ -1,4 +1,4 @@
-"""What people write: twins, their halves, what happened to them, and the index of sentences."""
+"""Twins, their problems, the audit log, families, and the index of sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class State(models.TextChoices):
-    """Where a problem stands; only `winosmith.web.problems.states.move` changes it."""
+    """The states of a problem; only `winosmith.web.problems.states.move` changes them."""
 
     HELD = "held", _("waiting for a moderator")
     JUDGING = "judging", _("is being judged")
@@ -23,12 +23,12 @@ class State(models.TextChoices):
 
 
 class Twin(models.Model):
-    """What one person submitted at once: two halves, or a single imported problem.
+    """The submission of one person: two halves, or a single imported problem.
 
     Attributes:
-        ref: its id in the data; random, so that it tells nothing.
-        revises: the twin that this one replaces, a version of the contributor's own.
-        chosen: when a moderator chose it for the first page; None for not.
+        ref: its id in the data; random, so that it reveals nothing.
+        revises: the contributor's earlier twin that this one replaces.
+        chosen: when a moderator chose it for the first page; None if not.
     """
 
     ref = models.CharField(max_length=80, unique=True)
@@ -59,17 +59,17 @@ class Problem(models.Model):
     """One half.
 
     Attributes:
-        ref: its id in the data; random, so that it tells neither the answer nor the other half.
+        ref: its id in the data; random, so that it reveals neither the answer nor the other half.
         options: 2 to 5 texts.
-        answer: the 0-based index of the right option; None when it is withheld.
-        hints: what made a moderator's look worth while, as short texts.
+        answer: the 0-based index of the correct option; None if it is withheld.
+        hints: why a moderator should look at it, as short texts.
         reasons: why judges did not find it valid.
-        gold: a question with a known answer that checks attention; never part of the data.
-        waits: what became of it is reported to nobody but its contributor and moderators, because
-            another half of its twin is not decided; see `winosmith.web.problems.states.settle`.
-        public: whether everyone may see it: the one place that says so. The database works it out,
-            so that queries, SQL, indexes and rows can't differ.
-        record: what `winosmith.records` keeps and no column holds (pronoun, lineage, extra).
+        gold: a gold question with a known answer; never part of the data.
+        waits: only its contributor and moderators see its result, because another half of its twin
+            is not decided; see `winosmith.web.problems.states.settle`.
+        public: whether everybody may see it; only this column says so. The database computes it, so
+            that queries, SQL, indexes and rows can't differ.
+        record: the values of `winosmith.records` without a column (pronoun, lineage, extra).
     """
 
     ref = models.CharField(max_length=80, unique=True)
@@ -106,17 +106,28 @@ class Problem(models.Model):
         return f"{self.ref}: {self.sentence[:60]}"
 
     def became(self, **columns: Any) -> None:
-        """Hold what was written to the row by a query; `waits` and `public` are read again."""
+        """Take over values that a query wrote to the row; `waits` and `public` are read again."""
         for name, value in columns.items():
             setattr(self, name, value)
         for name in ("waits", "public"):
             self.__dict__.pop(name, None)
 
+    def note(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
+        """Log an event that leaves the problem in its state; `columns` are others of `Event`."""
+        event = self.unsaved_note(kind, by=by, **columns)
+        event.save()
+        return event
+
+    def unsaved_note(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
+        """Return the event of `note`, for the caller to insert."""
+        state = self.state
+        return Event(problem=self, actor=by, kind=kind, before=state, after=state, **columns)
+
 
 class Event(models.Model):
-    """What was done to a problem, by whom, from which state to which: the audit log.
+    """An action on a problem, its person, and the states before and after: the audit log.
 
-    Rows are only ever added. `undoes` names the event that this one took back.
+    Rows are only added. `undoes` is the event that this one undid.
     """
 
     problem = models.ForeignKey(Problem, models.PROTECT, related_name="events")
@@ -137,7 +148,7 @@ class Remembered(models.Model):
     """A sentence that new ones are compared with: a problem of the site, or a published one.
 
     Attributes:
-        problem: of the site; its row holds the text.
+        problem: of the site; its row has the text.
         source: of a published sentence: the data set ("WinoGrande train_xl"); otherwise empty.
         ref: its id in that data set; otherwise empty.
         sentence, options: the published text.
@@ -165,9 +176,9 @@ class Remembered(models.Model):
 
 
 class Shingle(models.Model):
-    """That a sentence is stored under a number of its sketch; see `problems.lookalikes`.
+    """A number of a sentence's sketch; see `problems.lookalikes`.
 
-    The key's index answers which sentences have a number without reading the table.
+    The index of the key finds the sentences of a number without reading the table.
     """
 
     pk = models.CompositePrimaryKey("value", "remembered_id")
@@ -178,22 +189,22 @@ class Shingle(models.Model):
 
 
 class Version(models.Model):
-    """A problem's place in its family: the root, or what was perturbed from another version.
+    """A problem's place in its family: the root, or a perturbed version of another problem.
 
-    A problem that nobody has perturbed has no row here. The root gets one with its first child;
-    its own parent is None and its depths are 0.
+    A problem without versions has no row here. The root gets one with its first child; its own
+    parent is None and its depths are 0.
 
     Attributes:
-        root: the problem that the family grew from; a root's own is itself.
+        root: the root of the family; a root's own is itself.
         parent: the problem that was perturbed; None for the root.
         step: perturbations between the root and this version: 0 for the root.
         declared: the depth that the contributor, or a file, states; None if nothing is stated.
-        lineage: the token positions touched on the path from the root, None if that is not
-            known (see `winosmith.lineage`).
+        lineage: the number of token positions changed on the path from the root, None if unknown
+            (see `winosmith.lineage`).
         edit: the token edit distance to the root.
-        covered: it is under embargo only because what stands above it is; see
+        covered: it is under embargo only because a problem above it is; see
             `winosmith.web.problems.family`.
-        digest: of the sentence and the options, so that a family holds no version twice.
+        digest: of the sentence and the options, so that a family has no version twice.
         against: the model that the contributor wanted to fool; None if they chose none.
     """
 
@@ -228,7 +239,7 @@ class Version(models.Model):
 
 
 def new_ref() -> str:
-    """Return an id for the data: random, so that it tells nothing."""
+    """Return a random id for the data, which reveals nothing."""
     return secrets.token_hex(8)
 
 

@@ -1,8 +1,8 @@
-"""Problems of the site as problems of the data, and back; lineages without what is not public.
+"""Problems of the site as problems of the data, and back; lineages without hidden texts.
 
-A version's edits, its sentence and its parent's determine each other: who knows two of them knows
-the third. So the edits from a parent that is not public never leave the site. Depths do: how many
-tokens were touched tells no word.
+A version's edits, its sentence and its parent's sentence determine each other: two of them give the
+third. So the edits from a parent that is not public never leave the site. Depths do: the number of
+changed tokens reveals no word.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Problem, State, Version
 
 CHUNK = 1000
-"""Rows that are read at once: what an export holds in memory."""
+"""Rows that are read at once, so the number that an export has in memory."""
 
 _KEPT = ("pronoun", "lineage", "extra", "origin", "single")
-"""What `Problem.record` may hold of a datum that no column does."""
+"""What `Problem.record` may have of a datum without a column."""
 
 
 def as_problem(row: Problem) -> Datum:
     """Return a row as a problem of the data; its contributor is a pseudonym.
 
-    What was imported keeps the origin it came with. What was written here has the day on which it
-    was written, never the hour, which could tell who wrote it. The mark of a generated problem
-    (`winosmith.lineage.UNVALIDATED`) is off once the site's judges have found it valid.
+    An imported problem keeps its origin. A problem written here has the day of its creation, not
+    the hour, which could reveal its author. The mark of a generated problem
+    (`winosmith.lineage.UNVALIDATED`) is removed once the site's judges have found it valid.
 
-    A lineage is told in full, with words of a parent that may not be public; for what leaves the
-    site there is `as_public`.
+    The lineage is complete, with words of a parent that may not be public; use `as_public` for data
+    that leaves the site.
     """
     record = row.record
     return problem_of(
@@ -63,15 +63,15 @@ def _extra(row: Problem) -> dict[str, Any]:
 
 
 def numbers(query: QuerySet[Problem]) -> array[int]:
-    """Return the rows' numbers, from the oldest on, in 8 bytes each: what `rows` walks over."""
+    """Return the rows' numbers, the oldest first, in 8 bytes each, for `rows`."""
     found = query.values_list("id", flat=True)
     return array("q", found.iterator(chunk_size=10 * CHUNK))
 
 
 def rows(of: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]:
-    """Yield the rows of these numbers, those that are still in the query, a chunk at a time.
+    """Yield the rows of these numbers that are still in the query, a chunk at a time.
 
-    No cursor stays open between chunks, however slowly somebody reads.
+    No cursor stays open between chunks, even for a slow reader.
     """
     query = query.select_related("twin__contributor").order_by("id")
     for start in range(0, len(of), CHUNK):
@@ -79,7 +79,7 @@ def rows(of: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]
 
 
 def lean(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return the rows with those columns alone that `as_problem` needs."""
+    """Return the rows with only the columns that `as_problem` needs."""
     problem = "ref", "sentence", "options", "answer", "embargo", "record", "state", "twin"
     twin = (
         "ref",
@@ -95,9 +95,9 @@ def lean(query: QuerySet[Problem]) -> QuerySet[Problem]:
 
 
 def twin_fields(datum: Datum) -> dict[str, Any]:
-    """Return the columns of a `Twin` for an imported problem, all but `ref` and `contributor`.
+    """Return the columns of a `Twin` for an imported problem, except `ref` and `contributor`.
 
-    The two halves of a twin give the same, unless their origins differ.
+    Both halves of a twin give the same, unless their origins differ.
     """
     origin = datum.origin or Origin()
     return {
@@ -109,10 +109,9 @@ def twin_fields(datum: Datum) -> dict[str, Any]:
 
 
 def row_fields(datum: Datum) -> dict[str, Any]:
-    """Return the columns of a `Problem` for an imported one, all but `twin` and `state`.
+    """Return the columns of a `Problem` for an imported one, except `twin` and `state`.
 
-    `as_problem` makes the same datum of the row again, provided that the twin's `ref` is the
-    datum's `twin_id`.
+    `as_problem` returns the same datum for that row, if the twin's `ref` is the datum's `twin_id`.
     """
     record = problem_record(datum)
     kept: dict[str, Any] = {key: record[key] for key in _KEPT if key in record}
@@ -142,29 +141,29 @@ def _origin(row: Problem) -> Mapping[str, Any]:
 
 
 def as_public(rows: Sequence[Problem]) -> list[Datum]:
-    """Return public rows as problems of the data, as everyone may have them.
+    """Return public rows as problems of the data for everybody.
 
-    Root and parent stay as they are, public or not: an id tells nothing. Edits from a parent of
-    the site that is not public are omitted. Where anything on the way from the root is not
-    public, nobody else can count the depths: the site's own are in `extra`
-    (`winosmith.lineage.MEASURED`), so that figures from the data are those of the site.
+    Root and parent stay, public or not, because an id reveals nothing. Edits from a parent that is
+    not public are omitted. If anything on the path from the root is not public, nobody else can
+    count the depths: the site's own are in `extra` (`winosmith.lineage.MEASURED`), so that results
+    from the data equal those of the site.
     """
     data = [as_problem(row) for row in rows]
-    hidden = _hidden(data)
+    hidden = _hidden_ancestors(data)
     perturbed = [row.pk for row, datum in zip(rows, data, strict=True) if datum.lineage]
     measured = _measured_below_hidden(perturbed)
     return [
-        _told(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
+        _without_hidden(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
         for row, datum in zip(rows, data, strict=True)
     ]
 
 
 def of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Keep of problems those of a family: the root of a problem, and what was perturbed from it.
+    """Filter problems by family: the root of a problem, and all versions of it.
 
     Args:
         query: problems.
-        ref: the id of any of the family; of a problem that nobody perturbed it finds that alone.
+        ref: the id of any problem of the family; a problem without versions is found alone.
     """
     root = Version.objects.filter(problem__ref=ref).values_list("root", flat=True).first()
     if root is None:
@@ -173,10 +172,9 @@ def of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
 
 
 def of_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
-    """Keep of problems the "perturbed" ones, or the "original" ones.
+    """Filter problems by kind: "perturbed" or "original".
 
-    Versions are found by their own table, however few of a million problems they are; originals
-    by walking the problems.
+    Versions are found by their own table, however few they are; originals by walking the problems.
     """
     perturbed = Version.objects.filter(parent__isnull=False)
     if kind == "perturbed":
@@ -184,8 +182,8 @@ def of_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
     return query.filter(~Exists(perturbed.filter(problem=OuterRef("pk"))))
 
 
-def _hidden(data: Iterable[Datum]) -> set[str]:
-    """Return which roots and parents are problems of the site that are not public."""
+def _hidden_ancestors(data: Iterable[Datum]) -> set[str]:
+    """Return the roots and parents that are problems of the site but not public."""
     named = {
         name
         for datum in data
@@ -198,8 +196,10 @@ def _hidden(data: Iterable[Datum]) -> set[str]:
     return set(rows.values_list("ref", flat=True))
 
 
-def _told(datum: Datum, hidden: set[str], depths: tuple[int | None, int | None] | None) -> Datum:
-    """Return a version without edits from a hidden parent, and with the depths that are given."""
+def _without_hidden(
+    datum: Datum, hidden: set[str], depths: tuple[int | None, int | None] | None
+) -> Datum:
+    """Return a version without edits from a hidden parent, and with the given depths."""
     lineage = datum.lineage
     if lineage is not None and lineage.parent in hidden:
         datum = replace(datum, lineage=replace(lineage, edits=()))
@@ -226,7 +226,7 @@ SELECT v.problem_id, v.lineage, v.edit FROM perturb_version v WHERE v.problem_id
 
 
 def _measured_below_hidden(keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
-    """Return the lineage and edit depths of those versions that stand below a hidden one."""
+    """Return the lineage and edit depths of the versions below a hidden one."""
     if not keys:
         return {}
     with connection.cursor() as cursor:

@@ -1,11 +1,10 @@
-"""The search of problems: what somebody searches for, and the index that finds it.
+"""The search of problems: its terms, and the full-text index.
 
 SQLite has an external-content FTS5 table with triggers on the table of problems, PostgreSQL a GIN
-index on an expression; the database itself keeps both in step. Both know whole words in any case,
-and neither finds accents that are not asked for. The site has two: here the one of public problems
-alone for everyone, and for moderators one of all (`winosmith.web.moderate.queue`). What is not
-public is not in the first, so neither results, counts, order nor the time that a search takes tell
-anything about it.
+index on an expression; the database keeps both up to date. Both find whole words in any case, and
+accents only as they are typed. The site has two indexes: this one of public problems for everybody,
+and one of all problems for moderators (`winosmith.web.moderate.queue`). Problems that are not
+public are not in the first, so results, counts, order and time reveal nothing about them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from django.db.models.expressions import RawSQL
 from winosmith.web.problems.models import Problem
 
 MOST_TERMS = 20
-"""Terms that one search may have; those after them are omitted."""
+"""The most terms of a search; later ones are ignored."""
 
 _PARTS = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
 _WORD = re.compile(r"[^\W_]+")
@@ -29,12 +28,12 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of problems.
+    """A page of problems.
 
     Attributes:
-        problems: in the order that was asked for.
-        newer: the query of the page before; "" when this is the first.
-        older: the query of the next page; "" when this is the last.
+        problems: in the requested order.
+        newer: the query of the page before; "" for the first page.
+        older: the query of the next page; "" for the last page.
     """
 
     problems: list[Problem]
@@ -44,11 +43,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Words that must follow each other, or that must not.
+    """Words that must follow each other, or must not.
 
     Attributes:
-        words: in lower case, letters and digits alone.
-        wanted: False for what must not occur.
+        words: in lower case, only letters and digits.
+        wanted: False for words that must not occur.
     """
 
     words: tuple[str, ...]
@@ -56,7 +55,7 @@ class Term:
 
 
 def parse(text: str) -> list[Term]:
-    """Return the terms of a search; all of the wanted ones must occur.
+    """Return the terms of a search; all wanted ones must occur.
 
     >>> [(" ".join(term.words), term.wanted) for term in parse('cup "the jug" -broke')]
     [('cup', True), ('the jug', True), ('broke', False)]
@@ -72,28 +71,28 @@ def parse(text: str) -> list[Term]:
 
 
 RARE = 1000
-"""Problems: what fits fewer is read at once and sorted; of more, a page's are soon met with."""
+"""With fewer results, all are read at once and sorted; with more, a page is soon full."""
 
 _TRIGGERS = ("insert", "update", "delete")
 _VECTOR = "to_tsvector('simple', problems_problem.sentence)"
 
 
 class FullText:
-    """One index.
+    """A full-text index.
 
     Args:
-        table: its name, and the beginning of its triggers' names.
-        only: the column of truth that is set for the problems in it; "" for all.
+        table: its name, and the start of its triggers' names.
+        only: the boolean column of the problems in it; "" for all.
     """
 
     def __init__(self, table: str, only: str = ""):
         self.table, self._only = table, only
 
     def ensure(self, alias: str = "default") -> None:
-        """Make the index where it is missing, filled with what belongs into it now; or none of it.
+        """Create the index if it is missing, and fill it.
 
-        A migration that rebuilds the table of problems drops what hangs on it, so this runs after
-        every migration.
+        It runs after every migration, because a migration that rebuilds the table of problems drops
+        it.
         """
         with transaction.atomic(using=alias), connections[alias].cursor() as cursor:
             if connections[alias].vendor == "postgresql":
@@ -112,31 +111,31 @@ class FullText:
                     cursor.execute(statement)
 
     def said(self, terms: Iterable[Term]) -> str:
-        """Return what SQLite's MATCH takes; one term or more is wanted.
+        """Return the argument of SQLite's MATCH; at least one term is wanted.
 
-        Words are letters and digits alone, so none can end its quotation marks.
+        Words have only letters and digits, so none can end its quotation marks.
         """
-        wanted, unwanted = _parted(terms)
+        wanted, unwanted = _split_terms(terms)
         text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
         return text + "".join(f' NOT "{words}"' for words in unwanted)
 
     def rows(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
-        """Return SQLite's query of the numbers of problems that fit, and its values."""
+        """Return SQLite's query of the numbers of matching problems, and its values."""
         return f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s", [self.said(terms)]  # noqa: S608
 
     def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
         """Return PostgreSQL's condition on a problem, and its values."""
-        wanted, unwanted = _parted(terms)
+        wanted, unwanted = _split_terms(terms)
         parts = ["phraseto_tsquery('simple', %s)"] * len(wanted)
         parts += ["!!phraseto_tsquery('simple', %s)"] * len(unwanted)
         return f"{_VECTOR} @@ ({' && '.join(parts)})", [*wanted, *unwanted]
 
     def rare(self, terms: Iterable[Term], alias: str = "default") -> list[int] | None:
-        """Return the numbers of all problems that fit, in no order; None if they are many.
+        """Return the numbers of all matching problems, in no order; None if they are many.
 
-        A database that is asked for the newest of what fits has to choose between walking all
-        problems and reading the index, and knows rare words too little to choose well: among a
-        million problems PostgreSQL took three seconds to see that there was none.
+        For the newest matches a database must choose between walking all problems and reading the
+        index, and knows rare words too little for that: among a million problems PostgreSQL took
+        three seconds to find that there was none.
         """
         if connections[alias].vendor == "postgresql":
             fits, values = self.condition(terms)
@@ -179,8 +178,8 @@ class FullText:
         )
 
 
-def _parted(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
-    """Return the words of wanted terms, and of unwanted ones."""
+def _split_terms(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
+    """Return the words of wanted and of unwanted terms."""
     told = [(" ".join(term.words), term.wanted) for term in terms]
     return [words for words, wanted in told if wanted], [words for words, ok in told if not ok]
 
@@ -191,15 +190,15 @@ ensure = _INDEX.ensure
 
 
 def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
-    """Return those of public problems whose sentences hold every wanted term and no other.
+    """Return the public problems whose sentences have every wanted term and no unwanted one.
 
     Args:
         query: public problems, without an order.
-        terms: at least one; with unwanted ones alone nothing is found.
+        terms: at least one; without wanted ones nothing is found.
 
     Returns:
-        A query with the alias `place`: the problem's number, as the index has it. Order and
-        limit by it, never by `id`, so that a page of a common word takes no longer than any.
+        A query with the alias `place`: the problem's number in the index. Order and limit by it,
+            never by `id`, so that a page of a common word is as quick as any.
     """
     if not any(term.wanted for term in terms):
         return query.alias(place=F("id")).none()

@@ -1,8 +1,8 @@
-"""Where a problem stands: its moves, each of them in the audit log; who may see it, and when.
+"""The states of a problem: its moves, each in the audit log, and who may see it when.
 
-Whether everyone may is `Problem.public`. A problem that was found valid tells its answer, and with
-it that of the other half, which judges may hold: so a twin becomes public as a whole, and never
-while one of its halves is asked as an attention question.
+`Problem.public` says whether everybody may see it. A valid problem reveals its answer, and with it
+that of the other half, which may still be judged: so a twin becomes public as a whole, and never
+while one of its halves is a gold question.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -30,35 +31,24 @@ MOVES = {
     State.REVISED: set(State),
     State.WITHDRAWN: set(State),
 }
-"""From where a problem may go where. What was withdrawn or revised comes back by an undo alone."""
+"""The possible states after each state. Withdrawn and revised problems only return by an undo."""
 
 GONE = (State.WITHDRAWN, State.REVISED)
 
 
-def move(
-    problem: Problem,
-    to: State,
-    *,
-    by: Person | None,
-    kind: str,
-    reason: str = "",
-    batch: str = "",
-    undoes: Event | None = None,
-) -> Event:
-    """Move a problem to a state and write down that it was.
+def move(problem: Problem, to: State, *, by: Person | None, kind: str, **columns: Any) -> Event:
+    """Move a problem to a state, and log it.
 
     Args:
-        problem: locked and read again first, so that two moves at once can't both start from
-            the same state.
+        problem: locked and read again first, so that two moves at once can't both start from the
+            same state.
         to: the state.
-        by: who did it; None for the site itself.
-        kind: what was done, in a word ("submit", "verdict", "withdraw", "undo", …).
-        reason: why, in words for the contributor.
-        batch: what was done together with others carries one mark.
-        undoes: the event that this one reverts.
+        by: who did it; None for the site.
+        kind: of the event ("submit", "verdict", "withdraw", "undo", …).
+        columns: others of `Event`: reason, batch, undoes.
 
     Raises:
-        InputError: the problem is not in a state from which it can go there.
+        InputError: the problem can't go to that state from its own.
     """
     with writing():
         now = locked(problem.pk)
@@ -69,69 +59,39 @@ def move(
         Problem.objects.filter(pk=now.pk).update(state=to, decided=decided)
         settle([now.twin_id], new=[now.pk])
         problem.became(state=to, decided=decided)
-        return Event.objects.create(
-            problem=now,
-            actor=by,
-            kind=kind,
-            before=before,
-            after=to,
-            reason=reason,
-            batch=batch,
-            undoes=undoes,
-        )
+        return now.events.create(actor=by, kind=kind, before=before, after=to, **columns)
 
 
 def locked(key: int) -> Problem:
     """Return a problem as it is now, with its twin, locked until the transaction ends."""
-    return Problem.objects.select_for_update(of=("self",)).select_related("twin").get(pk=key)
-
-
-def stay(
-    problem: Problem,
-    *,
-    by: Person | None,
-    kind: str,
-    reason: str = "",
-    batch: str = "",
-    undoes: Event | None = None,
-) -> Event:
-    """Write down what leaves a problem in its state; the arguments are those of `move`."""
-    return Event.objects.create(
-        problem=problem,
-        actor=by,
-        kind=kind,
-        before=problem.state,
-        after=problem.state,
-        reason=reason,
-        batch=batch,
-        undoes=undoes,
-    )
+    rows = Problem.objects.select_related("twin__contributor")
+    return rows.select_for_update(of=("self",), no_key=True).get(pk=key)
 
 
 OPEN = (State.HELD, State.JUDGING)
-"""Where a half stands that its twin waits for, unless it is an attention question."""
+"""The states of a half that its twin waits for, unless it is a gold question."""
 
 DECIDED = (State.VALID, State.REJECTED)
 
 LATE = "late"
-"""The kind of the event that a half became public ahead of the other, after its days."""
+"""The kind of the event that a half became public before the other half, after its waiting time."""
 
 CHUNK = 250
 """Twins that are settled in one transaction."""
 
 
 def public_problems() -> QuerySet[Problem]:
-    """Return the problems that everyone may see, with their twins and contributors.
+    """Return the problems that everybody may see, with their twins and contributors.
 
-    Pages for everyone, search, counts and exports start here, and from nothing else.
+    All public pages, searches, counts and exports start from this query.
     """
     return Problem.objects.filter(public=True).select_related("twin__contributor")
 
 
 def questions() -> QuerySet[Problem]:
-    """Return the attention questions that are asked: what is public of their twins tells answers.
+    """Return the gold questions in use: public problems of their twins would reveal answers.
 
-    One that was retired, withdrawn or replaced is asked no more.
+    Retired, withdrawn and replaced ones are not in use.
     """
     rows = Problem.objects.filter(gold=True, as_gold__retired=False)
     return rows.exclude(state__in=(State.WITHDRAWN, State.REVISED))
@@ -140,12 +100,12 @@ def questions() -> QuerySet[Problem]:
 def visible_to(person: Person | None, problem: Problem) -> bool:
     """Return whether somebody may read a problem outside of judging.
 
-    Everyone sees what is public, contributors what they wrote, moderators all. A contributor
-    never learns that a problem is an attention question.
+    Everybody sees public problems, contributors their own, and moderators all. A contributor never
+    learns that a problem is a gold question.
 
     Args:
-        person: who asks; None for a visitor without a session.
-        problem: the problem.
+        person: None for a visitor without a session.
+        problem: any problem.
     """
     if problem.public or person is None:
         return bool(problem.public)
@@ -155,18 +115,17 @@ def visible_to(person: Person | None, problem: Problem) -> bool:
 
 
 def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
-    """Let what was decided wait for the rest of its twin, and end the waits that are over.
+    """Let decided halves wait for the rest of their twin, and end the waits that are over.
 
-    A wait ends when no half is held or judged any more, or `SiteRules.wait_days` after the first
-    decision that stands, which then is written down; next to one of `questions` it does not end.
-    What is not among `new` never begins to wait: what everyone could see already stays, whatever
-    becomes of the other half.
+    A wait ends when no half is on hold or judged, or `SiteRules.wait_days` after the first
+    decision, which then is logged; next to one of `questions` it does not end. Only problems in
+    `new` start to wait: a public problem stays public, whatever happens to the other half.
 
-    The caller is in a transaction and has written what changed: `winosmith.web.problems.states`,
+    The caller is in a transaction and has written the change: `winosmith.web.problems.states`,
     embargoes and imports do.
 
     Args:
-        twins: the keys of those of which a half changed.
+        twins: the keys of the twins of which a half changed.
         new: the keys of the problems whose state, or the end of whose embargo, is new.
     """
     if connection.features.has_select_for_update:
@@ -187,7 +146,7 @@ def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
             if half.waits != waits
             and waits
             == (
-                ((twin in asked and not half.gold) or _stalls(of))
+                ((twin in asked and not half.gold) or _still_waits(of))
                 and half.state in DECIDED
                 and (half.waits or half.pk in new)
             )
@@ -202,20 +161,18 @@ def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
 
 
 def _note_late(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
-    """Write down which problems became public although another half of theirs is open."""
+    """Log which problems became public although another half of theirs is open."""
     late = [half.pk for of in twins if any(map(_is_open, of)) for half in of if half.pk in keys]
     rows = public_problems().filter(pk__in=late).order_by("pk") if late else ()
     reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
-    Event.objects.bulk_create(
-        Event(problem=row, kind=LATE, before=row.state, after=row.state, reason=reason)
-        for row in rows
-    )
+    Event.objects.bulk_create(row.unsaved_note(LATE, reason=reason) for row in rows)
 
 
 def publish_due() -> int:
-    """End the waits that are over; return of how many twins. Each worker does so every hour.
+    """End the waits that are over; return the number of twins. The worker calls it every hour.
 
-    So what waits becomes public within an hour after `SiteRules.wait_days`, and never before.
+    So a waiting problem becomes public within an hour after `SiteRules.wait_days`, and never
+    before.
     """
     twins = set(_due().values_list("twin", flat=True))
     for some in chunked(twins, CHUNK):
@@ -225,9 +182,9 @@ def publish_due() -> int:
 
 
 def _due() -> QuerySet[Problem]:
-    """Return what waits although its days are over, or nothing of its twin is open any more.
+    """Return the problems whose waiting time is over, or whose twin has no open half.
 
-    Said without an order or DISTINCT, for which SQLite would walk all twins instead of what waits.
+    Without an order or DISTINCT, for which SQLite would walk all twins instead of the waiting ones.
     """
     other = Problem.objects.filter(twin=OuterRef("twin"), state__in=OPEN, gold=False)
     over = Q(decided__lte=timezone.now() - _patience()) | ~Exists(other)
@@ -236,23 +193,23 @@ def _due() -> QuerySet[Problem]:
 
 
 def waits_until(problem: Problem) -> datetime | None:
-    """Return when a problem is public at the latest; None if it waits not for its other half alone.
+    """Return when a problem is public at the latest; None unless it only waits for its twin.
 
-    What was not found valid, or is under embargo, does not become public by waiting; nor what tells
-    the answer of an attention question.
+    A problem that is not valid, or is under embargo, does not become public by waiting; nor does
+    one that would reveal the answer of a gold question.
     """
     if not problem.waits or problem.state != State.VALID or problem.embargo or problem.gold:
         return None
     if questions().filter(twin=problem.twin_id).exists():
         return None
-    return _over(Problem.objects.filter(twin=problem.twin_id))
+    return _wait_end(Problem.objects.filter(twin=problem.twin_id))
 
 
-def _stalls(halves: Iterable[Problem]) -> bool:
-    """Return whether what was decided of a twin waits for its other halves."""
+def _still_waits(halves: Iterable[Problem]) -> bool:
+    """Return whether the decided halves of a twin wait for the other halves."""
     halves, over = list(halves), None
     if any(map(_is_open, halves)):
-        over = _over(halves)
+        over = _wait_end(halves)
     return over is not None and timezone.now() < over
 
 
@@ -260,8 +217,8 @@ def _is_open(half: Problem) -> bool:
     return half.state in OPEN and not half.gold
 
 
-def _over(halves: Iterable[Problem]) -> datetime | None:
-    """Return when the patience with a twin ends; None if nothing of it is decided."""
+def _wait_end(halves: Iterable[Problem]) -> datetime | None:
+    """Return when the waiting time of a twin ends; None if no half is decided."""
     decided = [half.decided for half in halves if half.decided and half.state in DECIDED]
     return min(decided) + _patience() if decided else None
 

@@ -9,12 +9,12 @@ from django.db.models.signals import post_migrate
 
 
 class Config(AppConfig):
-    """Names the application, and keeps the search index whatever is migrated."""
+    """The application; it creates the search index after each migration."""
 
     name = "winosmith.web.read"
 
     def ready(self) -> None:
-        """Look after the search index when all migrations have run."""
+        """Create the search index when all migrations have run."""
         # Django tells of migrations by the applications that have models; `read` has none.
         post_migrate.connect(_keep_index, sender=apps.get_app_config("problems"))
 

@@ -1,11 +1,10 @@
-"""Downloads: the problems in every format that is written, in constant memory, and the votes.
+"""Downloads: the problems in each written format, in constant memory, and the votes.
 
-A download is two walks over the same rows. The first makes the digest, the one that
-`winosmith.Dataset.digest` has of the data, and finds what does not fit into the format; the second
-writes, part by part, while the browser reads; the parts of a table have the columns of the whole
-file. A row that is withdrawn between the walks ends the download with an error: a file is never
-other than its digest says. The judges' answers are a file of their own, in the form that
-`winosmith check` reads.
+A download reads the rows twice. The first time it computes the digest, which is
+`winosmith.Dataset.digest` of the data, and finds problems that don't fit the format; the second
+time it writes, part by part, while the browser reads; parts of a table have the columns of the
+whole file. If a row was withdrawn in between, the download ends with an error, so a file always has
+its digest. The judges' votes are a separate file, in the form that `winosmith check` reads.
 """
 
 from __future__ import annotations
@@ -45,17 +44,17 @@ from winosmith.web.read.public import Filters, capped_count
 
 
 class Closed(Protocol):
-    """What holds something open until it is closed: a file, or a generator that reads one."""
+    """An object that can be closed: a file, or a generator that reads one."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
 
 
 class Aside:
-    """The bytes of a file: its first line, and the rest from where it was written aside.
+    """The bytes of a file: its first line, and the rest from a temporary file.
 
     Args:
-        first: what comes first; perhaps nothing.
+        first: the first line, perhaps empty.
         rest: open; it is closed once it has been read, or by `close`.
     """
 
@@ -71,16 +70,16 @@ class Aside:
                 yield part
 
     def close(self) -> None:
-        """Forget what was written aside; who does not read it must call this."""
+        """Delete the temporary file; callers that don't read it must call this."""
         self._rest.close()
 
 
 class Sent:
-    """Parts of a response, which Django closes at its end, with what they are made from.
+    """Parts of a response, which Django closes at its end, with their source.
 
     Args:
-        parts: what is sent.
-        source: what is closed at the end, however many of the parts were read.
+        parts: the response.
+        source: closed at the end, even if not all parts were read.
     """
 
     def __init__(self, parts: Iterable[bytes], source: Closed):
@@ -90,17 +89,17 @@ class Sent:
         yield from self._parts
 
     def close(self) -> None:
-        """Let go of the source."""
+        """Close the source."""
         self._source.close()
 
 
 def header_of(table: str) -> list[str]:
-    """Return the names of the columns; they never hold a newline."""
+    """Return the names of the columns; they never contain a newline."""
     return next(csv.reader([table.partition("\r\n")[0]]), [])
 
 
 def union(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    """Return the columns of both, those of either in its order.
+    """Return the columns of both, each in its own order.
 
     >>> union(["id", "sentence", "answer"], ["id", "sentence", "option3", "answer", "anchor"])
     ['id', 'sentence', 'option3', 'answer', 'anchor']
@@ -137,28 +136,28 @@ FILES: dict[str, Format] = {
     "problems.csv": format_named("csv"),
     "problems.winogrande.jsonl": format_named("winogrande"),
 }
-"""File name → its format. A site has neither claims nor questions, which other formats hold."""
+"""File name → its format. A site has neither claims nor questions, which other formats contain."""
 
 TABLE = "csv"
-"""The format whose files begin with the names of their columns; in the others, the file of two
-lists is the file of the first and then that of the second."""
+"""The format whose files start with column names; in the others, the file of two lists is the file
+of the first and then that of the second."""
 
 MOST_TOLD = 5
-"""Problems that do not fit into a format and are reported with their reasons."""
+"""Problems that don't fit a format and are listed with their reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a download will hold.
+    """The content of a download.
 
     Attributes:
         known: the format.
-        rows: the numbers of the rows, from the oldest on.
+        rows: the numbers of the rows, the oldest first.
         digest: `winosmith.Dataset.digest` of the problems.
         header: the columns of a table; empty for other formats.
-        unfit: the ids of problems that the format has no place for, with the reasons.
-        silent: whether none of the problems has a twin or a lineage. Then each says so, where the
-            format can: whether some look like twins is only told from all of them at once.
+        unfit: the ids of problems that don't fit the format, with the reasons.
+        silent: whether none of the problems has a twin or a lineage. Then each says so, if the
+            format can, because only all of them together show whether some look like twins.
     """
 
     known: Format
@@ -170,19 +169,20 @@ class Survey:
 
 
 def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) -> Survey:
-    """Walk over public problems once, and return what their file will hold.
+    """Read public problems once, and return the content of their file.
 
     Args:
-        query: out of `public_problems`; anything else in it is omitted.
+        query: part of `public_problems`; other problems in it are omitted.
         known: one of `FILES`.
-        leave_out: omit what does not fit; otherwise it is in `rows`, and `unfit` is to be shown.
+        leave_out: omit problems that don't fit; otherwise they are in `rows`, and `unfit` is to be
+            shown.
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit: dict[str, str] = {}
     silent = True
     for chunk in rows(numbers(query.order_by("place")), lean(public_problems())):
         data = as_public(chunk)
-        bad, columns = _tried(data, known)
+        bad, columns = _try_format(data, known)
         unfit |= bad
         header = union(header, columns)
         for row, datum in zip(chunk, data, strict=True):
@@ -199,8 +199,8 @@ def _line(datum: Datum) -> bytes:
     return (canonical(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
-def _tried(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]:
-    """Return what does not fit, with reasons, and the columns of a table."""
+def _try_format(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]:
+    """Return the problems that don't fit, with reasons, and the columns of a table."""
     if known.name == "winosmith":
         return {}, []
     try:
@@ -240,7 +240,7 @@ def text(found: Survey) -> Generator[bytes, None, None]:
 
 
 def _data(found: Survey) -> Iterator[list[Datum]]:
-    """Yield the problems of a survey, each as it was when it was taken."""
+    """Yield the problems of a survey, unchanged since then."""
     state, count = hashlib.sha256(), 0
     for chunk in rows(found.rows, lean(public_problems())):
         data = as_public(chunk)
@@ -253,7 +253,7 @@ def _data(found: Survey) -> Iterator[list[Datum]]:
 
 
 def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the parts as one gzip file, without name and time: the same bytes for the same data."""
+    """Yield the parts as one gzip file without name and time: the same bytes for the same data."""
     packer = zlib.compressobj(6, wbits=31)
     for part in parts:
         if packed := packer.compress(part):
@@ -265,11 +265,11 @@ VOTES = {
     "votes.csv": "a plain table: problem_id, participant, choice …",
     "votes.jsonl": "JSON Lines, one answer a line",
 }
-"""File name → what it is."""
+"""File name → its description."""
 
 
 def votes(query: QuerySet[Problem], name: str) -> tuple[str, Aside]:
-    """Return a digest of the file, and its bytes, to be closed; judges are pseudonyms.
+    """Return a digest of the file, and its bytes, which the caller closes; judges are pseudonyms.
 
     Args:
         query: public problems, with the alias `place`.
@@ -287,7 +287,7 @@ def votes(query: QuerySet[Problem], name: str) -> tuple[str, Aside]:
 
 
 MOST = 240
-"""Downloads an hour from one network or account: each walks over all that is asked for."""
+"""Downloads an hour from one network or account, because each reads all of its rows."""
 
 TYPES = {
     ".csv": "text/csv; charset=utf-8; header=present",
@@ -299,7 +299,7 @@ TYPES = {
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """Show which files there are, for what the filters leave."""
+    """Show the files, for the filtered problems."""
     filters = Filters(request.GET)
     count, more = capped_count(filters.apply())
     context = {
@@ -330,7 +330,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
     else:
         found = survey(filters.apply(), FILES[plain], leave_out="fitting" in request.GET)
         if found.unfit and "fitting" not in request.GET:
-            return _refused(request, plain, found)
+            return _report_unfit(request, plain, found)
         digest, source = found.digest, text(found)
     parts: Iterable[bytes] = chain([BOM.encode()], source) if plain.endswith(".csv") else source
     if wanted != plain:
@@ -347,14 +347,14 @@ def sent(
     source: Aside | Generator[bytes, None, None],
     parts: Iterable[bytes] | None = None,
 ) -> HttpResponseBase:
-    """Send a file of that name, or tell that the one that a client has is the same.
+    """Send a file, or report that the client's copy is the same.
 
     Args:
-        request: with what the client has.
-        name: its end tells the type.
+        request: with the client's tag.
+        name: its extension gives the type.
         digest: of the data.
-        source: closed at the end, or at once where nothing of it is sent.
-        parts: what is sent; the source itself for None.
+        source: closed at the end, or at once if nothing of it is sent.
+        parts: the response; None for the source itself.
     """
     tag = quote_etag(f"{digest[:32]}-{__version__}-{name}")
     known = tag in parse_etags(request.headers.get("If-None-Match", ""))
@@ -374,8 +374,8 @@ def sent(
     return response
 
 
-def _refused(request: HttpRequest, name: str, found: Survey) -> HttpResponse:
-    """Tell what does not fit into a format, and offer what does."""
+def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpResponse:
+    """Report the problems that don't fit a format, and offer the others."""
     fitting = request.GET.copy()
     fitting["fitting"] = "1"
     unfit = list(found.unfit.items())[:MOST_TOLD]
@@ -401,7 +401,7 @@ def _refused(request: HttpRequest, name: str, found: Survey) -> HttpResponse:
 
 
 def _checksum(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Yield one line as `sha256sum --check` reads it."""
+    """Yield one line in the form of `sha256sum --check`."""
     state = hashlib.sha256()
     for part in parts:
         state.update(part)

@@ -1,8 +1,8 @@
-"""The public problems: numbers of them and the data card, filters, and a page of what is left.
+"""The public problems: their numbers and the data card, filters, and pages.
 
-Only what has been decided is counted, and nothing under embargo: a figure tells no more than the
-public problems do, and how many were not found valid. A page is found by where the last one ended,
-which stays quick on every page of a long list.
+Only decided problems without an embargo are counted: a number reveals no more than the public
+problems, and how many were not found valid. A page is found by the end of the last one, which is
+quick on every page of a long list.
 """
 
 from __future__ import annotations
@@ -36,19 +36,18 @@ from winosmith.web.problems.states import public_problems
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the site has.
+    """The numbers of the site.
 
     Attributes:
         problems: public ones.
-        twins: of which both halves are public.
-        singles: public originals whose other half is not.
-        perturbed: public problems that were perturbed from others; `families` of them have one
-            root each.
-        contributors: who wrote them, imported ones aside.
-        judged: problems that judges have decided about here, none of them under embargo, nor
-            waiting for the other half of its twin; what was imported as valid is none of them.
-        valid: of these, the public ones.
-        domains: how many public problems of each domain; "" for none.
+        twins: twins with two public halves.
+        singles: public originals whose other half is not public.
+        perturbed: public perturbed problems; `families` of them have one root each.
+        contributors: of the public problems, without imported ones.
+        judged: problems that judges have decided here, without those under embargo or waiting for
+            the other half of their twin; problems imported as valid don't count.
+        valid: the public ones of these.
+        domains: the number of public problems of each domain; "" for none.
         since, until: the days on which the first and the last were written.
     """
 
@@ -66,7 +65,7 @@ class Figures:
 
     @property
     def rejected(self) -> int:
-        """How many were judged and not found valid."""
+        """The number of judged problems that were not found valid."""
         return self.judged - self.valid
 
     @property
@@ -76,12 +75,12 @@ class Figures:
 
     @property
     def lost(self) -> float | None:
-        """Problems that were not found valid, in percent of the judged."""
+        """Problems that were not found valid, in percent of the judged; None before the first."""
         return 100 * self.rejected / self.judged if self.judged else None
 
 
 def figures() -> Figures:
-    """Return the numbers; those of a large site are kept for a while."""
+    """Return the numbers; those of a large site are cached for a while."""
     return cached("read.figures", _figures)
 
 
@@ -125,21 +124,21 @@ def _figures() -> Figures:
 
 
 def showpiece() -> list[Problem]:
-    """Return the halves of the twin that the first page shows: people chose it.
+    """Return the halves of the twin on the first page, which people chose.
 
-    It is the one that a moderator chose last. Where none did, judges' votes choose it: of the
-    public twins about both halves of which all agreed, it is the one with the most votes, the
-    oldest of several; none if nobody judged. What is new is never shown for that.
+    It is the one that a moderator chose last. Otherwise judges' votes choose it: the public twin
+    with the most votes among those on which all judges agreed, the oldest of several; none without
+    votes. A new twin is never shown just because it is new.
     """
-    twin = _chosen()
+    twin = _chosen_twin()
     if twin is None:
         twin = cached("read.showpiece", lambda: Kept(figures().problems, _most_agreed())).value
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
 
-def _chosen() -> int | None:
-    """Return the twin that a moderator chose last, of those of which both halves are public."""
+def _chosen_twin() -> int | None:
+    """Return the twin that a moderator chose last, among those with two public halves."""
     rows = Twin.objects.filter(chosen__isnull=False)
     public = rows.annotate(halves=Count("problems", filter=Q(problems__public=True)))
     return public.filter(halves=2).order_by("-chosen", "-pk").values_list("pk", flat=True).first()
@@ -160,7 +159,7 @@ AGREEMENTS = [
     ("most", _("most agreed")),
     ("none", _("not judged here")),
 ]
-"""What the filter offers."""
+"""The choices of the filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +168,9 @@ class Agreement:
 
     Attributes:
         problems: public problems that were judged here.
-        votes: how many judgements they have.
-        right: the fraction of them that chose the contributor's answer, in percent.
-        unanimous: the fraction of the problems about which all did, in percent.
+        votes: the number of their votes.
+        right: the percentage of votes for the contributor's answer.
+        unanimous: the percentage of problems on which all votes were for it.
     """
 
     problems: int
@@ -181,21 +180,18 @@ class Agreement:
 
 
 def agreeing(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
-    """Keep the problems about which judges agreed so far; one of `AGREEMENTS`."""
+    """Filter problems by the agreement of their judges; one of `AGREEMENTS`."""
     if which == "none":
         return query.filter(verdict=None)
-    split = query.filter(verdict__counts__contains=",")
-    return (
-        split
-        if which == "most"
-        else query.exclude(verdict=None).exclude(verdict__counts__contains=",")
-    )
+    if which == "most":
+        return query.filter(verdict__counts__contains=",")
+    return query.exclude(verdict=None).exclude(verdict__counts__contains=",")
 
 
 def agreement() -> Agreement | None:
-    """Return the agreement about public problems; None if nobody judged.
+    """Return the agreement on public problems; None without votes.
 
-    That of a large site is kept for a while.
+    A large site caches it for a while.
     """
     return cached("read.agreement", lambda: Kept(figures().problems, _agreement())).value
 
@@ -226,7 +222,7 @@ def _agreement() -> Agreement | None:
 
 
 def card_of() -> dict[str, Any]:
-    """Return what the data card is made of: all of it holds at this moment."""
+    """Return the current data of the data card."""
     return {
         "figures": figures(),
         "agreement": agreement(),
@@ -236,7 +232,7 @@ def card_of() -> dict[str, Any]:
 
 
 def card_markdown(card: dict[str, Any], address: str) -> str:
-    """Return the card as Markdown, in the site's language whoever asks for it.
+    """Return the card as Markdown, in the site's language for every reader.
 
     Args:
         card: from `card_of`.
@@ -248,7 +244,16 @@ def card_markdown(card: dict[str, Any], address: str) -> str:
 
 
 MOST_COUNTED = 1_000
-"""Beyond this a page says "more than": counting further costs more than it tells."""
+"""Beyond this a page says "more than", because counting on takes too long."""
+
+
+def _choice(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, required=False, choices=[("", _("any")), *choices])
+
+
+def _date(label: Any) -> forms.DateField:
+    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    return forms.DateField(label=label, required=False, widget=widget)
 
 
 class Filters(forms.Form):
@@ -260,26 +265,11 @@ class Filters(forms.Form):
         max_length=200,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
     )
-    domain = forms.ChoiceField(
-        label=_("Domain"),
-        required=False,
-        choices=[
-            ("", _("any")),
-            ("social", _("social")),
-            ("physical", _("physical")),
-            ("other", _("other")),
-        ],
+    domain = _choice(
+        _("Domain"), ("social", _("social")), ("physical", _("physical")), ("other", _("other"))
     )
-    twins = forms.ChoiceField(
-        label=_("Twins"),
-        required=False,
-        choices=[("", _("any")), ("twins", _("whole twins")), ("singles", _("singles"))],
-    )
-    kind = forms.ChoiceField(
-        label=_("Kind"),
-        required=False,
-        choices=[("", _("any")), ("original", _("originals")), ("perturbed", _("perturbed"))],
-    )
+    twins = _choice(_("Twins"), ("twins", _("whole twins")), ("singles", _("singles")))
+    kind = _choice(_("Kind"), ("original", _("originals")), ("perturbed", _("perturbed")))
     family = forms.CharField(
         label=_("Family of"),
         required=False,
@@ -288,9 +278,7 @@ class Filters(forms.Form):
             attrs={"placeholder": _("the id of a problem"), "autocomplete": "off"}
         ),
     )
-    agreement = forms.ChoiceField(
-        label=_("Judges"), required=False, choices=[("", _("any")), *AGREEMENTS]
-    )
+    agreement = _choice(_("Judges"), *AGREEMENTS)
     contributor = forms.CharField(
         label=_("Contributor"),
         required=False,
@@ -300,22 +288,14 @@ class Filters(forms.Form):
         ],
         widget=forms.TextInput(attrs={"placeholder": "p-…", "autocomplete": "off"}),
     )
-    since = forms.DateField(
-        label=_("Written from"),
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-    )
-    until = forms.DateField(
-        label=_("Written until"),
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-    )
+    since = _date(_("Written from"))
+    until = _date(_("Written until"))
 
     def __init__(self, *args: Any, **fields: Any):
         super().__init__(*args, label_suffix="", **fields)
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a time that ends before it begins."""
+        """Refuse a period that ends before it starts."""
         data: dict[str, Any] = super().clean() or {}
         since, until = data.get("since"), data.get("until")
         if since and until and until < since:
@@ -324,12 +304,12 @@ class Filters(forms.Form):
 
     @property
     def active(self) -> bool:
-        """Whether anything is narrowed down."""
+        """Whether any filter is used."""
         return any(self.data.get(name) for name in self.fields)
 
     @property
     def narrowing(self) -> list[forms.BoundField]:
-        """The fields next to the words that are searched for."""
+        """The fields except the search words."""
         return [field for field in self if field.name != "q"]
 
     @property
@@ -338,7 +318,7 @@ class Filters(forms.Form):
         return any(self.data.get(field.name) for field in self.narrowing)
 
     def kept(self) -> QueryDict:
-        """Return the query that asks for the same again, without anything else."""
+        """Return a query with only these filters."""
         kept = QueryDict(mutable=True)
         for name in self.fields:
             if self.data.get(name):
@@ -346,9 +326,9 @@ class Filters(forms.Form):
         return kept
 
     def apply(self) -> QuerySet[Problem]:
-        """Return the public problems that fit; none if a field is wrong.
+        """Return the matching public problems; none if a field is not valid.
 
-        They have the alias `place` to be ordered by; see `winosmith.web.problems.search.matching`.
+        They have the alias `place` for ordering; see `winosmith.web.problems.search.matching`.
         """
         query = public_problems().alias(place=F("id"))
         if not self.is_valid():
@@ -378,13 +358,13 @@ class Filters(forms.Form):
 
 
 def capped_count(query: QuerySet[Problem]) -> tuple[int, bool]:
-    """Return how many rows there are, and whether there are more than were counted."""
+    """Return the number of rows, at most MOST_COUNTED, and whether there are more."""
     found = query.values("id")[: MOST_COUNTED + 1].count()
     return min(found, MOST_COUNTED), found > MOST_COUNTED
 
 
 def _twins(query: QuerySet[Problem], whole: bool) -> QuerySet[Problem]:
-    """Keep the halves whose other half is public as well, or those whose other half is not."""
+    """Filter halves by whether their other half is public, too."""
     other = (
         public_problems()
         .select_related(None)
@@ -395,7 +375,7 @@ def _twins(query: QuerySet[Problem], whole: bool) -> QuerySet[Problem]:
 
 
 def _of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Keep the public problems of a family; of what is not public only a root is a key to it."""
+    """Filter public problems by family; of hidden problems, only a root finds its family."""
     known = public_problems().filter(ref=ref).exists()
     if known:
         return of_family(query, ref)
@@ -411,20 +391,21 @@ SIZE = 20
 
 
 SEALED = 32
-"""Hex digits of a row's number that was sealed."""
+"""Hex digits of a row's encrypted number."""
 
 
 def sealed(number: int) -> str:
-    """Return a row's number as 32 hex digits that only this site reads.
+    """Return a row's number as 32 hex digits that only this site can read.
 
-    Rows are numbered through, the hidden ones as well: a bare number would tell how many there are.
+    Rows are numbered consecutively, hidden ones included: a plain number would reveal how many
+    there are.
     """
     nonce = keyed("page", str(number))[:16]
     return f"{nonce}{number ^ int(keyed('page number', nonce)[:16], 16):016x}"
 
 
 def unsealed(text: str) -> int | None:
-    """Return the number that was sealed; None when this site did not seal it."""
+    """Return the number of a mark; None if this site did not make it."""
     if len(text) != SEALED:
         return None
     try:
@@ -435,30 +416,29 @@ def unsealed(text: str) -> int | None:
 
 
 def page(query: QuerySet[Problem], asked: QueryDict) -> Page:
-    """Return the page that `after` (older than) or `before` (newer than) asks for.
+    """Return the page after (older than) or before (newer than) a mark.
 
-    A mark that is none of this site's leads to the first page.
+    Marks of others lead to the first page.
 
     Args:
         query: problems with the alias `place` (`Filters.apply`).
         asked: the query of the request.
     """
     after, before = unsealed(asked.get("after", "")), unsealed(asked.get("before", ""))
-    if before is not None and after is None:
-        found = list(query.filter(place__gt=before).order_by("place")[: SIZE + 1])
-        more = len(found) > SIZE
-        rows = found[:SIZE][::-1]
-        return Page(rows, _link(asked, rows, "before", more), _link(asked, rows, "after", True))
-    if after is not None:
-        query = query.filter(place__lt=after)
-    found = list(query.order_by("-place")[: SIZE + 1])
+    back = before is not None and after is None
+    mark = before if back else after
+    if mark is not None:
+        query = query.filter(**{"place__gt" if back else "place__lt": mark})
+    found = list(query.order_by("place" if back else "-place")[: SIZE + 1])
     rows, more = found[:SIZE], len(found) > SIZE
-    newer = _link(asked, rows, "before", after is not None)
-    return Page(rows, newer, _link(asked, rows, "after", more))
+    if back:
+        rows.reverse()
+    newer, older = (more, True) if back else (mark is not None, more)
+    return Page(rows, _link(asked, rows, "before", newer), _link(asked, rows, "after", older))
 
 
 def _link(asked: QueryDict, rows: list[Problem], key: str, more: bool) -> str:
-    """Return the query that leads on from the first or last row; "" if nothing is."""
+    """Return the query of the page after the last or before the first row; "" for none."""
     if not more or not rows:
         return ""
     kept = asked.copy()

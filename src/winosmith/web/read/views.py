@@ -1,4 +1,4 @@
-"""The pages of reading; what the page of a problem tells, and how any page shows a sentence."""
+"""The pages of reading; the context of a problem's page, and template tags for sentences."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from winosmith.web.read.public import (
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Show what the site is for, where its data stand, and how to take part."""
+    """Show the purpose of the site, the state of its data, and how to take part."""
     return render(request, "read/home.html", {"figures": figures(), "example": showpiece()})
 
 
@@ -71,7 +71,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a problem and its other half; to everyone else than may see it, it does not exist."""
+    """Show a problem and its other half; it does not exist for people who may not see it."""
     person = existing_writer(request)
     found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
     if found is None or not visible_to(person, found):
@@ -101,7 +101,7 @@ def guidelines(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def card(request: HttpRequest) -> HttpResponse:
-    """Show what the data are, how they were made, and what they are not."""
+    """Show the content of the data, how they were made, and their limits."""
     return render(request, "read/card.html", {"card": card_of()})
 
 
@@ -114,7 +114,7 @@ def card_text(request: HttpRequest) -> HttpResponse:
 
 
 def forgery_suspected(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Refuse a form that did not come from a page of this site, and link the page it is on."""
+    """Refuse a form that did not come from a page of this site, and link the page with the form."""
     return render(request, "forgery.html", {"form": page_of(request)}, status=403)
 
 
@@ -123,13 +123,13 @@ def _credit(twin: Twin) -> str:
 
 
 def _by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Problem]]]:
-    """Return neighbours of one twin together, with who wrote them, the older half first."""
+    """Group neighbours of one twin, with their contributor, the older half first."""
     groups = [list(halves) for _, halves in groupby(problems, key=lambda found: found.twin_id)]
     return [(halves[0].twin, _credit(halves[0].twin), halves[::-1]) for halves in groups]
 
 
 GOOD = ("a6ed7e2a3673", "a24f68d1337b", "0258b8f13fd4", "12255c3853b9")
-"""The twins of `winosmith.practice.handwritten` that are shown: two social, two physical."""
+"""The twins of `winosmith.practice.handwritten` on the page: two social, two physical."""
 
 
 PREDATORS = "The lions ate the zebras because the _ are {}."
@@ -139,7 +139,7 @@ LOAN = "Paula lent Nadia her good umbrella on the way to the station, because _ 
 
 
 def guides() -> dict[str, Any]:
-    """Return the rules and the examples for the page."""
+    """Return the rules and the examples of the page."""
     rules = StructureRules()
     handwritten = practice.handwritten()
     least, most = rules.length or (0, 0)
@@ -160,7 +160,7 @@ def guides() -> dict[str, Any]:
 
 
 def _bad() -> list[dict[str, Any]]:
-    """Return twins that break a rule, what is wrong with each, and where it is printed."""
+    """Return twins that break a rule, the reason, and the place where each is printed."""
     lions, tree = ("lions", "zebras"), ("tree", "roof")
     return [
         {
@@ -210,14 +210,14 @@ def _bad() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The judges' answers about a problem.
+    """The judges' votes on a problem.
 
     Attributes:
-        votes: how many judged it.
-        right: how many of them chose the contributor's answer.
-        ambiguous: how many found more than one option plausible.
-        associative: how many found the answer given away by single words.
-        local: how many chose that answer from the words around the blank alone.
+        votes: the number of votes.
+        right: votes for the contributor's answer.
+        ambiguous: votes that find more than one option plausible.
+        associative: votes that find the answer given away by single words.
+        local: votes for that answer from the local context.
     """
 
     votes: int
@@ -228,7 +228,7 @@ class Judged:
 
 
 def judged(problem: Problem) -> Judged | None:
-    """Return what judges said; None while they have not decided, or if nobody was asked."""
+    """Return the judges' votes; None before their decision, or without votes."""
     if problem.state not in (State.VALID, State.REJECTED):
         return None
     votes = votes_of(problem)
@@ -246,11 +246,11 @@ def judged(problem: Problem) -> Judged | None:
 
 
 def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
-    """Return what a page tells of a problem's family; None if nobody perturbed it or it others.
+    """Return the family of a problem for its page; None if there is none.
 
-    Of a version that the person may not see there is neither text nor address, nor an edit that
-    would spell it. An original has no way to show, and its family is told of once a version of it
-    can be seen. `tree` is the id by which the family has a page.
+    Versions that the person may not see have neither text nor address, nor edits that would reveal
+    them. An original has no path, and its family is only shown if one of its versions can be seen.
+    `tree` is the id of the family's page.
     """
     path = path_to(problem)
     version = getattr(path[-1], "version", None)
@@ -272,7 +272,7 @@ def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
 
 
 def _has_children(person: Person | None, root: Problem) -> bool:
-    """Return whether there is a version of an original that the person may see."""
+    """Return whether the person may see a version of an original."""
     family = Problem.objects.filter(version__root=root).exclude(pk=root.pk)
     own = Q(twin__contributor=person, gold=False) if person else Q(pk=None)
     everything = person is not None and person.moderates
@@ -286,14 +286,14 @@ _BLANK = format_html('<span class="blank">{}</span>', BLANK)
 
 @register.simple_tag
 def sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
-    """Return a sentence as HTML, everything in it escaped: its blank, and the words found."""
+    """Return a sentence as HTML: its blank, and the words found; all text is escaped."""
     wanted = [r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.wanted]
     found = re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})(?![^\W_])", re.I) if wanted else None
-    pieces = [_marked(piece, found) for piece in text.split(BLANK)]
+    pieces = [_highlight(piece, found) for piece in text.split(BLANK)]
     return mark_safe(_BLANK.join(pieces))  # noqa: S308 - all escaped
 
 
-def _marked(text: str, found: re.Pattern[str] | None) -> SafeString:
+def _highlight(text: str, found: re.Pattern[str] | None) -> SafeString:
     if found is None:
         return format_html("{}", text)
     parts, at = [], 0
@@ -305,19 +305,19 @@ def _marked(text: str, found: re.Pattern[str] | None) -> SafeString:
 
 @register.filter
 def edited(pieces: Iterable[Change]) -> SafeString:
-    """Return a sentence as HTML: what was taken out and put in, for the eye and for the ear."""
+    """Return a sentence as HTML, with deleted and inserted words also marked for screen readers."""
     spoken = {"del": _("[taken out:"), "ins": _("[put in:")}
-    return mark_safe("".join(_piece(text, kind, spoken) for text, kind in pieces))  # noqa: S308
+    return mark_safe("".join(_edit_html(text, kind, spoken) for text, kind in pieces))  # noqa: S308
 
 
 @register.filter
 def marked(pieces: Iterable[Change]) -> SafeString:
-    """Return a sentence as HTML: what another one does not hold is marked."""
+    """Return a sentence as HTML; words that another sentence does not have are marked."""
     shown = ((_BLANK.join(map(escape, text.split(BLANK))), kind) for text, kind in pieces)
     return mark_safe("".join(f"<mark>{text}</mark>" if kind else text for text, kind in shown))  # noqa: S308
 
 
-def _piece(text: str, kind: str, spoken: Mapping[str, str]) -> str:
+def _edit_html(text: str, kind: str, spoken: Mapping[str, str]) -> str:
     shown = _BLANK.join(escape(part) for part in text.split(BLANK))
     if not kind:
         return shown
@@ -328,5 +328,5 @@ def _piece(text: str, kind: str, spoken: Mapping[str, str]) -> str:
 
 @register.filter
 def cell(text: str) -> str:
-    """Return a text as one line of Markdown, such as a cell of a table: nothing in it is markup."""
+    """Return a text as one line of Markdown, such as a cell of a table, without markup."""
     return for_markdown(text)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from winosmith.web._rules import GROUPS, SiteRules, choosable, settings_of
 from winosmith.web.jobs import BACKUP, SETTINGS, Job
-from winosmith.web.judge.trust import askable, enough_gold, judges_of_one_address
+from winosmith.web.judge.trust import askable_questions, enough_gold, judges_of_one_address
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
 from winosmith.web.people.models import Invitation, Person, pseudonym
@@ -149,7 +149,7 @@ def _problems() -> Step:
 
 def _gold() -> Step:
     wanted = settings.RULES.training_questions
-    there = askable().values("twin").distinct().count()
+    there = askable_questions().values("twin").distinct().count()
     if there < wanted:
         state = _("%(there)d of the %(wanted)d needed for training") % {
             "there": there,

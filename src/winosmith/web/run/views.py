@@ -29,7 +29,7 @@ from winosmith.web.run.dashboard import as_context
 from winosmith.web.run.steps import faults, left, steps
 from winosmith.web.run.uploads import PIECE, most, put
 from winosmith.web.take.models import Round
-from winosmith.web.take.rounds import standing
+from winosmith.web.take.rounds import round_progress
 
 SIZE = 50
 """Jobs on a page."""
@@ -167,7 +167,7 @@ def _tell(form: Form, field: str | None, error: WinosmithError) -> None:
 def _beside(kind: str) -> dict[str, Any]:
     if kind != TEST:
         return {}
-    return {"rows": [standing(row) for row in Round.objects.order_by("-created")]}
+    return {"rows": [round_progress(row) for row in Round.objects.order_by("-created")]}
 
 
 @require_POST

@@ -1,4 +1,4 @@
-"""Take: human tests on line, of which nobody sees both halves of anything."""
+"""The platform's area `take`: human tests online; nobody sees both halves of a twin."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what tidies up and what erases."""
+    """The application, and what it registers to tidy up and erase data."""
 
     name = "winosmith.web.take"
 
     def ready(self) -> None:
-        """Connect what the site does with people who took tests."""
+        """Register the functions for people who took tests."""
         from winosmith.web.judge import turns
         from winosmith.web.people import news, privacy
         from winosmith.web.take import sheets
 
-        privacy.telling["tests"] = privacy.Telling(sheets.tests_of, "take.Subject")
+        privacy.telling["tests"] = (sheets.tests_of, "take.Subject")
         privacy.tidying["take"] = sheets.forget_times
         privacy.erasing.append(sheets.forget_subject)
-        turns.tests.append(sheets.in_a_test)
-        news.happenings.append(sheets.offered)
-        news.works.append(sheets.begun)
+        turns.test_checks.append(sheets.in_a_test)
+        news.news_sources.append(sheets.test_news)
+        news.work_sources.append(sheets.test_work)

@@ -1,4 +1,4 @@
-"""Human tests on line: rounds with their sheets, the people who take them, what they answered."""
+"""Human tests online: rounds with their sheets, the respondents, and their answers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from winosmith.web.people.models import paragraphs
+
 
 class Round(models.Model):
-    """One test of a set of problems on people: its sheets, and who takes them.
+    """A test of a set of problems on people, with its sheets and respondents.
 
     Attributes:
         name: part of the addresses of its pages.
-        title: what is at the top of each sheet.
+        title: at the top of each sheet.
         data: the digest of the problems, without their answers.
-        seed: dealt the halves, drew the orders, and settles who gets which sheet.
-        consent: what people agree to before they get a sheet; never changed.
-        declared: what they may tell of themselves: a list of {"name", "asked", "choices"}.
-        figures: what `humans.results` found when it was closed; None before, or without answers.
+        seed: for the halves, the orders, and the assignment of sheets.
+        consent: what people agree to before they get a sheet; it never changes.
+        declared: questions about the respondents: a list of {"name", "asked", "choices"}.
+        figures: the results of `humans.results` when it was closed; None before, or without
+            answers.
     """
 
     class State(models.TextChoices):
@@ -46,12 +49,11 @@ class Round(models.Model):
 
     def blocks(self) -> list[tuple[bool, str]]:
         """Return the paragraphs of the consent text, each with whether it is a heading."""
-        found = [block.strip() for block in self.consent.split("\n\n") if block.strip()]
-        return [("\n" not in block and block[-1] not in ".!?:", block) for block in found]
+        return paragraphs(self.consent)
 
 
 class Material(models.Model):
-    """That a problem belongs to a round's data, asked or not; `place` is where it is there."""
+    """A problem of a round's data, whether it is asked or not; `place` is its place there."""
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="materials", db_index=False)
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="+")
@@ -68,12 +70,12 @@ class Material(models.Model):
 
 
 class Sheet(models.Model):
-    """One test of a round in one order, whole.
+    """One test of a round in one order.
 
     Attributes:
-        code: as `humans.Sheet` makes it of the items and their order.
+        code: made by `humans.Sheet` from the items and their order.
         test: "a" or "b" (a half of each schema), or "common".
-        record: what `humans.sheet_record` tells.
+        record: from `humans.sheet_record`.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="sheets", db_index=False)
@@ -93,13 +95,13 @@ class Sheet(models.Model):
 
 
 class Subject(models.Model):
-    """Somebody who takes part in a round, by a code: the one place that knows whose it is.
+    """A respondent of a round, by a code; only this table knows whose it is.
 
     Attributes:
-        person: None once they are erased; their answers stay, and are nobody's.
-        code: random; what stands for them in the results. No other name of theirs follows from it.
+        person: None once they are erased; their answers stay, without a person.
+        code: random, for the results; no other name of theirs follows from it.
         agreed: when they agreed to the round's consent text.
-        declared: what they told of themselves, by name.
+        declared: their answers to the questions about themselves, by name.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="subjects", db_index=False)
@@ -120,22 +122,22 @@ class Subject(models.Model):
 
 
 class Sitting(models.Model):
-    """A sheet that somebody was given, and how far they are.
+    """A sheet that was given to somebody, and their progress.
 
     Attributes:
-        ref: stands for it in addresses; random.
-        state: as `humans.Assignment` has it. Seen it was in any case.
-        at: the number of the question that comes next; one more than there are at the end.
-        given, ended: when it was given, and handed in or given up; None once that is too old to
-            keep, and while it is out.
-        pace: the median seconds between its answers, when it was handed in; None before, and once
+        ref: for addresses; random.
+        state: as in `humans.Assignment`. The sheet was seen in any case.
+        at: the number of the next question; one more than there are at the end.
+        given, ended: when it was given, and submitted or given up; None once that is too old to
+            keep, and before it ended.
+        pace: the median seconds between its answers, when it was submitted; None before, and once
             that is too old to keep.
-        held: it was filled in faster than people read, and is in no figures until a moderator
-            (`looked_by`) lets it count.
+        held: it was filled in faster than people read, and is excluded from results until a
+            moderator (`looked_by`) approves it.
     """
 
     class State(models.TextChoices):
-        """What became of it."""
+        """The state of the sheet."""
 
         GIVEN = "given", _("being taken")
         DONE = "done", _("handed in")
@@ -167,11 +169,11 @@ class Sitting(models.Model):
 
 
 class Answer(models.Model):
-    """What somebody answered to a question of their sheet, and how long it was before them.
+    """An answer to a question of a sheet, and how long the question was shown.
 
     Attributes:
-        letter: of an option, or "X"; empty if they have only looked at it.
-        seconds: in which it was seen; None once that is too old to keep.
+        letter: of an option, or "X"; empty if the question was only shown.
+        seconds: for which it was shown; None once that is too old to keep.
     """
 
     sitting = models.ForeignKey(Sitting, models.CASCADE, related_name="answers", db_index=False)
@@ -190,14 +192,14 @@ class Answer(models.Model):
 
 
 class Remark(models.Model):
-    """What a subject noted: a text that they know, or a word that they had to ask about.
+    """A respondent's note: a text that they know, or a word that they asked about.
 
     Attributes:
         number: of the question; None if they named none.
     """
 
     class Kind(models.TextChoices):
-        """What it is about."""
+        """The subject of the note."""
 
         RECOGNISED = "recognised", _("a text that you know")
         WORD = "word", _("a word that you looked up")

@@ -1,4 +1,4 @@
-"""What a round gave: as `humans` takes it, as a folder of files, and as a page shows it."""
+"""The results of a round: for `humans`, as a folder of files, and for its page."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from winosmith.web.take.models import Answer, Remark, Round, Sitting
 from winosmith.web.take.sheets import sheet_of
 
 Gathered = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
-"""The problems with their answers, the responses, and the subjects: what `humans.results` takes."""
+"""The input of `humans.results`: problems with answers, responses, and subjects."""
 
 
 def dataset_of(round_: Round) -> Dataset:
-    """Return a round's problems in the order of its data; those whose text was erased are gone."""
+    """Return a round's problems in the order of its data, without erased texts."""
     rows = Problem.objects.filter(pk__in=round_.materials.values("problem"))
     of = {row.pk: row for row in rows.select_related("twin__contributor")}
     keys = round_.materials.order_by("place").values_list("problem", flat=True)
@@ -49,9 +49,9 @@ def ledger_of(round_: Round) -> humans.Ledger:
 
 
 def sittings_of(round_: Round) -> list[humans.Sitting]:
-    """Return the sheets that were handed in, by code: in the order of the files that hold them.
+    """Return the submitted sheets, by code, in the order of the files that contain them.
 
-    Those that are held for their pace are none of them.
+    Sheets on hold for their pace are omitted.
     """
     rows = Sitting.objects.filter(subject__round=round_, state=Sitting.State.DONE, held=False)
     rows = rows.select_related("subject", "sheet").order_by("subject__code", "sheet__code")
@@ -78,21 +78,21 @@ def _sitting(row: Sitting) -> humans.Sitting:
         _time(row.given),
         _time(row.ended),
         _tenths(sum(known)) if seen and len(known) == len(seen) else None,
-        _noted(row, "recognised"),
-        _noted(row, "word"),
+        _notes_of(row, "recognised"),
+        _notes_of(row, "word"),
         {"yes": True, "no": False}.get(native or ""),
         told,
     )
 
 
-def _noted(row: Sitting, kind: str) -> tuple[humans.Noted, ...]:
+def _notes_of(row: Sitting, kind: str) -> tuple[humans.Noted, ...]:
     return tuple(
         humans.Noted(each.number, each.text) for each in row.remarks.all() if each.kind == kind
     )
 
 
 def _tenths(seconds: float | None) -> float | None:
-    """Return seconds as the form for a browser rounds them."""
+    """Return seconds rounded as in the form for a browser."""
     return None if seconds is None else round(seconds, 1)
 
 
@@ -101,17 +101,17 @@ def _time(at: datetime | None) -> str | None:
 
 
 def gather(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> Gathered:
-    """Return what `humans.results` takes; what was asked of a text that is erased is omitted."""
+    """Return the input of `humans.results`, without questions whose text is erased."""
     asked = set(dataset.ids)
     responses = humans.responses_of(sittings)
     return (
         dataset,
         tuple(response for response in responses if response.problem_id in asked),
-        tuple(_living(subject, asked) for subject in humans.subjects_of(sittings)),
+        tuple(_without_erased(subject, asked) for subject in humans.subjects_of(sittings)),
     )
 
 
-def _living(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
+def _without_erased(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
     taken = (
         replace(each, problems=tuple(p for p in each.problems if p in asked))
         for each in subject.taken
@@ -120,7 +120,7 @@ def _living(subject: humans.Subject, asked: Collection[str]) -> humans.Subject:
 
 
 def figures_of(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
-    """Return the results of a round as JSON can hold them; None if nobody answered anything."""
+    """Return the results of a round for JSON; None without answers."""
     dataset, responses, subjects = gather(dataset_of(round_), sittings)
     if not responses:
         return None
@@ -131,12 +131,12 @@ def figures_of(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, A
 
 
 def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> dict[str, int]:
-    """Write what a round gave so far as a folder; return how many there are of each kind.
+    """Write the results of a round as a folder; return how many there are of each kind.
 
     Args:
-        round_: open or closed; sheets that were handed in count.
+        round_: open or closed; only submitted sheets count.
         folder: new, empty, or with the same results; others are refused.
-        force: replace an earlier look at the round.
+        force: replace earlier results of the round.
 
     Raises:
         OutputError: the folder can't be used.
@@ -159,14 +159,14 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
     """Write a round among the files of a folder; return how many there are of each kind.
 
     `sheets/*.json`, `answers/*.json` (as the form for a browser saves them), `responses.jsonl`,
-    `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`: what the commands
-    of `winosmith humans` read. Sheets that were not handed in, or are held for their pace, are in
-    the ledger alone.
+    `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`: the input of the
+    commands of `winosmith humans`. Sheets that were not submitted, or are on hold for their pace,
+    are only in the ledger.
 
     Args:
         out: the folder.
         round_: open or closed.
-        under: what the names of the files begin with, such as "private/tests/NAME/".
+        under: the start of the files' names, such as "private/tests/NAME/".
     """
     sittings = sittings_of(round_)
     dataset, responses, subjects = gather(dataset_of(round_), sittings)
@@ -198,7 +198,7 @@ def _write(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
 
 
 def shown_results(round_: Round) -> dict[str, Any]:
-    """Return what the page of a closed round shows: `fault`, or `tests` and what is over them."""
+    """Return the results for the page of a closed round: `fault`, or `tests` and the totals."""
     figures = round_.figures
     if not figures:  # anyone who closed it may have been interrupted
         figures = figures_of(round_, sittings_of(round_))

@@ -1,6 +1,6 @@
 """A round of a test: opened under embargo with its sheets, watched, closed, and published.
 
-Only what the round used is published; the rest stays under embargo.
+Only the problems that the round used are published; the others stay under embargo.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
@@ -18,10 +19,9 @@ from winosmith import Dataset, humans
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web._lock import chunked, writing
-from winosmith.web.problems.family import lift, put_under
+from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import stay
 from winosmith.web.take.models import Material, Round, Sheet, Sitting
 from winosmith.web.take.results import dataset_of, figures_of, sittings_of
 from winosmith.web.take.sheets import minutes, refs
@@ -30,48 +30,22 @@ if TYPE_CHECKING:
     from winosmith.dataset import Dropped
     from winosmith.web.people.models import Person
 
-CONSENT = """\
-What you do
-
-You read short texts, one after another, and say of each what a certain word in it stands for. \
-There are {questions} questions; that takes about {minutes} minutes. You can stop whenever you \
-like, close the browser, and go on later, also on another device. You may give up at any time, and \
-need not say why. It tests the texts, not you.
-
-What is kept
-
-Your answers, for how long each question was before you, what you note about a text or a word, and \
-what you choose to tell of yourself on this page. They stand under a random code. One list on this \
-site knows which code is yours, so that you are never shown a text whose counterpart you know. The \
-texts that you were shown count as read: you will not be asked to judge them or their counterparts \
-here. Times are forgotten after as many days as this site keeps such things.
-
-Who sees it
-
-Those who run the test see the answers under the codes, and may publish them so, without any name. \
-Nobody is told which answers are yours. If you are erased from this site, so is your entry in the \
-list of codes, with everything that you wrote in words of your own; your answers stay as nobody's.
-
-What we ask of you
-
-Answer by yourself, and do not ask a program. Show the texts to nobody, and do not put them on the \
-web: people and machines that come after you must not know them.
-"""
-"""What people agree to before a test; whoever opens a round may put another text in its place."""
-
 
 def consent_text(questions: list[int]) -> str:
-    """Return the text for sheets of so many questions; headings are lines without a stop.
+    """Return the text that respondents agree to; a round may use another text.
+
+    Headings are lines without a full stop.
 
     Args:
-        questions: how many each sheet has.
+        questions: the number of questions of each sheet.
     """
     least, most = min(questions), max(questions)
     short, long = minutes(least), minutes(most)
-    return CONSENT.format(
-        questions=str(most) if least == most else f"{least} to {most}",
-        minutes=str(long) if short == long else f"{short} to {long}",
-    )
+    numbers = {
+        "questions": str(most) if least == most else f"{least} to {most}",
+        "minutes": str(long) if short == long else f"{short} to {long}",
+    }
+    return render_to_string("take/consent.txt", numbers)
 
 
 CHUNK = 500
@@ -91,34 +65,34 @@ def open_round(
 ) -> tuple[Round, tuple[Dropped, ...]]:
     """Open a test of problems to the people of the site.
 
-    Problems that the site does not have enter it as valid and under embargo; those that it has,
-    by their id, go under embargo unless they are public. Interrupted, the same call continues.
+    New problems enter the site as valid and under embargo; known ones, by their id, go under
+    embargo unless they are public. After an interrupt, the same call continues.
 
     Args:
         dataset: problems with their answers.
         name: small letters, digits and dashes; part of the addresses.
-        declared: what people may tell of themselves.
-        consent: what they agree to before; None for the text that ships.
-        public: problems that everyone can read already may be asked all the same.
+        declared: questions about the respondents.
+        consent: the text that they agree to; None for the default text.
+        public: allow problems that everybody can read already.
         title: of the test.
-        seed: deals the halves, draws the orders, and settles who gets what.
-        how: `versions` and `orders`, as `humans.make_sheets` takes them.
+        seed: for the halves, the orders, and the assignment of sheets.
+        how: `versions` and `orders`, as in `humans.make_sheets`.
 
     Returns:
         The round, and the problems on no sheet with the reason.
 
     Raises:
-        InputError: the name is taken or none; a problem has no answer, or is another one on the
-            site, or is public, withdrawn, rejected or a gold question there.
+        InputError: the name is taken or not valid; a problem has no answer, or differs on the site,
+            or is public, withdrawn, rejected or a gold question there.
         DataError: no sheets can be made of these problems.
     """
     how |= {"title": title, "seed": seed}
     plan_round(dataset, name, public=public, **how)
     import_problems(dataset, "valid", embargo=True)
-    rows = _known(dataset)
-    held = Dataset(
-        (as_problem(_hidden(rows[problem_id])) for problem_id in dataset.ids), dataset.name
-    )
+    rows = _known_rows(dataset)
+    for row in rows.values():
+        row.embargo = row.embargo or not row.public
+    held = Dataset((as_problem(rows[problem_id]) for problem_id in dataset.ids), dataset.name)
     made = humans.make_sheets(held, **how)
     with writing():
         _check_name(name)
@@ -138,19 +112,28 @@ def open_round(
             Material(round=opened, problem=rows[problem_id], place=place)
             for place, problem_id in enumerate(held.ids)
         )
-        Sheet.objects.bulk_create(_row(opened, sheet) for sheet in made.sheets)
+        Sheet.objects.bulk_create(
+            Sheet(
+                round=opened,
+                code=sheet.code,
+                test=sheet.test,
+                order=sheet.order,
+                record=humans.sheet_record(sheet),
+            )
+            for sheet in made.sheets
+        )
     return opened, made.left_out
 
 
 def plan_round(dataset: Dataset, name: str, *, public: bool = False, **how: Any) -> humans.Sheets:
     """Return the sheets that a round would have; nothing is written.
 
-    The arguments, and what is raised, are those of `open_round`, and of `humans.make_sheets`; with
-    new problems in the data set, the letters of options may be in another order there.
+    Arguments and errors are those of `open_round` and of `humans.make_sheets`; with new problems in
+    the data set, the options may get other letters there.
     """
     _check_name(name)
     _check_answers(dataset)
-    for row in _known(dataset).values():
+    for row in _known_rows(dataset).values():
         _check_known(row, dataset, public)
     return humans.make_sheets(dataset, **how)
 
@@ -178,8 +161,8 @@ def _check_answers(dataset: Dataset) -> None:
             )
 
 
-def _known(dataset: Dataset) -> dict[str, Problem]:
-    """Return the rows that the site has of these problems, by id."""
+def _known_rows(dataset: Dataset) -> dict[str, Problem]:
+    """Return the site's rows of these problems, by id."""
     rows = Problem.objects.select_related("twin__contributor")
     some = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
     return {row.ref: row for found in some for row in found}
@@ -206,40 +189,23 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
         )
 
 
-def _hidden(row: Problem) -> Problem:
-    """Return a row with the embargo that the round brings."""
-    if not row.public:
-        row.embargo = True
-    return row
-
-
 def _embargo(rows: Any) -> None:
-    """Put what is not public under embargo, and write down that it was."""
+    """Put problems that are not public under embargo, and log it."""
     for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
         if not row.embargo:
-            put_under(row)
-            stay(row, by=None, kind="embargo", reason=_("it is asked in a human test"))
-
-
-def _row(opened: Round, sheet: humans.Sheet) -> Sheet:
-    return Sheet(
-        round=opened,
-        code=sheet.code,
-        test=sheet.test,
-        order=sheet.order,
-        record=humans.sheet_record(sheet),
-    )
+            set_embargo(row)
+            row.note("embargo", reason=_("it is asked in a human test"))
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What became of a round's problems.
+    """The problems of a published round.
 
     Attributes:
-        used: how many the round asked.
+        used: number of problems that the round asked.
         alternates: their other halves that it did not ask, released with them.
-        withheld: how many stay under embargo.
-        canary: the line that all of them carry.
+        withheld: number of problems that stay under embargo.
+        canary: the line that all of them have.
     """
 
     used: int
@@ -249,7 +215,11 @@ class Released:
 
 
 def round_named(name: str) -> Round:
-    """Return a round; raises InputError with the names that there are."""
+    """Return a round by its name.
+
+    Raises:
+        InputError: there is none; with the names that there are.
+    """
     found = Round.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Round.objects.order_by("name").values_list("name", flat=True))
@@ -258,10 +228,10 @@ def round_named(name: str) -> Round:
 
 
 def close_round(name: str, *, drop: bool = False) -> Round:
-    """Let nobody take a round any more, and find its results; the arguments are `end_round`'s.
+    """Close a round, and compute its results; the arguments are those of `end_round`.
 
     Raises:
-        InputError: there is no such round, it is closed, or sheets are out.
+        InputError: there is no such round, it is closed, or sheets are in use.
     """
     closed = end_round(name, drop=drop)
     keep_figures(closed)
@@ -269,14 +239,14 @@ def close_round(name: str, *, drop: bool = False) -> Round:
 
 
 def end_round(name: str, *, drop: bool = False) -> Round:
-    """Let nobody take a round any more; `keep_figures` is to follow.
+    """Close a round; call `keep_figures` next.
 
     Args:
         name: of the round.
-        drop: sheets that are still out count as given up.
+        drop: sheets in use count as given up.
 
     Raises:
-        InputError: there is no such round, it is closed, or sheets are out.
+        InputError: there is no such round, it is closed, or sheets are in use.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_named(name).pk)
@@ -294,9 +264,9 @@ def end_round(name: str, *, drop: bool = False) -> Round:
 
 
 def keep_figures(round_: Round) -> None:
-    """Find the results of a closed round, and keep them, of what counts when they are kept.
+    """Compute and store the results of a closed round.
 
-    Others write while they are found: a sheet comes to count, or somebody is erased.
+    It repeats if the data change meanwhile: a sheet is approved, or somebody is erased.
     """
     counted, found = None, sittings_of(round_)
     while counted != found:
@@ -308,11 +278,11 @@ def keep_figures(round_: Round) -> None:
                 round_.save(update_fields=["figures"])
 
 
-def let_count(round_: Round, ref: str, by: Person) -> None:
-    """Let a sheet count that was held for its pace; a closed round's figures are taken again.
+def approve_sheet(round_: Round, ref: str, by: Person) -> None:
+    """Approve a sheet that is on hold for its pace; a closed round's results are computed again.
 
     Raises:
-        InputError: it is not held, or is `by`'s own.
+        InputError: it is not on hold, or is `by`'s own.
     """
     with writing():
         rows = Sitting.objects.filter(subject__round=round_, ref=ref, held=True)
@@ -326,10 +296,9 @@ def let_count(round_: Round, ref: str, by: Person) -> None:
 
 
 def publish_round(name: str, *, by: Person | None = None) -> Released:
-    """Make public what a closed round asked, with the other halves; the rest stays as it is.
+    """Publish the problems that a closed round asked, with their other halves.
 
-    That is the policy of Davis et al. (2016, section 6). All of the round's problems carry a
-    canary from now on.
+    That is the policy of Davis et al. (2016, section 6). All problems of the round get a canary.
 
     Args:
         name: of the round.
@@ -337,27 +306,27 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
 
     Raises:
         InputError: the round is open, or was published; or another open round asks some of this.
-        DataError: nobody was given a sheet.
+        DataError: no sheet was given to anybody.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_named(name).pk)
         used, after = _publication(locked)
         for row in _rows(after.withheld.ids):
-            _mark(row, after.canary)
+            _add_canary(row, after.canary)
         for row in _rows(after.released.ids):
-            lift(row)
+            lift_embargo(row)
             row.released = True
-            _mark(row, after.canary)
-            stay(row, by=by, kind="publish", reason=_("the human test %r is over") % name)
+            _add_canary(row, after.canary)
+            row.note("publish", by=by, reason=_("the human test %r is over") % name)
         locked.published = timezone.now()
         locked.save(update_fields=["published"])
     return Released(used, after.alternates, len(after.withheld), after.canary)
 
 
 def plan_publishing(name: str) -> Released:
-    """Return what `publish_round` would make public; nothing is written.
+    """Return what `publish_round` would publish; nothing is written.
 
-    The canary of a round is drawn when it is published: it will be another one.
+    The canary of a round is drawn when it is published: it will differ.
 
     Raises:
         InputError, DataError: as `publish_round`.
@@ -386,7 +355,7 @@ def _rows(ids: Iterable[str]) -> list[Problem]:
     return list(Problem.objects.filter(ref__in=list(ids)).select_for_update(no_key=True))
 
 
-def _mark(row: Problem, canary: str) -> None:
+def _add_canary(row: Problem, canary: str) -> None:
     extra = {**(row.record.get("extra") or {}), humans.CANARY: canary}
     row.record = {**row.record, "extra": extra}
     row.save(update_fields=["released", "record"])
@@ -408,12 +377,12 @@ _COUNTS = {
 }
 
 
-def standing(round_: Round) -> dict[str, Any]:
-    """Return how far a round is.
+def round_progress(round_: Round) -> dict[str, Any]:
+    """Return the progress of a round.
 
-    The `round`; how many `problems` its data have; its `sheets`, a row each: code, test, order,
-    questions, and how many are being taken (`given`), handed in (`done`), given up (`dropped`);
-    and these three over all sheets.
+    The `round`; the number of `problems` in its data; its `sheets`, a row each: code, test, order,
+    questions, and how many are being taken (`given`), submitted (`done`), given up (`dropped`); and
+    these three over all sheets.
     """
     rows = round_.sheets.annotate(**_COUNTS).order_by("test", "order")
     sheets = [
@@ -432,9 +401,9 @@ def standing(round_: Round) -> dict[str, Any]:
 
 
 def subjects_of(round_: Round, by: Person) -> list[dict[str, Any]]:
-    """Return each sheet that is or was out: whose by code, how far; what they answered, never.
+    """Return each given sheet with its respondent's code and progress, but never their answers.
 
-    Of a sheet of `by`, who looks, it tells that it is their own.
+    `own` marks a sheet of `by`, the reader.
     """
     rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
     rows = rows.annotate(answered=Count("answers", filter=~Q(answers__letter="")))

@@ -1,8 +1,8 @@
-"""Sheets: which shows somebody nothing that they know, how it is given out, answered, handed in.
+"""Sheets: chosen so that nobody knows their texts, given out, answered, and submitted.
 
-What a person knows of a round's problems is what they read, judged, wrote or were asked before.
-Answers are stored one by one, with their times. What the site holds of somebody's tests is told to
-them, and forgotten in its time.
+A person knows a round's problems if they read, judged, wrote or answered them before. Answers are
+stored one by one, with their times. A person's data on tests can be exported, and are deleted in
+time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Seen, lock_reader, note_all
-from winosmith.web.judge.turns import current
+from winosmith.web.judge.turns import current_slot
 from winosmith.web.judge.votes import give_back
 from winosmith.web.pages import is_number
 from winosmith.web.people.news import MOST, Item, Work
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 
 SECONDS_A_QUESTION = 18.3
-"""What a question took on average (Davis, Morgenstern & Ortiz 2016, section 4)."""
+"""The average time of a question (Davis, Morgenstern & Ortiz 2016, section 4)."""
 
 
 def minutes(questions: int) -> int:
-    """Return about how many minutes so many questions take, 1 or more.
+    """Return about how many minutes this many questions take, 1 or more.
 
     >>> minutes(89)
     27
@@ -64,20 +64,20 @@ def refs(sheets: Iterable[Sheet]) -> set[str]:
 
 
 def instructions_of(sheet: humans.Sheet) -> dict[str, Any]:
-    """Return the instructions for those who take a sheet, as on paper."""
+    """Return the instructions of a sheet, as on paper."""
     return humans.instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
 
 
 def _by_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Add `kin`: the twin from whose half a problem was perturbed; its own where from none."""
+    """Add `kin`: the twin of a perturbed problem's root; its own twin for others."""
     return rows.annotate(kin=Coalesce(F("version__root__twin"), F("twin")))
 
 
-def known(person: Person, round_: Round) -> set[str]:
-    """Return the ids of a round's problems that give away, or are, what a person has read.
+def known_problems(person: Person, round_: Round) -> set[str]:
+    """Return the ids of a round's problems that a person knows, or whose answers they could know.
 
-    That is a problem of a twin, or of a family of perturbations, of which they have read any
-    (`judge.models.Seen`), be it the local context alone, or of which they wrote any.
+    These are problems of a twin, or of a family, of which they have read (`judge.models.Seen`) or
+    written any problem, even if only the local context.
     """
     asked = Problem.objects.filter(pk__in=Material.objects.filter(round=round_).values("problem"))
     family_of = dict(_by_family(asked).values_list("ref", "kin"))
@@ -89,10 +89,10 @@ def known(person: Person, round_: Round) -> set[str]:
 
 
 def note_sheet(person: Person, sheet: Sheet) -> None:
-    """Write down that a person reads all of a sheet: they judge none of its twins from now on.
+    """Record that a person reads a sheet: from now on they judge none of its twins.
 
-    Where the site lets one person judge both halves of a twin, the other halves count as read,
-    too: what a test asks gives more away than one judgement does.
+    If the site lets one person judge both halves, the other halves count as read, too, because a
+    test reveals more than one judgement does.
     """
     asked = refs([sheet])
     twins = set(Problem.objects.filter(ref__in=asked).values_list("twin", flat=True))
@@ -101,40 +101,40 @@ def note_sheet(person: Person, sheet: Sheet) -> None:
 
 
 SIGNS = "23456789BCDFGHJKLMNPQRSTVWXZ"
-"""Of a code: no sign is taken for another, and no word comes out."""
+"""The characters of a code: none looks like another, and they form no words."""
 
 LONGEST = 200
-"""Characters of what somebody tells of themselves, or notes."""
+"""The most characters of a declared text or a note."""
 
 
 def may_take(person: Person | None) -> bool:
-    """Tell whether somebody may take tests: with an account, for what they have seen must last."""
+    """Return whether somebody may take tests: with an account, which remembers what they read."""
     return person is not None and not person.anonymous and person.is_active and not person.erased
 
 
 def unfinished(person: Person) -> Sitting | None:
-    """Return the sheet that a person has out, in whatever round; None if there is none.
+    """Return the sheet that a person is filling in, in any round; None if there is none.
 
-    Until it is handed in or given up, they get no other sheet and no problem to judge.
+    Until it is submitted or given up, they get no other sheet and no problem to judge.
     """
     rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
     return rows.select_related("subject__round", "sheet").first()
 
 
 def enrol(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting:
-    """Give a person a sheet of a round, or the one of it that they have out.
+    """Give a person a sheet of a round, or the one that they are filling in.
 
-    They agree to the round's text by this; the time stands with it. A problem that they hold as a
-    judge goes back to the others.
+    With it they agree to the round's text; the time is stored. A problem that they hold as a judge
+    goes back to the others.
 
     Args:
-        person: who takes the test.
-        round_: one that is open.
-        declared: what they tell of themselves, by name; what the round does not ask is omitted.
+        person: the respondent.
+        round_: an open one.
+        declared: their answers about themselves, by name; others than the round's are ignored.
 
     Raises:
-        InputError: they have no account, have a sheet of another round out, or know a part of
-            every test; the round is closed; what they told is none of the choices.
+        InputError: they have no account, have a sheet of another round, or know a part of every
+            test; the round is closed; a declared value is not one of the choices.
     """
     if not may_take(person):
         raise InputError(_("Tests are taken with an account; log in first."))
@@ -147,8 +147,8 @@ def enrol(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting
             raise InputError(_("You have a sheet of another test; finish it or give it up first."))
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         sheet = next_sheet(person, round_)
-        told = _told(round_, declared)
-        slot = current(person)
+        told = _checked_declared(round_, declared)
+        slot = current_slot(person)
         if slot is not None:
             give_back(slot)
         subject = _subject(person, round_)
@@ -159,7 +159,7 @@ def enrol(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting
 
 
 def next_sheet(person: Person, round_: Round) -> Sheet:
-    """Return the sheet that a person gets next, by `humans.assign` on all that was ever given.
+    """Return the sheet that a person gets next, by `humans.assign` on all earlier assignments.
 
     Raises:
         InputError: the round is closed, or they know a part of each of its tests.
@@ -167,10 +167,10 @@ def next_sheet(person: Person, round_: Round) -> Sheet:
     if round_.state != Round.State.OPEN:
         raise InputError(_("This test is closed."))
     rows = {sheet.code: sheet for sheet in round_.sheets.order_by("pk")}
-    met = known(person, round_)
+    met = known_problems(person, round_)
     spoilt = {sheet.test for sheet in rows.values() if refs([sheet]) & met}
     free = [sheet_of(sheet) for sheet in rows.values() if sheet.test not in spoilt]
-    ledger, mark = _ledger(person, rows.values()), _mark(person.pk, 0)
+    ledger, mark = _ledger(person, rows.values()), _ledger_name(person.pk, 0)
     try:
         given = humans.assign(ledger, free, mark, another=True, seed=round_.seed)
     except DataError:
@@ -185,19 +185,22 @@ def next_sheet(person: Person, round_: Round) -> Sheet:
 
 
 def _ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
-    """Return who was given what in all rounds, with the sheets that this person's next needs."""
+    """Return who was given what in all rounds, with the sheets for this person's next one."""
     given = Sitting.objects.order_by("pk").values_list(
         "subject__person", "subject", "sheet__code", "state"
     )
     own = Sheet.objects.filter(sittings__subject__person=person)
     return humans.Ledger(
-        tuple(humans.Assignment(_mark(who, row), code, state) for who, row, code, state in given),
+        tuple(
+            humans.Assignment(_ledger_name(who, row), code, state)
+            for who, row, code, state in given
+        ),
         {sheet.code: sheet_of(sheet) for sheet in (*sheets, *own)},
     )
 
 
-def _mark(person: int | None, subject: int) -> str:
-    """Return what stands for a person in the ledger: the same in all rounds, never shown."""
+def _ledger_name(person: int | None, subject: int) -> str:
+    """Return the name of a person in the ledger: the same in all rounds, never shown."""
     return f"x{subject}" if person is None else f"p{person}"
 
 
@@ -210,11 +213,11 @@ def _subject(person: Person, round_: Round) -> Subject:
     return found
 
 
-def _told(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
-    """Return what the round asks and the person told.
+def _checked_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
+    """Return the declared values that the round asks for.
 
     Raises:
-        InputError: it is too long, or none of the choices.
+        InputError: one is too long, or is not one of the choices.
     """
     told = {}
     for each in round_.declared:
@@ -229,28 +232,28 @@ def _told(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
 
 
 FEWEST = 5
-"""Answers that a sheet must have before its pace says anything."""
+"""The fewest answers for which the pace of a sheet counts."""
 
 LONGEST_UNSEEN = 600.0
-"""Seconds that count at most where no script tells when the page was hidden or left open."""
+"""The most seconds that count if no script reports when the page was hidden or left open."""
 
 _SALT = "take.shown"
 
 
 def mark_shown(sitting: Sitting, number: int) -> str:
-    """Return what a question's page carries: when it was shown; nobody else can make it."""
+    """Return a signed mark of when a question's page was shown."""
     return signing.dumps([sitting.pk, number, time.time()], salt=_SALT)
 
 
 def seconds_seen(mark: str, told: str, sitting: Sitting, number: int) -> float:
-    """Return the seconds that are to be counted for one look at a question.
+    """Return the seconds that count for one view of a question.
 
     Args:
         mark: from `mark_shown`.
-        told: the seconds in which the page was visible, by its script; "" without one, and then
-            all that passed counts, up to `LONGEST_UNSEEN`.
-        sitting: where the form was sent to.
-        number: of the question there; a mark of another one counts nothing.
+        told: the seconds for which the page was visible, by its script; "" without a script, and
+            then the whole time counts, up to `LONGEST_UNSEEN`.
+        sitting: of the form.
+        number: of the question there; a mark of another question counts 0.
     """
     try:
         of, at, shown = signing.loads(mark, salt=_SALT)
@@ -271,7 +274,7 @@ def seconds_seen(mark: str, told: str, sitting: Sitting, number: int) -> float:
 def pace_of(sitting: Sitting) -> float | None:
     """Return the median seconds between the answers of a sheet, by the server's clock.
 
-    The first one's run from when the sheet was given. None for fewer than `FEWEST` answers.
+    The first time starts when the sheet was given. None for fewer than `FEWEST` answers.
     """
     if sitting.given is None:
         return None
@@ -283,23 +286,23 @@ def pace_of(sitting: Sitting) -> float | None:
 
 
 MOST_REMARKS = 200
-"""Of one sheet; more is no longer noting."""
+"""The most notes on one sheet."""
 
 
-class Over(InputError):  # noqa: N818 - it reads as what happened
-    """The sheet is no longer out: it was handed in or given up, or the round was closed."""
+class SheetClosedError(InputError):
+    """The sheet was submitted or given up, or the round was closed."""
 
 
-def _out(person: Person, ref: str) -> Sitting:
-    """Return a sheet that a person has out; it is locked until the transaction ends.
+def _lock_sitting(person: Person, ref: str) -> Sitting:
+    """Return a sheet that a person is filling in; it is locked until the transaction ends.
 
     Raises:
-        Over: it is not, or is none of theirs.
+        SheetClosedError: it is closed, or not theirs.
     """
     rows = Sitting.objects.select_for_update(of=("self",)).select_related("sheet", "subject__round")
     sitting = rows.filter(ref=ref, subject__person=person).first()
     if sitting is None or sitting.state != Sitting.State.GIVEN:
-        raise Over(
+        raise SheetClosedError(
             _(
                 "You can no longer fill in this sheet: it was submitted or given "
                 "up, or the test is over."
@@ -311,22 +314,22 @@ def _out(person: Person, ref: str) -> Sitting:
 def answer(
     person: Person, ref: str, number: int, letter: str, seconds: float, *, to: int | None = None
 ) -> Sitting:
-    """Store an answer, in place of an earlier one, and the time that the question was seen.
+    """Store an answer in place of an earlier one, and the time for which the question was shown.
 
     Args:
-        person: whose sheet it is.
+        person: the respondent.
         ref: of the sitting.
         number: of the question.
-        letter: "A", "B", … or "X"; "" leaves what was answered.
-        seconds: in which it was seen now; they are added up.
-        to: the number of the question that comes next; None to stay.
+        letter: "A", "B", … or "X"; "" keeps the earlier answer.
+        seconds: for which it was shown now; they are added up.
+        to: the number of the next question; None to stay.
 
     Raises:
-        Over: the sheet is no longer out.
+        SheetClosedError: the sheet is closed.
         InputError: it has no such question, or the question no such answer.
     """
     with writing():
-        sitting = _out(person, ref)
+        sitting = _lock_sitting(person, ref)
         sheet = sheet_of(sitting.sheet)
         letter = letter.strip().upper()
         if letter:
@@ -342,46 +345,48 @@ def answer(
 
 
 def note(person: Person, ref: str, number: int, kind: str, text: str) -> None:
-    """Keep what somebody notes about a question on its page; an empty text takes it away.
+    """Store a note on a question's page; an empty text deletes it.
 
     Raises:
-        Over, InputError: as `remark`.
+        SheetClosedError, InputError: as `remark`.
     """
     with writing():
-        sitting, text = _checked(person, ref, number, text)
+        sitting, text = _locked_with_text(person, ref, number, text)
         rows = Remark.objects.filter(sitting=sitting, kind=kind, number=number)
         if not text:
             rows.delete()
         elif not rows.update(text=text):
-            _add(sitting, kind, number, text)
+            _add_remark(sitting, kind, number, text)
 
 
 def remark(person: Person, ref: str, kind: str, number: str, text: str) -> None:
-    """Add something that somebody notes at the end of their sheet.
+    """Add a note at the end of a sheet.
 
     Args:
-        person: whose sheet it is.
+        person: the respondent.
         ref: of the sitting.
         kind: of `Remark.Kind`.
         number: of the question as it was typed; "" for none.
-        text: what they recognised, or the word.
+        text: the known text, or the word.
 
     Raises:
-        Over: the sheet is no longer out.
+        SheetClosedError: the sheet is closed.
         InputError: there is no such question, or the text is empty or too long.
     """
     number = number.strip()
     if number and not is_number(number, 4):
         raise InputError(_("Write the number of the question, or leave it empty."))
     with writing():
-        sitting, text = _checked(person, ref, int(number) if number else None, text)
+        sitting, text = _locked_with_text(person, ref, int(number) if number else None, text)
         if not text:
             raise InputError(_("Fill in both fields, or leave both empty."))
-        _add(sitting, kind, int(number) if number else None, text)
+        _add_remark(sitting, kind, int(number) if number else None, text)
 
 
-def _checked(person: Person, ref: str, number: int | None, text: str) -> tuple[Sitting, str]:
-    sitting = _out(person, ref)
+def _locked_with_text(
+    person: Person, ref: str, number: int | None, text: str
+) -> tuple[Sitting, str]:
+    sitting = _lock_sitting(person, ref)
     if number is not None:
         sheet_of(sitting.sheet)[number]
     text = " ".join(text.split())
@@ -390,7 +395,7 @@ def _checked(person: Person, ref: str, number: int | None, text: str) -> tuple[S
     return sitting, text
 
 
-def _add(sitting: Sitting, kind: str, number: int | None, text: str) -> None:
+def _add_remark(sitting: Sitting, kind: str, number: int | None, text: str) -> None:
     if kind not in Remark.Kind.values:
         raise InputError(_("Nothing else can be noted here."))
     if sitting.remarks.count() >= MOST_REMARKS:
@@ -399,41 +404,41 @@ def _add(sitting: Sitting, kind: str, number: int | None, text: str) -> None:
 
 
 def take_back(person: Person, ref: str, key: str) -> None:
-    """Take away something that was noted; nothing happens where it is gone.
+    """Delete a note; a deleted one stays deleted.
 
     Raises:
-        Over: the sheet is no longer out.
+        SheetClosedError: the sheet is closed.
     """
     with writing():
-        sitting = _out(person, ref)
+        sitting = _lock_sitting(person, ref)
         if is_number(key):
             sitting.remarks.filter(pk=int(key)).delete()
 
 
 def finish(person: Person, ref: str) -> Sitting:
-    """Hand a sheet in; what was left empty stays so, and nothing can be changed any more.
+    """Submit a sheet; empty answers stay empty, and nothing can be changed later.
 
-    One that was filled in with a median of less than `SiteRules.hold_pace_seconds` a question is
-    held: in no figures until a moderator lets it count.
+    A sheet with a median of less than `SiteRules.hold_pace_seconds` for a question is put on hold:
+    it is excluded from results until a moderator approves it.
 
     Raises:
-        Over: the sheet is no longer out.
+        SheetClosedError: the sheet is closed.
     """
     return _end(person, ref, "done")
 
 
 def give_up(person: Person, ref: str) -> Sitting:
-    """Give a sheet up: somebody else takes it. What it showed counts as seen all the same.
+    """Give a sheet up, for somebody else; its texts count as read anyway.
 
     Raises:
-        Over: the sheet is no longer out.
+        SheetClosedError: the sheet is closed.
     """
     return _end(person, ref, "dropped")
 
 
 def _end(person: Person, ref: str, state: str) -> Sitting:
     with writing():
-        sitting = _out(person, ref)
+        sitting = _lock_sitting(person, ref)
         sitting.state, sitting.ended = state, timezone.now()
         if state == "done":
             sitting.pace = pace_of(sitting)
@@ -443,8 +448,8 @@ def _end(person: Person, ref: str, state: str) -> Sitting:
         return sitting
 
 
-def offered(person: Person, after: datetime) -> Iterator[Item]:
-    """Tell of the tests that were opened after a time and that somebody may take, as news."""
+def test_news(person: Person, after: datetime) -> Iterator[Item]:
+    """Yield the new tests that a person may take."""
     if not may_take(person):
         return
     rows = Round.objects.filter(state=Round.State.OPEN, created__gt=after)
@@ -453,8 +458,8 @@ def offered(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(round_.created, _("A new test: %s") % round_.title, to)
 
 
-def begun(person: Person) -> Iterator[Work]:
-    """Tell of the sheet that somebody has out, as work that waits."""
+def test_work(person: Person) -> Iterator[Work]:
+    """Yield the sheet that a person is filling in, as waiting work."""
     out = unfinished(person)
     if out is not None:
         left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()
@@ -467,11 +472,10 @@ def begun(person: Person) -> Iterator[Work]:
 
 
 def forget_subject(person: Person, texts: bool) -> None:
-    """Cut the link between an erased person and their codes; their answers stay, as nobody's.
+    """Unlink an erased person from their codes; their answers stay without a person.
 
-    Gone are the times, what they noted, and what they told of themselves in words of their own; a
-    sheet that they have out is given up. With `texts`, unreleased sentences that they wrote are
-    blanked on all sheets, too.
+    Deleted are the times, the notes, and declared texts in their own words; a sheet that they are
+    filling in is given up. With `texts`, their unreleased sentences are blanked on all sheets, too.
     """
     subjects = Subject.objects.filter(person=person).select_related("round")
     sittings = Sitting.objects.filter(subject__in=subjects)
@@ -498,7 +502,7 @@ def _forget_in_figures(subject: Subject) -> None:
 
 
 def _blank_sheets(person: Person) -> None:
-    """Take unreleased sentences of somebody out of the sheets that asked them."""
+    """Blank a person's unreleased sentences on the sheets that ask them."""
     gone = set(
         Problem.objects.filter(twin__contributor=person, released=False).values_list(
             "ref", flat=True
@@ -515,7 +519,7 @@ def _blank_sheets(person: Person) -> None:
 
 
 def _blank_items(sheet: Sheet, gone: Collection[str]) -> None:
-    """Blank items of a sheet; its code, which hangs on ids and orders, stays what it was."""
+    """Blank items of a sheet; its code depends on ids and orders, and stays."""
     for item in sheet.record["items"]:
         if item["problem"] in gone:
             item["text"] = item["snippet"] = ["", BLANK, ""]
@@ -525,7 +529,7 @@ def _blank_items(sheet: Sheet, gone: Collection[str]) -> None:
 
 
 def forget_times(_now: datetime, before: datetime) -> int:
-    """Forget how long answers took that were given before the site's retention began."""
+    """Delete the times of answers given before the site's retention time."""
     with writing():
         timed = Answer.objects.filter(at__lt=before).exclude(seconds=None)
         changed = timed.update(seconds=None)
@@ -538,13 +542,13 @@ def forget_times(_now: datetime, before: datetime) -> int:
 
 
 def in_a_test(person: Person) -> bool:
-    """Return whether a person has a sheet out."""
+    """Return whether a person is filling in a sheet."""
     rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
     return bool(rows.exists())
 
 
 def tests_of(person: Person) -> list[dict[str, Any]]:
-    """Return the sheets that a person was given with their answers, as JSON can hold them."""
+    """Return a person's sheets with their answers, for JSON."""
     rows = Sitting.objects.filter(subject__person=person).order_by("pk")
     return [
         {

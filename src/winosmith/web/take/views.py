@@ -1,4 +1,4 @@
-"""The pages of tests: what one may take, one question at a time, and how far the rounds are."""
+"""The pages of tests: what one can take, one question at a time, and the progress of rounds."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from winosmith.web.people.privacy import agree, missing
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import shown_results
-from winosmith.web.take.rounds import let_count, standing, subjects_of
+from winosmith.web.take.rounds import approve_sheet, round_progress, subjects_of
 
 ENROLMENTS = 60
-"""Times that somebody may begin a test within an hour; each shows them a sheet."""
+"""How often a person may start a test within an hour; each start shows them a sheet."""
 
 
 @require_safe
@@ -44,7 +44,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 def about(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show what a test is and what one agrees to by taking it; begin it."""
+    """Show a test and what people agree to by taking it; start it."""
     round_ = get_object_or_404(Round, name=name)
     if request.method == "POST":
         return _begin(request, round_)
@@ -89,14 +89,13 @@ def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpRespo
         "agreed": read and bool(request.POST.get("agree")),  # nobody agreed to what came since
         "again": person is not None and round_.subjects.filter(person=person).exists(),
         "longest": sheets.LONGEST,
-        "key": gates.new_key(),
         "error": error,
     }
     return render(request, "take/about.html", page, status=422 if error else 200)
 
 
 def _hindrance(person: Person, round_: Round) -> str:
-    """Return why a person can't begin a round's test now, or ""."""
+    """Return why a person can't start a round's test now, or ""."""
     out = sheets.unfinished(person)
     if out is not None:
         return ""  # the page leads to it
@@ -126,20 +125,20 @@ def _size(round_: Round) -> dict[str, int]:
 # Who has begun agreed to what held then: nothing is asked again in the middle of a sheet.
 
 SENDS = 4000
-"""Forms of tests that somebody may send within an hour: one a second, and as many when pages are
-hidden and shown again."""
+"""How many forms of tests a person may send within an hour: one a second, and as many when pages
+are hidden and shown again."""
 
 NOTES = {"source": "recognised", "word": "word"}
-"""Fields of a question's page, and what is noted by them."""
+"""Fields of a question's page, and the kind of their notes."""
 
 
 @gates.accounts_only
 def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Redirect to the place on the sheet; before the first question, show how it works."""
+    """Redirect to the current question; before the first one, show how the test works."""
     sitting = _sitting(request, ref)
     asked = sheets.sheet_of(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
-        return _over(request, sitting)
+        return _thank(request, sitting)
     if sitting.at > len(asked):
         return redirect("take:end", ref=ref)
     if sitting.at > 1 or sitting.answers.exists():
@@ -155,7 +154,7 @@ def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 @gates.accounts_only
 def question(request: HttpRequest, ref: str, number: int) -> HttpResponseBase:
-    """Show a question; store what is answered, and continue, go back, or stay."""
+    """Show a question; store the answer, and continue, go back, or stay."""
     sitting = _sitting(request, ref)
     asked = sheets.sheet_of(sitting.sheet)
     if not 1 <= number <= len(asked):
@@ -190,7 +189,7 @@ def _answered(request: HttpRequest, sitting: Sitting, item: humans.Item) -> Http
 
 
 def _place(sitting: Sitting, number: int) -> str:
-    """Return the address of a question, or of the end behind the last one."""
+    """Return the address of a question, or of the end after the last one."""
     if number > len(sitting.sheet.record["items"]):
         return reverse("take:end", args=[sitting.ref])
     return reverse("take:question", args=[sitting.ref, max(1, number)])
@@ -203,10 +202,10 @@ def _act(
     to: str,
     again: Callable[[str], HttpResponse],
 ) -> HttpResponseBase:
-    """Do what a form asks, once, and lead on; a script is told where to, a page is led there."""
+    """Carry out a form once, and lead on; a script gets the address, a browser a redirect."""
     try:
         gates.form_once(request, cast(Person, request.user), act)
-    except sheets.Over as error:
+    except sheets.SheetClosedError as error:
         return render(request, "take/over.html", {"reason": str(error)}, status=409)
     except InputError as error:
         return again(str(error))
@@ -242,7 +241,6 @@ def _question(
         },
         "longest": sheets.LONGEST,
         "shown": sheets.mark_shown(sitting, number),
-        "key": gates.new_key(),
         "error": error,
     }
     return render(request, "take/question.html", page, status=422 if error else 200)
@@ -250,7 +248,7 @@ def _question(
 
 @gates.accounts_only
 def end(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Show what is empty, and what one noted; take a note more, or the whole sheet."""
+    """Show empty answers and notes; add a note, or submit the sheet."""
     sitting = _sitting(request, ref)
     if request.method != "POST":
         if sitting.state != Sitting.State.GIVEN:
@@ -289,12 +287,10 @@ def _end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResp
                 "wrong": wrong == kind,
                 "number": request.POST.get("number", "") if wrong == kind else "",
                 "text": request.POST.get("text", "") if wrong == kind else "",
-                "key": gates.new_key(),
             }
             for kind in Remark.Kind.values
         ],
         "longest": sheets.LONGEST,
-        "key": gates.new_key(),
         "error": error,
     }
     return render(request, "take/end.html", page, status=422 if error else 200)
@@ -302,12 +298,12 @@ def _end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResp
 
 @gates.accounts_only
 def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Ask whether a sheet shall really be given up; give it up."""
+    """Ask whether a sheet should be given up, and give it up."""
     sitting = _sitting(request, ref)
     person = cast(Person, request.user)
 
     def ask(error: str = "") -> HttpResponse:
-        page = {"sitting": sitting, "key": gates.new_key(), "error": error}
+        page = {"sitting": sitting, "error": error}
         return render(request, "take/give_up.html", page, status=422 if error else 200)
 
     def act() -> dict[str, Any]:
@@ -321,8 +317,8 @@ def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
     return ask()
 
 
-def _over(request: HttpRequest, sitting: Sitting) -> HttpResponse:
-    """Thank who is done, and tell whether there is a further test for them."""
+def _thank(request: HttpRequest, sitting: Sitting) -> HttpResponse:
+    """Thank the respondent, and show whether there is a further test for them."""
     round_ = sitting.subject.round
     further = not _hindrance(cast(Person, request.user), round_)
     page = {"sitting": sitting, "round": round_, "further": further}
@@ -330,7 +326,7 @@ def _over(request: HttpRequest, sitting: Sitting) -> HttpResponse:
 
 
 def _sitting(request: HttpRequest, ref: str) -> Sitting:
-    """Return a sheet of anyone who is there; for others there is none."""
+    """Return a sheet of the person; other people's don't exist for them."""
     rows = Sitting.objects.select_related("sheet", "subject__round")
     return get_object_or_404(rows, ref=ref, subject__person=cast(Person, request.user))
 
@@ -338,15 +334,15 @@ def _sitting(request: HttpRequest, ref: str) -> Sitting:
 @require_safe
 @gates.moderators_only
 def rounds(request: HttpRequest) -> HttpResponse:
-    """Show all rounds and how far each is."""
-    rows = [standing(round_) for round_ in Round.objects.order_by("-created")]
+    """Show the progress of all rounds."""
+    rows = [round_progress(round_) for round_ in Round.objects.order_by("-created")]
     return render(request, "take/progress.html", {"rows": rows})
 
 
 @require_safe
 @gates.moderators_only
 def one(request: HttpRequest, name: str) -> HttpResponse:
-    """Show how far a round is; once it is closed, what people answered, by code and by item."""
+    """Show the progress of a round; once it is closed, its results by code and by item."""
     round_ = get_object_or_404(Round, name=name)
     return _round(request, round_)
 
@@ -354,10 +350,10 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @gates.moderators_only
 def count(request: HttpRequest, name: str) -> HttpResponse:
-    """Let a sheet count that is held for its pace."""
+    """Approve a sheet that is on hold for its pace."""
     round_ = get_object_or_404(Round, name=name)
     try:
-        let_count(round_, request.POST.get("sheet", ""), cast(Person, request.user))
+        approve_sheet(round_, request.POST.get("sheet", ""), cast(Person, request.user))
     except InputError as error:
         return _round(request, round_, str(error))
     return redirect("take:round", name=name)
@@ -366,7 +362,7 @@ def count(request: HttpRequest, name: str) -> HttpResponse:
 def _round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse:
     subjects = subjects_of(round_, cast(Person, request.user))
     page: dict[str, Any] = {
-        "standing": standing(round_),
+        "standing": round_progress(round_),
         "round": round_,
         "held": [one for one in subjects if one["held"]],
         "error": error,

@@ -6,17 +6,17 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what tidies up and what erases."""
+    """The application, and what it registers to tidy up and erase data."""
 
     name = "winosmith.web.write"
 
     def ready(self) -> None:
-        """Connect what the site does with drafts."""
+        """Register the functions for drafts."""
         from winosmith.web.people import accounts, news, privacy
         from winosmith.web.write import page, rules
 
         privacy.tidying["write"] = rules.drop_old_drafts
         privacy.erasing.append(rules.drop_drafts)
         accounts.adopting.append(rules.adopt_drafts)
-        news.happenings.append(page.heard)
-        news.works.append(page.unsent)
+        news.news_sources.append(page.submission_news)
+        news.work_sources.append(page.draft_work)

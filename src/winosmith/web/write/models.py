@@ -1,4 +1,4 @@
-"""Drafts: twins that somebody is still writing."""
+"""Drafts: unfinished twins."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from winosmith.web.people.gates import new_key
 
 
 class Draft(models.Model):
-    """A topic with what somebody has typed for it so far.
+    """A topic with a person's input for it.
 
     Attributes:
-        ref: its address, and the key under which it is sent: one draft becomes one twin, from
-            however many windows it is sent.
+        ref: its address, and the key under which it is sent: one draft becomes one twin, from any
+            number of windows.
         topic: the title of the topic; `text` is its text, `anchors` the words drawn from it.
-        typed: what the form holds, as `checking.Typed.as_form` has it.
-        version: rises with each save, so that no window overwrites what another one saved.
+        typed: the input, as `rules.Typed.as_form` has it.
+        version: increases with each save, so that no window overwrites another's input.
         revises: the twin that it will replace; None for a new one.
     """
 

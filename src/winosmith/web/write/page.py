@@ -1,4 +1,4 @@
-"""What pages of writing show: a draft's form, checklist and preview; counts; one's own twins."""
+"""The context of the pages of writing: a draft's form, checklist and preview; counts; own twins."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ from winosmith.problem import BLANK
 from winosmith.text import Change, changes, differing
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import Kept, cached
-from winosmith.web.judge.submissions import may_revise, may_withdraw, own_problems, reason_told
+from winosmith.web.judge.submissions import (
+    may_revise,
+    may_withdraw,
+    own_problems,
+    reason_for_contributor,
+)
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.people import written_by
 from winosmith.web.pages import whole_percent
-from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems import checks
 from winosmith.web.problems.association import association
-from winosmith.web.problems.checks import next_step, refused, text_hints
+from winosmith.web.problems.checks import refused, summary, text_hints
 from winosmith.web.problems.family import root_of
 from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
@@ -38,7 +42,7 @@ from winosmith.web.write.rules import Typed, examine
 
 
 class Piece(NamedTuple):
-    """A stretch of a sentence: plain, the filled blank, or where the halves differ."""
+    """A piece of a sentence: plain, the filled blank, or a difference of the halves."""
 
     text: str
     kind: Literal["", "filled", "differs"]
@@ -49,7 +53,7 @@ class Filled:
     """One half with one option in its blank.
 
     Attributes:
-        right: whether the contributor says that this is how it must be read.
+        right: whether the contributor means this reading.
         pieces: in order; together they are the sentence.
     """
 
@@ -59,7 +63,7 @@ class Filled:
 
 
 def preview(typed: Typed) -> list[tuple[Filled, ...]]:
-    """Return for each half its readings, one for each option; none for a half without a blank."""
+    """Return the readings of each half, one for each option; none for a half without a blank."""
     first, second = typed.sentences
     return [
         tuple(
@@ -101,18 +105,13 @@ def page(
 
     Args:
         draft: as this window last read it.
-        typed: what the form holds.
+        typed: the input of the form.
         person: the contributor.
         faults: why it was refused, by field.
-        stored: what another window saved in the meantime.
-        error: why nothing came of what was asked for.
+        stored: the input of another window in the meantime.
+        error: why the action failed.
     """
     form, faults = typed.as_form(), faults or {}
-    options: list[dict[str, Any]] = [
-        {"number": n, "name": f"option_{n}", "value": form[f"option_{n}"]} for n in (1, 2)
-    ]
-    for option in options:
-        option["faults"] = faults.get(option["name"], [])
     halves = [
         {
             "number": number,
@@ -133,15 +132,11 @@ def page(
         "version": stored.version if stored else draft.version,
         "domains": list(zip(DOMAINS, labels, strict=True)),
         "domain_faults": faults.get("domain", []),
-        "options": options,
         "halves": halves,
-        "fault_count": sum(map(len, faults.values())),
-        "first_fault": next(iter(faults), ""),
         "stored": stored,
         "stored_typed": Typed.of(stored.typed) if stored else None,
         "error": error,
-        "longest_sentence": checks.LONGEST_SENTENCE,
-        "longest_option": checks.LONGEST_OPTION,
+        **checks.form_of(typed.options, faults),
         **checked(draft, typed, person, faults),
     }
 
@@ -149,7 +144,7 @@ def page(
 def checked(
     draft: Draft, typed: Typed, person: Person, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the context of what changes as somebody types, or of a form that was refused."""
+    """Return the context of the part that changes while somebody types, or of a refused form."""
     checks = refused(examine(typed, draft.anchors), faults or {})
     typed = typed.read()
     halves = typed.halves()
@@ -160,11 +155,7 @@ def checked(
         "groups": [
             (name, [check for check in checks if check.half == half]) for half, name in groups
         ],
-        "passed": sum(check.verdict == "pass" for check in checks),
-        "failed": sum(check.verdict == "fail" for check in checks),
-        "all": sum(check.verdict != "unchecked" for check in checks),
-        "next": next_step(checks),
-        "ready": all(check.verdict in ("pass", "unchecked") for check in checks),
+        **summary(checks),
         "previews": preview(typed),
         "near": _near(draft, typed, person),
         "hints": text_hints(halves, settings.RULES.words_to_flag),
@@ -183,7 +174,7 @@ def checked(
 
 
 def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:
-    """Return the near-duplicates of both halves; fewer than five words are no sentence yet."""
+    """Return the near-duplicates of both halves; fewer than five words are not a sentence yet."""
     begun = [half for half in typed.halves() if len(half.sentence.split()) >= 5]
     if not begun:
         return []
@@ -193,15 +184,15 @@ def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many.
+    """Numbers of a person's problems, and the site's goal.
 
     Attributes:
         today: problems (halves) that the person wrote since midnight, in the site's time.
-        waiting: problems of theirs that await a moderator.
-        judging: that are being judged.
-        valid: that were found valid.
+        waiting: their problems that wait for a moderator.
+        judging: those that are being judged.
+        valid: those that were found valid.
         site: public problems of the site.
-        goal: how many valid problems the site wants; 0 for none.
+        goal: the number of valid problems that the site wants; 0 for none.
     """
 
     today: int
@@ -213,14 +204,14 @@ class Counts:
 
     @property
     def share(self) -> int:
-        """How much of the goal is reached, in per cent, 0–100."""
+        """The reached part of the goal in percent, 0–100."""
         return min(100, self.site * 100 // self.goal) if self.goal else 0
 
 
 def counts(person: Person | None) -> Counts:
     """Return the counts of a person; None for somebody who has not written yet.
 
-    Where there are many problems, or many of the person, the counts are those of a moment ago.
+    Counts of many problems may be cached.
     """
     site, goal = cached("write.public", _public).value, settings.RULES.goal
     if person is None:
@@ -237,16 +228,16 @@ def _public() -> Kept[int]:
 
 
 def place_of(person: Person | None, twin: Twin) -> dict[str, Any] | None:
-    """Return what stands next to a perturbed problem of one's own; None next to a twin.
+    """Return the context of one's own perturbed problem; None for a twin.
 
-    The problem, its version with the depths, and its parent with the edits from it: None if the
-    parent is not, or no longer, for this person to see.
+    It has the problem, its version with the depths, and its parent with the edits from it; these
+    are None if the person may not see the parent.
     """
     return places_of(person, [twin]).get(twin.pk)
 
 
 def places_of(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
-    """Return the same for many twins at once, by their keys; original ones are omitted."""
+    """Return the same for many twins, by their keys, without original ones."""
     rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
     found: dict[int, dict[str, Any]] = {}
     for version in rows.select_related("problem", "parent__twin").order_by("problem"):
@@ -267,19 +258,19 @@ SIZE = 20
 
 
 def twins_of(person: Person | None) -> QuerySet[Twin]:
-    """Return somebody's twins with their halves, the newest first; attention questions aside."""
+    """Return a person's twins with their halves, the newest first, without gold questions."""
     halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
     mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
     return mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
 
 
-def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
-    """Return what the page of one's own twin shows.
+def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
+    """Return the context of the page of one's own twin.
 
     Args:
-        person: who wrote it.
+        person: the contributor.
         found: the twin.
-        error: why nothing came of what was asked for.
+        error: why the action failed.
         sent: the form that was sent, to be shown again.
     """
     problems = own_problems(person, found)
@@ -300,7 +291,6 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
                 "appeal": decisions.open_appeal(problem),
                 "may_appeal": decisions.may_appeal(person, problem),
                 "typed": sent.get("text", "") if sent.get("problem") == problem.ref else "",
-                "key": new_key(),
             }
             for problem, reading in zip(problems, readings, strict=True)
         ],
@@ -310,7 +300,6 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
         "may_withdraw": may_withdraw(person, found),
         "may_revise": may_revise(person, found),
         "later": Twin.objects.filter(revises=found).first(),
-        "key": new_key(),
         "error": error,
         "longest_appeal": decisions.LONGEST,
     }
@@ -322,19 +311,22 @@ def _hints(person: Person, found: Twin, problems: list[Problem]) -> list[str]:
 
 
 def _votes(problem: Problem) -> list[Vote]:
-    """Return what judges said, once nobody is asked any more."""
+    """Return the judges' votes, once judging is over."""
     undecided = problem.decided is None or problem.state == State.JUDGING
     return [] if undecided else votes_of(problem)
 
 
 def _history(problem: Problem) -> list[Any]:
-    """Return what was done to a problem and why, without telling who did it."""
-    told = ((event.at, _done(event), reason_told(event)) for event in problem.events.order_by("pk"))
+    """Return the history of a problem with reasons, without names."""
+    told = (
+        (event.at, _describe_event(event), reason_for_contributor(event))
+        for event in problem.events.order_by("pk")
+    )
     return [entry for entry in told if any(entry[1:])]
 
 
-def _done(event: Event) -> str:
-    """Return what an event was, for who wrote the problem; "" where its reason says it."""
+def _describe_event(event: Event) -> str:
+    """Return an event for the contributor; "" if its reason says it."""
     if event.kind == "appeal":
         return _("You appealed")
     if event.kind == "exclude-vote":
@@ -342,26 +334,28 @@ def _done(event: Event) -> str:
     if event.kind == "include-vote":
         return _("A vote counts now")
     if event.kind == "recount":
-        return _became(event)
+        return _effect_of(event)
     if not event.reason:
         return ""
     moved = event.before not in ("", event.after) and event.actor_id is not None
     own = event.actor_id == event.problem.twin.contributor_id
-    return _became(event) if event.kind == "decline" or (moved and not own) else ""
+    return _effect_of(event) if event.kind == "decline" or (moved and not own) else ""
 
 
-def heard(person: Person, after: datetime) -> Iterator[Item]:
-    """Tell what became of what somebody wrote: what was decided, by judges or a moderator."""
+def submission_news(person: Person, after: datetime) -> Iterator[Item]:
+    """Yield the decisions on a person's texts, by judges or moderators."""
     rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
     told = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
     rows = rows.filter(told, at__gt=after).exclude(actor=person)
     for event in rows.select_related("problem__twin").order_by("-pk")[:MOST]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
-        yield Item(event.at, _became(event), to, event.problem.sentence, reason_told(event))
+        yield Item(
+            event.at, _effect_of(event), to, event.problem.sentence, reason_for_contributor(event)
+        )
 
 
-def _became(event: Event) -> str:
-    """Return what an event made of a problem, for who wrote it."""
+def _effect_of(event: Event) -> str:
+    """Return the effect of an event for the contributor."""
     if event.kind == "decline":
         return _("A moderator declined your appeal")
     if event.kind == LATE:
@@ -388,8 +382,8 @@ def _became(event: Event) -> str:
     return told.get(State(event.after), _("Your sentence: %s") % State(event.after).label)
 
 
-def unsent(person: Person) -> Iterator[Work]:
-    """Tell of somebody's drafts."""
+def draft_work(person: Person) -> Iterator[Work]:
+    """Yield the number of a person's drafts."""
     n = len(rules.drafts_of(person))
     if n:
         text = ngettext("%d draft is not sent yet", "%d drafts are not sent yet", n)

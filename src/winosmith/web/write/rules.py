@@ -1,7 +1,7 @@
-"""What contributors may do: drafts, saved and checked as somebody types; twins, sent and revised.
+"""Writing: drafts, their checks while somebody types, and sent or revised twins.
 
-A structural rule of WinoGrande has passed, failed or can't be told yet. The verdicts are those of
-`winosmith.validate.examine_structure`; here they get a figure, and words for the contributor.
+A structural rule of WinoGrande has passed, failed, or can't be checked yet. The verdicts are those
+of `winosmith.validate.examine_structure`, with a measured value and advice for the contributor.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from winosmith.topics import Topic, open_topics
 from winosmith.validate import DOMAINS, Examined, StructureRules, examine_structure
 from winosmith.web._lock import writing
 from winosmith.web.judge.submissions import enter, may_revise, replace
-from winosmith.web.people.gates import once
-from winosmith.web.people.models import Done, Person, stop_if_gone
+from winosmith.web.people.gates import act_once, result_of
+from winosmith.web.people.models import Person, stop_if_gone
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
-from winosmith.web.problems.checks import Check, Refused, Verdict, by_field, field_of, hints
+from winosmith.web.problems.checks import Check, RefusedError, Verdict, by_field, field_of, hints
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Twin, new_ref
 from winosmith.web.write.models import Draft
@@ -37,32 +37,32 @@ MOST = 50
 """Drafts that one person may have."""
 
 UNTOUCHED = timedelta(hours=1)
-"""After so long a topic for which nothing was typed makes room for the next one."""
+"""The age after which a topic without input makes room for the next one."""
 
 
-class Stale(InputError):  # noqa: N818
-    """Another window saved the draft after this one read it; `draft` is what it saved."""
+class StaleDraftError(InputError):
+    """Another window saved the draft after this one read it; `draft` has its input."""
 
     def __init__(self, draft: Draft):
         self.draft = draft
         super().__init__(_("This draft was changed in another window; choose which text to keep."))
 
 
-def draw() -> Topic:
+def draw_topic() -> Topic:
     """Return a random topic with its anchor words.
 
     Raises:
-        InputError: the site's source of topics has none.
+        InputError: the site's source has no topics.
     """
     source = open_topics(settings.RULES.topics, settings.SITE.folder)
     return source.draw(secrets.randbits(32))
 
 
 def start(person: Person, topic: Topic) -> Draft:
-    """Start a draft on a topic; topics for which nothing was typed for an hour go.
+    """Start a draft on a topic; topics without input for an hour are deleted.
 
     Raises:
-        InputError: the person has as many drafts as they may.
+        InputError: the person has the most drafts allowed.
     """
     with writing():
         mine, since = Draft.objects.filter(person=person), timezone.now() - UNTOUCHED
@@ -73,14 +73,14 @@ def start(person: Person, topic: Topic) -> Draft:
 
 
 def draft_of(person: Person | None, ref: str) -> Draft | None:
-    """Return a person's own draft; None for anybody else's."""
+    """Return a person's own draft; None for other people's."""
     if person is None:
         return None
     return Draft.objects.select_related("revises").filter(person=person, ref=ref).first()
 
 
 def drafts_of(person: Person | None) -> list[Draft]:
-    """Return a person's drafts, the last saved first, without topics left untouched."""
+    """Return a person's drafts, the last saved first, without topics without input."""
     if person is None:
         return []
     mine = Draft.objects.filter(person=person).exclude(version=0, revises=None)
@@ -88,55 +88,59 @@ def drafts_of(person: Person | None) -> list[Draft]:
 
 
 def save(draft: Draft, typed: Typed, version: int) -> Draft:
-    """Save what a window holds, if no other one saved something else since that window read it.
+    """Save a window's input, if no other window saved something else since this one read the draft.
 
     Args:
-        draft: the draft; read again under lock.
-        typed: what the window holds.
+        draft: read again under lock.
+        typed: the window's input.
         version: the version that the window last read or saved.
 
     Raises:
-        Stale: another window was quicker; nothing was overwritten.
+        StaleDraftError: another window was quicker; nothing was overwritten.
         InputError: the text is far too long, or the draft was sent or discarded in the meantime.
     """
     stop_if_long(typed)
     with writing():
-        now = _locked(draft)
+        now = _lock(draft)
         if Typed.of(now.typed) == typed:
             return now
         if now.version != version:
-            raise Stale(now)
-        return _keep(now, typed=typed.as_form())
+            raise StaleDraftError(now)
+        return _save_columns(now, typed=typed.as_form())
 
 
 def stop_if_long(typed: Typed) -> None:
-    """Raise InputError for what is longer than any draft: it is not kept."""
+    """Refuse input that is longer than any draft.
+
+    Raises:
+        InputError: it is; it is not stored.
+    """
     if typed.size > checks.LARGEST:
         told = _("That is far too long for a twin: more than %d characters.")
         raise InputError(told % checks.LARGEST)
 
 
 def redraw(draft: Draft, what: Literal["topic", "words"]) -> Draft:
-    """Draw another topic, or other anchor words from the same one; what was typed stays.
+    """Draw another topic, or other anchor words from the same one; the input stays.
 
     Raises:
         InputError: a revision keeps its topic; or the source has none.
     """
     if draft.revises_id:
         raise InputError(_("A revision keeps the topic and the anchor words of its twin."))
-    topic = draw() if what == "topic" else _other_words(draft)
+    topic = draw_topic() if what == "topic" else _other_words(draft)
     with writing():
-        return _keep(_locked(draft), **_columns(topic))
+        return _save_columns(_lock(draft), **_columns(topic))
 
 
 def discard(draft: Draft) -> None:
-    """Throw a draft away."""
+    """Delete a draft."""
     with writing():
         Draft.objects.filter(pk=draft.pk).delete()
 
 
 def revision(person: Person, twin: Twin, typed: Typed) -> Draft:
-    """Return the one draft that revises a twin; made, filled with the twin, if there is none."""
+    """Return the draft that revises a twin; a new one is filled with the twin."""
     with writing():
         draft, _new = Draft.objects.get_or_create(
             revises=twin,
@@ -150,14 +154,14 @@ def revision(person: Person, twin: Twin, typed: Typed) -> Draft:
         return draft
 
 
-def _locked(draft: Draft) -> Draft:
+def _lock(draft: Draft) -> Draft:
     now = Draft.objects.select_for_update().filter(pk=draft.pk).first()
     if now is None:
         raise InputError(_("This draft was sent or discarded in another window."))
     return now
 
 
-def _keep(draft: Draft, **columns: object) -> Draft:
+def _save_columns(draft: Draft, **columns: object) -> Draft:
     for name, value in columns.items():
         setattr(draft, name, value)
     draft.version += 1
@@ -171,7 +175,7 @@ def _columns(topic: Topic) -> dict[str, object]:
 
 
 def _other_words(draft: Draft) -> Topic:
-    """Return the draft's topic with anchor words of which one is new, where the text has more."""
+    """Return the draft's topic with at least one new anchor word, if the text has more."""
     topic = Topic(draft.topic, draft.text)
     drawn = topic
     for _try in range(10):
@@ -182,27 +186,27 @@ def _other_words(draft: Draft) -> Topic:
 
 
 def drop_old_drafts(_now: datetime, before: datetime) -> int:
-    """Delete the drafts that were last saved before the site's retention began."""
+    """Delete the drafts last saved before the site's retention time."""
     with writing():
         deleted, _rows = Draft.objects.filter(saved__lt=before).delete()
     return int(deleted)
 
 
 def drop_drafts(person: Person, _texts: bool) -> None:
-    """Delete all drafts of somebody who is erased."""
+    """Delete all drafts of an erased person."""
     Draft.objects.filter(person=person).delete()
 
 
 def adopt_drafts(account: Person, anonymous: Person) -> None:
-    """Give the drafts of somebody without an account to one."""
+    """Move the drafts of a person without an account to an account."""
     Draft.objects.filter(person=anonymous).update(person=account)
 
 
 SOURCE = "crowd"
-"""Of what is written on the site, in the data."""
+"""The source of texts written on the site, in the data."""
 
 OF_THE_FORM = ("domain", "options differ")
-"""Checks of fields that no half has; the other ones of both halves wait until both are written."""
+"""Checks of fields that no half has; the other checks of both halves need both of them."""
 
 
 def submit(
@@ -212,19 +216,19 @@ def submit(
     *,
     before: Callable[[], object] | None = None,
 ) -> Twin:
-    """Make a twin of what was typed, once for a draft, and give it to the judges or a moderator.
+    """Create a twin from the input, once for a draft, and give it to the judges or a moderator.
 
-    The draft goes with the same transaction.
+    The same transaction deletes the draft.
 
     Args:
-        person: the contributor, who has agreed to the texts that hold now.
+        person: the contributor, who has agreed to the current texts.
         typed: both halves.
-        draft: whose `ref` is the key: sent again, it returns the same twin. It has the topic, the
-            anchor words, and the twin of the same person that the new one replaces.
-        before: what must succeed first, in the same transaction (a rate limit).
+        draft: its `ref` is the key: sent again, it returns the same twin. It has the topic, the
+            anchor words, and the person's twin that the new one replaces.
+        before: must succeed first, in the same transaction (a rate limit).
 
     Raises:
-        Refused: a rule is broken; nothing was written.
+        RefusedError: a rule is broken; nothing was written.
         InputError: the person has not agreed to the texts, or may not revise that twin.
     """
     # The texts are read before one's turn to write comes: others need not wait for that.
@@ -235,29 +239,28 @@ def submit(
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
         if faults:
-            raise Refused(faults)
+            raise RefusedError(faults)
         if before:
             before()
-        made.append(_made(person, typed, draft, found))
+        made.append(_create_twin(person, typed, draft, found))
         Draft.objects.filter(person=person, ref=draft.ref).delete()
         return {"twin": made[0].ref}
 
     made: list[Twin] = []
-    result, _new = once(person, draft.ref, "twin", act)
+    result, _new = act_once(person, draft.ref, "twin", act)
     return made[0] if made else Twin.objects.get(ref=result["twin"])
 
 
-def sent(person: Person | None, key: str) -> str:
-    """Return the `ref` of the twin that came of a form; "" when it was not sent."""
-    done = Done.objects.filter(person=person, key=key).first() if person else None
-    return str(done.result.get("twin", "")) if done else ""
+def submitted_twin(person: Person | None, key: str) -> str:
+    """Return the `ref` of the twin that a form created; "" if it was not sent."""
+    return str(result_of(person, key).get("twin", ""))
 
 
 def revise(person: Person, twin: Twin) -> Draft:
     """Return the draft that revises a twin, filled with it.
 
     Raises:
-        InputError: the twin can't be revised by this person.
+        InputError: the person can't revise the twin.
     """
     with writing():
         stop_if_gone(person)
@@ -269,7 +272,7 @@ def revise(person: Person, twin: Twin) -> Draft:
 
 
 def typed_of(twin: Twin) -> Typed:
-    """Return a twin as it was typed; a half that is missing is empty."""
+    """Return a twin as input; a missing half is empty."""
     problems = list(twin.problems.order_by("pk"))
     options = tuple(problems[0].options[:2]) if problems else ("", "")
     form: dict[str, object] = {"domain": twin.domain, "answer_1": "", "answer_2": ""}
@@ -281,7 +284,7 @@ def typed_of(twin: Twin) -> Typed:
 
 
 def _faults(typed: Typed, anchors: Sequence[str]) -> dict[str, list[str]]:
-    """Return what to do, by field; of a half that is empty no more than to write it."""
+    """Return the advice, by field; for an empty half only to write it."""
     open_checks = [check for check in examine(typed, anchors) if check.verdict in ("fail", "todo")]
     first = [
         check
@@ -292,8 +295,8 @@ def _faults(typed: Typed, anchors: Sequence[str]) -> dict[str, list[str]]:
     return by_field(first or open_checks)
 
 
-def _made(person: Person, typed: Typed, draft: Draft, found: Sequence[str]) -> Twin:
-    """Write the twin, its halves in random order, and what it replaces."""
+def _create_twin(person: Person, typed: Typed, draft: Draft, found: Sequence[str]) -> Twin:
+    """Create the twin with its halves in random order, and retire the one that it replaces."""
     embargo = replace(person, draft.revises) if draft.revises else False
     twin = Twin.objects.create(
         ref=new_ref(),
@@ -311,15 +314,15 @@ def _made(person: Person, typed: Typed, draft: Draft, found: Sequence[str]) -> T
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What a form holds.
+    """The input of a form.
 
     Attributes:
         domain: one of `DOMAINS`, or "".
-        options: the two that both halves share, perhaps empty.
-        sentences: of the first and of the second half, perhaps without a blank yet; a blank that
-            was typed against a word stands apart from it.
-        answers: the 0-based index of each half's right option; the second is preset to the other.
-        parted: whether the blank of each sentence had to be set apart.
+        options: the two of both halves, perhaps empty.
+        sentences: of the first and the second half, perhaps without a blank yet; a blank that was
+            typed next to a word is separated from it.
+        answers: the 0-based index of each half's correct option; by default they differ.
+        parted: whether the blank of each sentence had to be separated.
     """
 
     domain: str = ""
@@ -330,7 +333,7 @@ class Typed:
 
     @classmethod
     def of(cls, form: Mapping[str, Any]) -> Typed:
-        """Return what a form, or a stored draft, holds, as far as it is one."""
+        """Return the input of a form, or of a stored draft, without invalid values."""
 
         def answer(name: str, preset: int) -> int | None:
             return {"0": 0, "1": 1, "": None}.get(str(form.get(name, preset)))
@@ -347,7 +350,7 @@ class Typed:
         )
 
     def as_form(self) -> dict[str, str]:
-        """Return the fields of the form by their names, as JSON can hold them."""
+        """Return the fields of the form by their names, for JSON."""
         (option_1, option_2), (sentence_1, sentence_2) = self.options, self.sentences
         answers = ("" if answer is None else str(answer) for answer in self.answers)
         answer_1, answer_2 = answers
@@ -362,7 +365,7 @@ class Typed:
         }
 
     def halves(self) -> tuple[Half, Half]:
-        """Return both halves, with the options that are there."""
+        """Return both halves, with their options."""
         options = tuple(option for option in self.options if option)
         first, second = (
             Half(sentence, options, answer if len(options) == 2 else None)
@@ -371,24 +374,28 @@ class Typed:
         return first, second
 
     def read(self) -> Typed:
-        """Return it without the texts that are too long for rules to read."""
-        first, second = (checks.read(one, checks.LONGEST_SENTENCE) for one in self.sentences)
-        one, other = (checks.read(option, checks.LONGEST_OPTION) for option in self.options)
+        """Return the input without texts that are too long for the rules."""
+        first, second = (
+            checks.read_if_short(one, checks.LONGEST_SENTENCE) for one in self.sentences
+        )
+        one, other = (
+            checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
+        )
         return Typed(self.domain, (one, other), (first, second), self.answers, self.parted)
 
     @property
     def empty(self) -> bool:
-        """Whether no text has been typed yet."""
+        """Whether nothing has been typed yet."""
         return not any((*self.options, *self.sentences))
 
     @property
     def size(self) -> int:
-        """Characters, all in all."""
+        """The number of characters."""
         return sum(map(len, (*self.options, *self.sentences)))
 
 
 RULES = StructureRules("winogrande")
-"""WinoGrande's rules for authors, for what an author is just writing."""
+"""WinoGrande's rules for authors."""
 
 LEAST_WORDS, MOST_WORDS = RULES.length or (1, checks.LONGEST_SENTENCE)
 OVERLAP = RULES.overlap or 0.0
@@ -397,28 +404,28 @@ OF_WORDS, OF_ENGLISH = ("length", "overlap", "edit distance"), ("anchor", "funct
 """The rules that are not checked in text without spaces, and outside Latin letters."""
 
 STAND_INS = ("option 1", "option 2")
-"""Options of a half whose own can't be used yet; no rule that reads options is believed then."""
+"""Options of a half whose own can't be used yet; rules on options then don't count."""
 
 
 def anchor_of(sentences: Sequence[str], anchors: Sequence[str]) -> str:
-    """Return the drawn words that every sentence holds; otherwise the one that most of them hold.
+    """Return the drawn words in all sentences; otherwise the one in most of them.
 
     >>> anchor_of(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'
     """
     held = [set(map(str.lower, text.tokens(sentence))) for sentence in sentences]
-    times = {word: sum(_within(word, words) for words in held) for word in anchors}
+    times = {word: sum(_contains_word(word, words) for words in held) for word in anchors}
     both = [word for word in anchors if times[word] == len(held)]
     return " ".join(both) or max(anchors, key=lambda word: times[word], default="")
 
 
 def examine(typed: Typed, anchors: Sequence[str]) -> list[Check]:
-    """Return every check of a twin, in the order in which it is written.
+    """Return every check of a twin, in the order of the form.
 
-    What is too long is reported so by its own rule; the others wait until it is shorter.
+    A rule of its own reports text that is too long; the other checks wait until it is shorter.
     """
     whole, typed = typed, typed.read()
-    usable = checks.told_apart(typed.options)
+    usable = checks.are_distinct(typed.options)
     anchor = anchor_of(typed.sentences, anchors)
     rows: dict[int, int] = {}
     problems: list[Problem] = []
@@ -437,7 +444,7 @@ def examine(typed: Typed, anchors: Sequence[str]) -> list[Check]:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What was examined, and what was found."""
+    """The examined input, and the findings."""
 
     typed: Typed
     anchors: tuple[str, ...]
@@ -457,7 +464,7 @@ class _Seen:
         return "pass" if self.found.checked.get(rule) else "todo"
 
     def is_unreadable(self, rule: str, half: int | None = None) -> bool:
-        """Return whether a rule can't be checked in the script of a half, or of one of the two."""
+        """Return whether a rule can't be checked in the script of a half, or of one of both."""
         sentences = [self.typed.sentences[half]] if half is not None else self.typed.sentences
         if rule in OF_ENGLISH:
             return any(text.writing(one) != "latin" for one in (*sentences, *self.anchors))
@@ -480,7 +487,7 @@ def _problem(half: int, typed: Typed, usable: bool, anchor: str) -> Problem:
     )
 
 
-def _within(word: str, words: set[str]) -> bool:
+def _contains_word(word: str, words: set[str]) -> bool:
     return set(text.content_words(word)) <= words
 
 
@@ -571,7 +578,7 @@ def _anchor(seen: _Seen, half: int, field: str) -> Check:
     anchor = anchor_of(seen.typed.sentences, seen.anchors)
     verdict = seen.verdict("anchor", half)
     held = set(map(str.lower, text.tokens(seen.typed.sentences[half])))
-    used = [word for word in seen.anchors if _within(word, held)]
+    used = [word for word in seen.anchors if _contains_word(word, held)]
     if verdict == "fail" and (seen.short(half) or (not used and seen.short(1 - half))):
         verdict = "todo"
     if used and verdict == "fail":
@@ -613,7 +620,7 @@ def _overlap(seen: _Seen) -> Check:
     figure = f"{int(share * 100)} %" if is_told else ""
     label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
     advice = _("The second half must repeat the first, except for the words that decide.")
-    return Check("overlap", _patient(seen, "overlap"), label, figure, advice, "sentence_2")
+    return Check("overlap", _verdict_on_both(seen, "overlap"), label, figure, advice, "sentence_2")
 
 
 def _edit(seen: _Seen) -> Check:
@@ -624,12 +631,12 @@ def _edit(seen: _Seen) -> Check:
     if first and second and not seen.is_unreadable("edit distance"):
         figure = _("%(distance)d of %(longer)d") % {"distance": distance, "longer": longer}
     advice = _("The halves are the same; change the words that decide the answer.")
-    verdict = _patient(seen, "edit distance")
+    verdict = _verdict_on_both(seen, "edit distance")
     return Check("edit distance", verdict, _("The halves differ"), figure, advice, "sentence_2")
 
 
-def _patient(seen: _Seen, rule: str) -> Verdict:
-    """Return the verdict on both halves; none is against one that is still being written."""
+def _verdict_on_both(seen: _Seen, rule: str) -> Verdict:
+    """Return the verdict on both halves; an unfinished half does not fail."""
     verdict = seen.verdict(rule)
     unfinished = any(seen.short(half) for half in (0, 1))
     return "todo" if verdict == "fail" and unfinished else verdict

@@ -23,7 +23,7 @@ from winosmith.web.pages import beside, clock, is_number
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
-from winosmith.web.problems.checks import Refused
+from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Twin
 from winosmith.web.write import page as pages, rules
 from winosmith.web.write.models import Draft
@@ -39,7 +39,7 @@ def start(request: HttpRequest) -> HttpResponse:
     error = ""
     if request.method == "POST":
         try:
-            return redirect(_begun(request))
+            return redirect(_open_draft(request))
         except InputError as refused:
             error = str(refused)
     person = gates.existing_writer(request)
@@ -48,39 +48,38 @@ def start(request: HttpRequest) -> HttpResponse:
         "drafts": shown,
         "counts": pages.counts(person),
         "error": error,
-        "key": gates.new_key(),
     }
     return render(request, "write/start.html", context, status=422 if error else 200)
 
 
-def _begun(request: HttpRequest) -> str:
-    """Open a draft on a new topic, once for a form; return where it is written.
+def _open_draft(request: HttpRequest) -> str:
+    """Open a draft on a new topic, once for a form; return its address.
 
-    Sent again, the form leads to the same draft: to the twin that came of it, or back to the start
-    where it was discarded.
+    Sent again, the form leads to the same draft, to the twin that it became, or to the start if it
+    was discarded.
 
     Raises:
-        InputError: the form has no key, the site has no topics, or the person too many drafts.
+        InputError: the form has no key, the site has no topics, or the person has too many drafts.
     """
-    person, topic = gates.writer(request), rules.draw()
+    person, topic = gates.writer(request), rules.draw_topic()
 
     def act() -> dict[str, str]:
         gates.rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": rules.start(person, topic).ref}
 
-    result, new = gates.once(person, request.POST.get("key", ""), request.path, act)
+    result, new = gates.act_once(person, request.POST.get("key", ""), request.path, act)
     ref = str(result["draft"])
-    there = new or rules.draft_of(person, ref) is not None or rules.sent(person, ref)
+    there = new or rules.draft_of(person, ref) is not None or rules.submitted_twin(person, ref)
     return reverse("write:draft", args=[ref]) if there else reverse("write:start")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a draft to anyone who writes it, and do what its buttons say."""
+    """Show a draft to its writer, and carry out its buttons."""
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if found is None or person is None:
-        return _sent_already(request, person, ref)
+        return _redirect_to_twin(request, person, ref)
     if request.method != "POST":
         return _shown(request, pages.page(found, rules.Typed.of(found.typed), person))
     typed, do = rules.Typed.of(request.POST), request.POST.get("do", "check")
@@ -91,19 +90,19 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
     try:
         rules.stop_if_long(typed)
         if found.version != _version(request) and rules.Typed.of(found.typed) != typed:
-            raise rules.Stale(found)
+            raise rules.StaleDraftError(found)
         if do == "submit":
             return _submit(request, person, found, typed)
         saved = rules.save(found, typed, _version(request))
         if do in ("topic", "words"):
             rules.redraw(saved, "topic" if do == "topic" else "words")
-    except rules.Stale as stale:
+    except rules.StaleDraftError as stale:
         return _shown(request, pages.page(found, typed, person, stored=stale.draft), 409)
-    except Refused as refused:
-        kept = _kept(request, found, typed)
+    except RefusedError as refused:
+        kept = _save_unsent(request, found, typed)
         return _shown(request, pages.page(kept, typed, person, faults=refused.faults), 422)
-    except gates.TooMany:
-        _kept(request, found, typed)
+    except gates.RateLimitError:
+        _save_unsent(request, found, typed)
         raise
     except InputError as refused:
         return _shown(request, pages.page(found, typed, person, error=str(refused)), 422)
@@ -113,20 +112,20 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def check(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the checklist for what the form holds, as a part of the page; nothing is written.
+    """Return the checklist of the form's input, as a part of the page; nothing is written.
 
-    A check that was on its way when the twin was sent changes nothing on the page (204).
+    A check of a twin that was sent meanwhile changes nothing on the page (204).
     """
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if person is None or found is None:
-        if rules.sent(person, ref):
+        if rules.submitted_twin(person, ref):
             return HttpResponse(status=204)
         raise Http404
     try:
         _count_typing(request, "check")
-    except gates.TooMany as many:
-        return gates.rest(request, many)
+    except gates.RateLimitError as many:
+        return gates.paused_part(request, many)
     return render(
         request, "write/checks.html", pages.checked(found, rules.Typed.of(request.POST), person)
     )
@@ -134,24 +133,24 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def save(request: HttpRequest, ref: str) -> HttpResponse:
-    """Save what a window holds; tell the version, or what another window saved in the meantime."""
+    """Save a window's input; return the version, or the input of another window."""
     person = gates.existing_writer(request)
     found = rules.draft_of(person, ref)
     if person is None:
         return JsonResponse({"reason": _("Not saved: you are logged out.")}, status=401)
     if found is None:
-        twin = rules.sent(person, ref)
+        twin = rules.submitted_twin(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
     typed = rules.Typed.of(request.POST)
     try:
         _count_typing(request, "save")
         saved = rules.save(found, typed, _version(request))
-    except rules.Stale as stale:
+    except rules.StaleDraftError as stale:
         other = rules.Typed.of(stale.draft.typed)
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
         return render(request, "write/conflict.html", context, status=409)
-    except gates.TooMany as many:
+    except gates.RateLimitError as many:
         wait = _("Not saved: too many requests. Saving is retried in %d minutes.")
         answer = JsonResponse({"reason": wait % many.minutes}, status=429)
         answer.headers["Retry-After"] = str(many.seconds)
@@ -164,7 +163,7 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def discard(request: HttpRequest, ref: str) -> HttpResponse:
-    """Throw a draft away; again, it does nothing."""
+    """Delete a draft; a second time, it does nothing."""
     found = rules.draft_of(gates.existing_writer(request), ref)
     if found is not None:
         rules.discard(found)
@@ -186,9 +185,9 @@ def _submit(request: HttpRequest, person: Person, found: Draft, typed: rules.Typ
     return redirect("write:twin", twin.ref)
 
 
-def _sent_already(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
-    """Lead from a draft that was sent to the twin that came of it."""
-    twin = rules.sent(person, ref)
+def _redirect_to_twin(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
+    """Redirect from a sent draft to its twin."""
+    twin = rules.submitted_twin(person, ref)
     if not twin:
         raise Http404
     messages.info(request, _("This twin was already submitted; nothing was submitted twice."))
@@ -199,8 +198,8 @@ def _count_typing(request: HttpRequest, what: str) -> None:
     gates.rate_limit_typing(request, what, settings.RULES.writes_per_hour)
 
 
-def _kept(request: HttpRequest, found: Draft, typed: rules.Typed) -> Draft:
-    """Save what could not be sent, unless another window was quicker at this moment."""
+def _save_unsent(request: HttpRequest, found: Draft, typed: rules.Typed) -> Draft:
+    """Save input that could not be sent, unless another window has just saved the draft."""
     with suppress(InputError):
         return rules.save(found, typed, _version(request))
     return found
@@ -237,14 +236,14 @@ def twins(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show one of one's twins, with what the judges said once it is decided."""
+    """Show one of one's twins, with the judges' votes once it is decided."""
     person, found = _own(request, ref)
-    return render(request, "write/twin.html", pages.about(person, found))
+    return render(request, "write/twin.html", pages.twin_context(person, found))
 
 
 @require_POST
 def withdraw(request: HttpRequest, ref: str) -> HttpResponse:
-    """Take a twin back."""
+    """Withdraw a twin."""
 
     def act(person: Person, found: Twin) -> str:
         take_back(person, found, request.POST.get("reason", "").strip()[:500])
@@ -264,13 +263,13 @@ def revise(request: HttpRequest, ref: str) -> HttpResponse:
         return redirect("write:draft", rules.revise(person, found).ref)
     except InputError as refused:
         return render(
-            request, "write/twin.html", pages.about(person, found, str(refused)), status=422
+            request, "write/twin.html", pages.twin_context(person, found, str(refused)), status=422
         )
 
 
 @require_POST
 def appeal(request: HttpRequest, ref: str) -> HttpResponse:
-    """Ask a moderator to look again at one half."""
+    """Ask a moderator to check one half again."""
 
     def act(person: Person, found: Twin) -> str:
         wanted = request.POST.get("problem", "")
@@ -284,12 +283,12 @@ def appeal(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -> HttpResponse:
-    """Do something to a twin once for a form, and lead back to its page."""
+    """Carry out an action on a twin once for a form, and return to its page."""
     person, found = _own(request, ref)
     try:
         result = gates.form_once(request, person, lambda: {"said": act(person, found)})
     except InputError as refused:
-        context = pages.about(person, found, str(refused), request.POST)
+        context = pages.twin_context(person, found, str(refused), request.POST)
         return render(request, "write/twin.html", context, status=422)
     messages.success(request, str(result["said"]))
     return redirect("write:twin", ref)
