@@ -8,7 +8,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 1) + 2)
 # Tests start hundreds of processes; each would compile the sources anew without what is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-shuffled test-lowest test-newest lint docs bench trials clean
+.PHONY: demo test test-all test-shuffled test-lowest test-newest lint docs site bench trials clean
 
 $(BIN)/winosmith: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -67,6 +67,10 @@ lint: $(VENV)/.tests-installed
 docs: $(VENV)/.tests-installed
 	OMP_NUM_THREADS=1 $(BIN)/python docs/make.py
 
+# The documentation as a static site with search, in the folder site; dead links are errors.
+site: $(VENV)/.tests-installed
+	$(BIN)/python docs/make_site.py site
+
 bench: $(VENV)/.tests-installed
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
 
@@ -75,4 +79,4 @@ trials: $(VENV)/.tests-installed
 	for file in trials/*.py; do $(BIN)/python $$file || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest build dist winosmith-demo
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest build dist site winosmith-demo

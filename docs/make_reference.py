@@ -12,6 +12,8 @@ from dataclasses import fields
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
+from textwrap import fill
+from types import ModuleType
 from typing import Any
 
 import click
@@ -71,6 +73,14 @@ An admin changes most settings in the browser, under *Settings*. Each is also a 
 a [TOML](https://toml.io) file in the site's folder, which `winosmith serve` reads when it starts;
 a key of the file can't be changed in the browser. An unknown key, or a value out of its range, is
 an error that names the file, the key and the nearest known key.
+"""
+
+PYTHON = """\
+# Python
+
+For people who call winosmith from Python: its public modules and their names. `make site` builds
+the documentation with a page for each module, from the docstrings, and with search. In an
+interpreter, `help(winosmith.debias.aflite)` shows the same text.
 """
 
 MODELS = """\
@@ -244,7 +254,44 @@ def settings_page() -> str:
     return "\n".join([*parts, MODELS, table_section("`[mail]`", schema(Mail))])
 
 
+MODULES = """
+winosmith answers audit blocks build chat cluster debias embed errors evolve formats humans lineage
+metrics models practice release report rounds solve study testing topics validate
+"""
+"""The modules that users import."""
+
+
+def modules() -> list[str]:
+    """Return the full names of the modules that users import."""
+    return [name if name == "winosmith" else f"winosmith.{name}" for name in MODULES.split()]
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """Return the names of a module for users: its `__all__`, or what it defines without `_`."""
+    defined = [
+        name
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__ and not name.startswith("_")
+    ]
+    return sorted(set(getattr(module, "__all__", defined)) - {"__version__"})
+
+
+def python_page() -> str:
+    """Return the list of the public modules and their names."""
+    parts = [PYTHON]
+    for name in modules():
+        module = import_module(name)
+        summary = " ".join(cleandoc(module.__doc__ or "").partition("\n\n")[0].split())
+        parts.append(f"## `{name}`\n\n{summary}\n\n{_code(public_names(module))}\n")
+    return "\n".join(parts)
+
+
+def _code(names: Iterable[str]) -> str:
+    return fill(", ".join(f"`{name}`" for name in names), 100, break_on_hyphens=False)
+
+
 PAGES = {
+    HERE / "python.md": python_page,
     HERE / "cli.md": cli_page,
     HERE / "recipe.md": recipe_page,
     HERE / "solvers.md": solvers_page,

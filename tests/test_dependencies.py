@@ -60,7 +60,7 @@ def _lowest(requirement: Requirement) -> str:
 def test_every_extra_is_for_users_or_for_tests() -> None:
     """No extra is left out of the checks of this file."""
     others = {name for name in PROJECT["optional-dependencies"] if not name.startswith("test")}
-    assert others == {*USERS, "dev"}
+    assert others == {*USERS, "dev", "docs"}
 
 
 @pytest.mark.parametrize("requirement", [*_requirements()], ids=lambda one: one.name)

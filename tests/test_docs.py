@@ -33,7 +33,7 @@ from winosmith.web import SiteRules
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def _script(name: str) -> ModuleType:
+def script(name: str) -> ModuleType:
     """Import a script of the folder docs."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
@@ -44,9 +44,9 @@ def _script(name: str) -> ModuleType:
     return module
 
 
-outputs = _script("make_outputs")
-reference = _script("make_reference")
-make = _script("make")
+outputs = script("make_outputs")
+reference = script("make_reference")
+make = script("make")
 
 PAGES = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in outputs.pages()}
 

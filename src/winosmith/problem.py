@@ -267,7 +267,7 @@ class Problem:
         embargo: True keeps it out of everything that is published.
         extra: what only one file format knows; see `Extra`.
         blank: the offset of the blank in the sentence, in characters from 0; None for a question,
-            which has no blank: its options come after it. Left out, it is the only `_`. One `_`
+            which has no blank: its options come after it. By default, the only `_`. One `_`
             alone is the blank whatever offset is given, so that `dataclasses.replace` with another
             sentence finds it again.
 

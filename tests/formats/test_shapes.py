@@ -307,7 +307,7 @@ def test_a_right_answer_beside_wrong_ones_gets_a_place_by_lot(
     assert {item.options[item.answer or 0] for item in items} == {"red"}
     assert {frozenset(item.options) for item in items} == {frozenset(TEXTS[0])}
     assert len({item.answer for item in items}) == 4
-    assert "their order is drawn by lot" in found.notes[0]
+    assert "their order is random" in found.notes[0]
     again = formats.read(put(tmp_path, jsonl(rows[::-1]), "again.jsonl"))
     assert {p.sentence: p.answer for p in again} == {p.sentence: p.answer for p in items}
 
@@ -621,7 +621,7 @@ def test_a_second_column_of_answers_is_compared_with_the_first(
         ]  # fmt: skip
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert not any(item.extra for item in found.items)
-    assert found.notes[0] == "'answer_index' says the same as the answer, and is left out"
+    assert found.notes[0] == "'answer_index' says the same as the answer, and is omitted"
     rows[6]["answer_index"] = 1
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert not any(item.extra for item in found.items)

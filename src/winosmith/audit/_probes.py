@@ -1,7 +1,7 @@
 """Probes: what can be learned from a part of the items, and which words do it.
 
 A probe is fitted on four fifths of the blocks and asked about the fifth, so that nothing it is
-asked about was in its training. It stands beside the same model with the keys' positions dealt anew
+asked about was in its training. It is compared with the same model after the keys are permuted
 (`_null.permuted`). There are two kinds:
 
 - of *words*, a naive Bayes model over words and pairs of neighbouring words. On the shared sets it

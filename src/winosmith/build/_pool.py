@@ -416,8 +416,8 @@ def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
     >>> found = {"rule": "once", "groups": 2, "problems": 4, "contradictory": 1, "left_out": 3}
     >>> for line in copies_sentences({**found, "examples": [["mine-3", "mine-7"]]}):
     ...     print(line)
-    Of 4 problems that are 2 (mine-3 and mine-7), one of each stays, in whole twins; 3 are left out
-    1 of the 2 has copies with different answers: all of them are left out; correct their answers
+    Of 4 problems that are 2 (mine-3 and mine-7), one of each stays, in whole twins; 3 are removed
+    1 of the 2 has copies with different answers: all of them are removed; correct their answers
     """
     if not record:
         return []
@@ -427,13 +427,13 @@ def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
     once, none = record["rule"] == "once", record.get("none_left", 0)
     but = f" (of {none:,} none stays, since no whole twin of it can)" if none else ""
     lines = [
-        f"{whole}, one of each stays, in whole twins{but}; {record['left_out']:,} are left out"
+        f"{whole}, one of each stays, in whole twins{but}; {record['left_out']:,} are removed"
         if once
         else f'{whole}, all are kept, as the recipe says; copies = "once" keeps one of each'
     ]
     if against:
         have = "has" if against == 1 else "have"
-        done = "all of them are left out; correct" if once else "correct"
+        done = "all of them are removed; correct" if once else "correct"
         lines.append(
             f"{against:,} of the {groups:,} {have} copies with different answers: {done} their "
             "answers"

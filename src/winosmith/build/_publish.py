@@ -358,7 +358,7 @@ def read_last(folder: str | Path) -> LastBuild:
         if not (files.folder / name).is_file():
             raise InputError(
                 f"{folder} holds no finished build whose sides could be kept: {name} is missing; "
-                "name the folder of one, or draw the sides anew"
+                "name the folder of one, or draw new splits"
             )
     try:
         stored = (files.folder / SIDES_FILE).is_file()

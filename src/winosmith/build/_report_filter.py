@@ -395,7 +395,7 @@ def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> r
         told = (
             "At every margin as many that agree were to go as there are more of them than "
             + ("luck explains" if many else "of those that disagree")
-            + f"; who goes was drawn by lot.{share} No culprit is named."
+            + f"; they were drawn at random.{share} No culprit is named."
         )
     elif found.threshold is None:
         told = (

@@ -144,7 +144,7 @@ def _refuse_empty(
     if continued:
         raise DataError(
             f"nothing is left for {empty}: too little is new, and the rest stays on the sides that "
-            "it had; collect more, or draw all sides anew: a build without `last=`, or a "
+            "it had; collect more, or draw all splits again: a build without `last=`, or a "
             "round with `redraw=True`"
         )
     if disjoint == "twin":

@@ -160,7 +160,7 @@ def _one(
         found = models.train_grid(train, dev, model=model, out=out, **arguments)
         on_all = None
         if options["on_all"]:
-            say("Training once more, on train and dev")
+            say("Training again, on train and dev")
             on_all = study.train_on_all(
                 found,
                 train,

@@ -440,7 +440,7 @@ def assessment_blocks(
     width = settings.bin_width
     bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"
     ways = ", each problem in both orders of its options" if assessment.turns else ""
-    fitted = "once, on all problems" if settings.fit == "all" else "on each subset anew"
+    fitted = "once, on all problems" if settings.fit == "all" else "on each subset separately"
     clouds = report.clouds(
         [report.Cloud(s.name, s.points, s.point_answers, f"{s.rows:,} problems") for s in subsets]
     )

@@ -162,7 +162,7 @@ def second_answers(
         fits = [kind for kind in KINDS if rows and all(kind in read for _, read, _ in rows)]
         if _FEW * len(places) < count:
             repeats.append(name)
-            note = f"{name!r} says the same as the answer, and is left out"
+            note = f"{name!r} says the same as the answer, and is omitted"
             if places:
                 note = (
                     f"{name!r} is the key again, and is omitted; it differs in {len(places):,} of "

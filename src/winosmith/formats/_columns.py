@@ -125,7 +125,7 @@ class Plan:
             wrong = " and ".join(map(repr, self.wrong))
             notes.append(
                 f"{self.answer!r} has the right choice, {wrong} the wrong ones: their order is "
-                "drawn by lot"
+                "random"
             )
         return notes
 

@@ -108,8 +108,8 @@ def lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
     return [
         f"{len(lone):,} of the texts have one '_' ({lone[0].id!r}, …) and are read as "
         "questions, as their 'blank' is empty; if they are sentences, leave the column 'blank' out "
-        "of their table, or read the JSON Lines that it was made of: a table can't tell a key that "
-        "is left out from null"
+        "of their table, or read the JSON Lines that it was made of: in a table, an omitted key "
+        "looks like null"
     ]
 
 

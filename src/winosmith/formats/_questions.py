@@ -323,7 +323,7 @@ def _without_signs(drafts: Sequence[_Draft]) -> list[str]:
     for draft, signs in zip(drafts, found, strict=True):
         draft.signed, draft.labels = draft.options, signs
         draft.options = tuple(PREFIX.sub("", option, count=1) for option in draft.options)
-    return [f"the signs before choices ({found[0][0]!r}, …) are left out"]
+    return [f"the signs before choices ({found[0][0]!r}, …) are omitted"]
 
 
 def _signs(draft: _Draft) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ def words(
         f"plausible to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
         f"not {write} X only because you are in doubt, and {leave}.",
         f"Several questions may be about {what} at another place of one and the same text; then "
-        "“SAME TEXT AS PREVIOUS QUESTION” stands over them. Over a text that only looks like the "
+        "“SAME TEXT AS PREVIOUS QUESTION” is shown above. Over a text that only looks like the "
         "one before stands “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",
         f"If you do not know a word, *{unknown}. About the questions themselves nothing can be "
         "said. Work at your own pace, in the order of the questions; this tests the texts, not "

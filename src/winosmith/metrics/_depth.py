@@ -43,7 +43,7 @@ def error_depth(
     incorrect prediction", which is `first`; its example is a mean, (5 + 6 + 5) / 3, and so are the
     numbers of its table 4: `mean` is the default.
 
-    It is conditional on being wrong: whoever guesses has about the mean depth of the problems, so
+    It is conditional on being wrong: a guesser has about the mean depth of the problems, so
     the figure says something only next to that null; see `stability`.
 
     Args:

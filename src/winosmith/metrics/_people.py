@@ -246,7 +246,7 @@ def annotators(
     """Return each annotator's accuracy and error depth, and how much they agree.
 
     EvoGrad (2024, section 4) reports the mean accuracies of three annotators, 95.2 % and 92.8 %,
-    and that they had no error depth. Whoever is not right everywhere has one; here it is computed,
+    and that they had no error depth. Everybody with an error has one; here it is computed,
     in the same way as for a solver.
 
     Agreement is that of the options chosen, by their place; to choose none is an answer of its own.

@@ -151,7 +151,7 @@ def scores(
         threshold: problems at or above it may be taken.
         taken: how many of each number were; they are hatched. None if nothing was.
         top: where the axis of problems ends, so that several drawings share one; None fits it.
-        title: the drawing's name; it stands over it.
+        title: the drawing's name, shown above it.
     """
     borders, number = np.asarray(edges, float), np.asarray(counts)
     gone = np.zeros_like(number) if taken is None else np.asarray(taken)

@@ -59,7 +59,7 @@ class Contents:
 
 
 def backup(site: Site, file: str | Path) -> Contents:
-    """Write the site into one archive, of one moment, whoever writes in the meantime.
+    """Write a snapshot of the site into one archive, while people may write.
 
     The archive appears when it is complete, readable by its owner alone; ending in .gz or .tgz it
     is compressed.

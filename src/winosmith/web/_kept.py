@@ -124,6 +124,6 @@ class Refreshed(Generic[Value]):
         try:
             self._work()
         except Exception:
-            logging.getLogger(__name__).exception("figures could not be made anew")
+            logging.getLogger(__name__).exception("statistics could not be recomputed")
         finally:
             connection.close()

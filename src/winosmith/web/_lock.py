@@ -2,7 +2,7 @@
 
 A write never waits so long that nobody is answered.
 
-SQLite lets one connection write at a time, whoever has the file open; PostgreSQL locks tables and
+SQLite lets one connection write at a time, in all processes; PostgreSQL locks tables and
 rows. A write that comes to no turn in time fails with `OperationalError`, and nothing was written;
 pages then say so with status 503 (`pages.failed`).
 """
@@ -114,7 +114,7 @@ def _take_turns(held: ExitStack, until: float) -> None:
     """Begin a transaction of SQLite, one after the other.
 
     SQLite's own waiting is looking again and again, and some starve; a lock file lets the kernel
-    wake whoever has waited longest. Whoever finds the database held by somebody else lets the next
+    wake the one that has waited longest. One that finds the database locked lets the next
     one look after `LEAST`: so nobody waits for the patience of others on top of their own.
     """
     if not _WRITER.acquire(timeout=max(LEAST, until - time.monotonic())):

@@ -415,7 +415,7 @@ EVERY, AWAY, PUT_OFF = 0.5, 5.0, 30.0
 """Seconds between two looks for a job, after a failed look, and after a job that can't be done."""
 
 ROUND_LOCK, ROUND_KEY = "rounds.lock", ONE_WORKER + 1
-"""The same two of whoever is at a round: the worker, or a command while there was none."""
+"""The same two for the process that runs a round: the worker, or a command without one."""
 
 MOST_TRIES = 3
 

@@ -340,9 +340,9 @@ def find_begun(study: Study, arrival: Arrival) -> Participation | None:
         return worker
     raise StartedElsewhereError(
         _(
-            "The study was begun with your id in another browser, and goes on there alone. If you "
-            "can’t go on there, return your submission at the market and write to whoever runs "
-            "the study: what you did is stored."
+            "The study was started with your id in another browser; continue there. If you can’t, "
+            "return your submission on the market’s site and write to the researchers: your work "
+            "is stored."
         )
     )
 

@@ -3,7 +3,7 @@
 The report and the files are made of what is public at the moment somebody asks. What was withdrawn,
 or put under embargo, since the round is in none of them.
 
-A flag tells a contributor what the filter left out of theirs, with its score and reason. It changes
+A flag shows a contributor a problem that the filter removed, with its score and reason. It changes
 nothing, is shown with a problem that its reader may see anyway, and tells of that problem alone.
 """
 

@@ -35,7 +35,7 @@ class Counts:
     Attributes:
         first: the day on which each begins, UTC.
         came: problems that came in, written or imported; gold questions never count.
-        valid, rejected: problems whose judging ended so, whoever decided.
+        valid, rejected: problems that judges or moderators decided so.
         backlog: problems that waited for a judge or a moderator at the end.
         votes: votes that were given.
         agreed: the share of the votes, 0–1, that chose what most chose, of the verdicts that fell

@@ -24,7 +24,7 @@ DAY = timedelta(days=1)
 """For which a file waits to be confirmed."""
 
 AT_ONCE = 5
-"""Files of the largest size that may lie there together, whoever sent them."""
+"""Total size of all uploads that wait, in files of the largest size."""
 
 IDLE = timedelta(minutes=10)
 """After which a file of no job, to which no piece comes, goes if there is no room for others:

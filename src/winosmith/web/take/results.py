@@ -186,7 +186,7 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
     return {
         "sheets": round_.sheets.count(),
         "handed in": len(sittings) + held,
-        **({"held for their pace, left out": held} if held else {}),
+        **({"held for their pace, not counted": held} if held else {}),
         "people": len(subjects),
         "answers": len(responses),
     }

@@ -1,0 +1,150 @@
+"""Words that readers found odd: pages, messages, templates and docstrings do without them.
+
+`python -m tests.test_words` lists what the exceptions excuse, and those that excuse nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import winosmith
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = Path(winosmith.__file__).parent
+
+EVERYWHERE = {
+    r"\banew\b": "again, re-",
+    r"\bwhoever\b": "the person, by a noun",
+    r"\bby lot\b": "at random",
+    r"\bleft out\b": "omitted (options), removed (problems)",
+    r"\bstands? over\b": "is shown above",
+    r"\bonce more\b": "again",
+    r"\bkept aside\b": "cached",
+    r"\bgoes on\b": "continues, resumes",
+}
+"""Patterns that no text has, in any case of the letters, and what to write."""
+
+PAGES = {
+    r"\btold\b": "reported, printed, shown",
+    r"\btell(s|ing)?\b": "report, show; a leak reveals",
+    r"\bso many\b": "this many, number of",
+    r"\bgo on\b": "continue",
+    r"\bbeside\b": "next to, in addition to",
+    r"\b(stands|stood)\b": "is, appears, states",
+    r"\ball the same\b": "anyway",
+    r"\blooks? after\b": "manages",
+    r"(?<!\bthere )\bis no\b(?! (longer|more)\b)": "is not a",
+}
+"""Further patterns that no page of the documentation has."""
+
+ALLOWED = {
+    "CONTRIBUTING.md": "names the words",
+    "src/winosmith/evolve/_chat_dialogue.py": "prompts, on which cached replies depend",
+}
+"""Files with such words for a reason."""
+
+UNREVISED = set(
+    """
+audit/_repaired.py audit/_report.py build/_filter.py chat/_client.py cli/_admin_study.py
+cli/_humans_enter.py cli/_humans_results.py cli/_humans_select.py cli/_humans_sheets.py
+cli/_solvers.py cli/_stability.py cli/admin.py cli/convert.py cli/curve.py cli/debias.py
+cli/evolve.py cli/round.py cli/transfer.py evolve/_chat.py evolve/_wordnet.py humans/_select.py
+humans/_sheet.py locks.py
+models/_causal.py release/_write.py rounds/_report.py solve/_solver.py study/_transfer.py
+web/moderate/decisions.py web/people/gates.py web/problems/family.py web/read/public.py
+web/take/rounds.py
+""".split()
+)
+"""Files of src whose sentences are not revised yet. Remove a file when it is; add none."""
+
+
+def sentences(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield what people read in a file: each text with its first line."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".md":
+        text = re.sub(r"```.*?```", lambda b: "\n" * b[0].count("\n"), text, flags=re.DOTALL)
+        yield 1, re.sub(r"`[^`\n]*`", "", text)
+    elif path.suffix in {".html", ".txt"}:
+        yield 1, re.sub(r"\{#.*?#\}", "", text)
+    else:
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.lineno, node.value
+
+
+def found(path: Path, patterns: dict[str, str]) -> Iterator[str]:
+    """Yield each word of a file that matches a pattern, with its line and what to write."""
+    for first, text in sentences(path):
+        for pattern, instead in patterns.items():
+            for word in re.finditer(pattern, text, re.IGNORECASE):
+                line = first + text.count("\n", 0, word.start())
+                yield f"{path.relative_to(ROOT)}:{line}: {word[0]!r}; write: {instead}"
+
+
+def _texts(folder: Path) -> Iterator[Path]:
+    for suffix in ("py", "html", "txt"):
+        yield from (
+            path
+            for path in folder.rglob(f"*.{suffix}")
+            if not {"migrations", "static"} & {*path.parts}
+        )
+
+
+def _pages() -> Iterator[Path]:
+    yield from ROOT.glob("*.md")
+    written = {"files.md"}
+    for page in (ROOT / "docs").rglob("*.md"):
+        if page.parent.name != "reference" or page.name in written:
+            yield page
+
+
+def test_messages_templates_and_docstrings_have_no_odd_word() -> None:
+    """No text of the package has a word of the list."""
+    odd = [
+        each
+        for path in sorted(_texts(SOURCE))
+        if path.relative_to(SOURCE).as_posix() not in UNREVISED
+        and path.relative_to(ROOT).as_posix() not in ALLOWED
+        for each in found(path, EVERYWHERE)
+    ]
+    assert odd == []
+
+
+def test_pages_have_no_odd_word() -> None:
+    """No page of the documentation has a word of either list, outside blocks of code."""
+    odd = [
+        each
+        for path in sorted(_pages())
+        if path.relative_to(ROOT).as_posix() not in ALLOWED
+        for each in found(path, EVERYWHERE | PAGES)
+    ]
+    assert odd == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("page.md", "It is told anew.\n\n```\nanew\n```\n`anew`\n", 2),
+        ("page.html", "<p>Whoever it is</p>{# anew #}", 1),
+        ("module.py", '"""Drawn by lot."""\n\nNAME = f"{1} left out"  # anew\n', 2),
+    ],
+)
+def test_an_odd_word_would_be_noticed(
+    name: str, text: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A word is found in prose, in a docstring and in a message, and not in code or comments."""
+    monkeypatch.setattr("tests.test_words.ROOT", tmp_path)
+    (tmp_path / name).write_text(text, "utf-8")
+    assert len([*found(tmp_path / name, EVERYWHERE | PAGES)]) == count
+
+
+if __name__ == "__main__":
+    excused = [*(ROOT / name for name in ALLOWED), *(SOURCE / name for name in UNREVISED)]
+    for path in sorted(excused):
+        lines = [*found(path, EVERYWHERE | (PAGES if path.suffix == ".md" else {}))]
+        print("\n".join(lines) or f"{path.relative_to(ROOT)}: needs no exception")
