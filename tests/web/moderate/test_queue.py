@@ -89,7 +89,7 @@ def _after(query: str) -> str:
     return str(QueryDict(query)["after"])
 
 
-@pytest.mark.parametrize("mark", ["x", "-", "~", "2026-01-01~1", "2026-01-01T00:00:00+00:00~x"])
+@pytest.mark.parametrize("mark", ["x", "-", "--1", "-x", "9" * 18])
 def test_a_mark_that_is_none_shows_the_first_page(db: Any, twin: Any, mark: str) -> None:
     """A made-up mark leads to the first page."""
     twin()

@@ -108,9 +108,9 @@ def answers_of(root: Problem, tree: Tree, model: Model) -> Answers:
     with connection.cursor() as cursor:
         query = _ANSWERS.replace("JOINED", _JOINED.get(connection.vendor, "group_concat"))
         cursor.execute(query, [done, done, done, str(Stand.WAITING), root.pk, model.pk])
-        told = cursor.fetchone()[0] or ""
+        joined = cursor.fetchone()[0] or ""
     stands = np.full(len(tree), UNASKED, dtype=np.int8)
-    rows, found = np.divmod(np.fromstring(told, dtype=np.int64, sep=","), STANDS)
+    rows, found = np.divmod(np.fromstring(joined, dtype=np.int64, sep=","), STANDS)
     places = tree.places_of(rows)
     there = places >= 0
     stands[places[there]] = found[there]
@@ -333,13 +333,13 @@ def chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> dict[str,
     if not shown:
         return None
     every = -(-len(shown) // LABELS)
-    told = ", ".join(
+    description = ", ".join(
         f"{fixed(row.percent, 0)} % ({row.right}/{row.n}) · {row.depth}" for row in shown
     )
     return drawn(
         [[(100 * row.right / row.n, row.n < FEW)] for row in shown],
         [str(row.depth) if at % every == 0 else "" for at, row in enumerate(shown)],
-        _("Accuracy of %(name)s by depth: %(told)s") % {"name": name, "told": told},
+        _("Accuracy of %(name)s by depth: %(told)s") % {"name": name, "told": description},
         top=100,
         unit=" %",
         line=None if chance is None else 100 * chance,

@@ -321,8 +321,8 @@ def _verdict_html(one: Verdict, named: bool) -> str:
 @register.filter
 def depths(found: Iterable[tuple[Any, int | None]]) -> SafeString:
     """Return the depths of a version as HTML, each by its name."""
-    told = (f"{escape(name)} {'–' if depth is None else depth}" for name, depth in found)
-    return mark_safe(" · ".join(told))  # noqa: S308 - all escaped
+    texts = (f"{escape(name)} {'–' if depth is None else depth}" for name, depth in found)
+    return mark_safe(" · ".join(texts))  # noqa: S308 - all escaped
 
 
 @register.simple_tag

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
@@ -235,7 +235,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
     if name == PROBLEMS:
         wanted = request.GET.get("model", "")
         query = (
-            measuring.answered_by(_model(wanted), families=families)
+            measuring.answered_by(_current_model(wanted), families=families)
             if wanted
             else measuring.in_families()
         )
@@ -244,24 +244,21 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
         digest = found.digest
         source: Aside | Generator[bytes, None, None] = text(found)
     else:
-        model = _model(name.removesuffix(".jsonl")) if name.endswith(".jsonl") else None
-        if model is None:
+        if not name.endswith(".jsonl"):
             raise Http404
+        model = _current_model(name.removesuffix(".jsonl"))
         rate_limit_reading(request, "download", MOST)
         digest, source = measuring.predictions_file(model, families=families)
     return sent(request, name, digest, source)
 
 
-def _model(name: str) -> Model:
-    for model in current_models():
-        if model.name == name:
-            return model
-    raise Http404
+def _current_model(name: str) -> Model:
+    return get_object_or_404(Model, name=name, current=True)
 
 
 def _by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
     """Return the accuracies by depth, a row for each depth: the roots first."""
-    told = [one["stability"] for one in answers if "stability" in one]
-    depths = sorted({int(depth) for of in told for depth in of["by_depth"] or {}})[:MOST_DEPTHS]
-    rows = [("", [of["roots"] for of in told])] if any(of["roots"] for of in told) else []
-    return [*rows, *((str(at), [of["by_depth"].get(str(at)) for of in told]) for at in depths)]
+    results = [one["stability"] for one in answers if "stability" in one]
+    depths = sorted({int(depth) for of in results for depth in of["by_depth"] or {}})[:MOST_DEPTHS]
+    rows = [("", [of["roots"] for of in results])] if any(of["roots"] for of in results) else []
+    return [*rows, *((str(at), [of["by_depth"].get(str(at)) for of in results]) for at in depths)]

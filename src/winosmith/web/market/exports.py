@@ -158,14 +158,14 @@ def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str, cu
     form, needs_submission = PROVIDERS[provider].form, PROVIDERS[provider].needs_submission
     worker, submission = cells[format_.worker], cells.get(format_.submission, "")
     if not form.fullmatch(worker):
-        raise InputError(_("%r holds no id") % format_.worker)
+        raise InputError(_("%r has no valid id") % format_.worker)
     if (submission or needs_submission) and not form.fullmatch(submission):
-        raise InputError(_("%r holds no id") % format_.submission)
+        raise InputError(_("%r has no valid id") % format_.submission)
     said = re.sub(r"[ _]+", " ", cells[format_.status]).upper().replace("TIMED OUT", "TIMED-OUT")
     if said not in format_.words:
         cell = {"column": format_.status, "cell": cells[format_.status]}
-        told = {**cell, "known": ", ".join(format_.words)}
-        raise InputError(_("%(column)r is %(cell)r; it must be one of %(known)s") % told)
+        values = {**cell, "known": ", ".join(format_.words)}
+        raise InputError(_("%(column)r is %(cell)r; it must be one of %(known)s") % values)
     return Row(
         line,
         worker,
@@ -229,13 +229,13 @@ def _seconds(name: str, text: str) -> int | None:
     """Return the seconds in a cell; None if the cell is empty or missing."""
     if not text:
         return None
-    told = {"column": name, "cell": text}
+    values = {"column": name, "cell": text}
     try:
         value = int(float(text))
     except (ValueError, OverflowError):
-        raise InputError(_("%(column)r is %(cell)r, which is not a number") % told) from None
+        raise InputError(_("%(column)r is %(cell)r, which is not a number") % values) from None
     if not 0 <= value < 10**7:
-        raise InputError(_("%(column)r is %(cell)r, which is out of range") % told)
+        raise InputError(_("%(column)r is %(cell)r, which is out of range") % values)
     return value
 
 
@@ -350,11 +350,11 @@ def plan(
         met |= {one.pk for one in (worker, submission) if one is not None}
         part, doubt = _matched(row, worker, submission)
         if part is not None and study.reward and (row.paid or 0) > TOO_MUCH * study.reward:
-            told = {"paid": row.paid, "reward": study.reward, "currency": study.currency}
+            values = {"paid": row.paid, "reward": study.reward, "currency": study.currency}
             part, doubt = None, _(
                 "paid is %(paid)s, far beyond the reward of %(reward)s %(currency)s; give units, "
                 "not cents"
-            ) % told  # fmt: skip
+            ) % values  # fmt: skip
         if doubt:
             made.doubts.append((row.line, doubt))
         if part is not None:
@@ -408,14 +408,14 @@ def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
             found.append((row.line, _("the code is not the one that the site gave")))
     if workers.is_held(part) and row.verdict not in models.TURNED_AWAY:
         found.append((row.line, _("the votes are on hold: a moderator must check them first")))
-    if row.verdict not in models.TURNED_AWAY and (told := workers.describe_training(part)):
-        found.append((row.line, told))
+    if row.verdict not in models.TURNED_AWAY and (note := workers.describe_training(part)):
+        found.append((row.line, note))
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.part:
         found.append((row.line, _("approved, but not all of the work is stored")))
     if row.verdict not in models.TURNED_AWAY and (
-        told := workers.describe_missing_work(part, workers.count_done(part))
+        note := workers.describe_missing_work(part, workers.count_done(part))
     ):
-        found.append((row.line, told))
+        found.append((row.line, note))
     return found
 
 

@@ -171,16 +171,16 @@ def _notes(entry: Entry) -> Iterator[str]:
     part, least = entry.part, entry.part.study.least_wage
     if entry.held:
         yield _("on hold: a moderator must check before votes count or pay is due")
-    if told := workers.describe_training(part):
-        yield told
+    if note := workers.describe_training(part):
+        yield note
     if entry.paid and not entry.done:
         yield _("paid without work")
     elif entry.paid and entry.done < part.study.amount and part.state != models.SHORT:
         yield _("paid in full for part of the work")
     elif part.verdict not in models.TURNED_AWAY and (
-        told := workers.describe_missing_work(part, entry.done)
+        note := workers.describe_missing_work(part, entry.done)
     ):
-        yield told
+        yield note
     if entry.done and not entry.paid and part.verdict in models.TURNED_AWAY:
         yield _("worked without pay")
     elif entry.done and not entry.paid and part.state == models.LEFT:
@@ -195,15 +195,15 @@ def _warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
     least = study.least_wage
     if least is None:
         return
-    told = {"least": f"{least:.2f} {study.currency}"}
+    values = {"least": f"{least:.2f} {study.currency}"}
     if planned_wage(study) < least:
-        told["wage"] = f"{planned_wage(study):.2f} {study.currency}"
-        yield _("With the study’s minutes, the hourly pay is %(wage)s, less than %(least)s.") % told
+        values["wage"] = f"{planned_wage(study):.2f} {study.currency}"
+        text = _("With the study’s minutes, the hourly pay is %(wage)s, less than %(least)s.")
+        yield text % values
     if middle is not None and middle < least:
-        told["wage"] = f"{middle:.2f} {study.currency}"
-        yield (
-            _("Half of the workers got %(wage)s an hour or less; the minimum is %(least)s.") % told
-        )
+        values["wage"] = f"{middle:.2f} {study.currency}"
+        text = _("Half of the workers got %(wage)s an hour or less; the minimum is %(least)s.")
+        yield text % values
 
 
 def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:

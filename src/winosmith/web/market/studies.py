@@ -75,8 +75,8 @@ class Requirement:
         try:
             value = Decimal(_THOUSANDS.sub("", cell.strip().removesuffix("%").strip()))
         except InvalidOperation:
-            told = {"cell": cell, "column": self.column}
-            raise InputError(_("%(cell)r in %(column)r is not a number") % told) from None
+            values = {"cell": cell, "column": self.column}
+            raise InputError(_("%(cell)r in %(column)r is not a number") % values) from None
         return _SIGNS[self.sign](value, self.value)
 
 
@@ -275,8 +275,8 @@ def give_places(study: Study, places: int) -> None:
 
 def _check_places(places: int) -> None:
     if not 1 <= places <= MOST_PLACES:
-        told = {"most": MOST_PLACES, "places": places}
-        raise InputError(_("a study has 1 to %(most)d places; not %(places)d") % told)
+        values = {"most": MOST_PLACES, "places": places}
+        raise InputError(_("a study has 1 to %(most)d places; not %(places)d") % values)
 
 
 def close_study(study: Study) -> None:

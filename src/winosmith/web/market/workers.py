@@ -264,9 +264,8 @@ def finish(part: Participation) -> None:
         elif now.short and now.done:
             end(part, models.SHORT)
         else:
-            raise InputError(_("The work is not complete: %(done)d of %(amount)d answers "
-"are stored.")
-                             % {"done": now.done, "amount": now.amount})  # fmt: skip
+            fault = _("The work is not complete: %(done)d of %(amount)d answers are stored.")
+            raise InputError(fault % {"done": now.done, "amount": now.amount})
 
 
 def leave(part: Participation) -> None:

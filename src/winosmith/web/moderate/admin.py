@@ -31,6 +31,9 @@ AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict
 SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin", "email"})
 """Columns that nobody sees, not even admins."""
 
+LONG = ("TextField", "JSONField")
+"""Kinds of columns that a list omits."""
+
 NOT_SHOWN = (Group, Session)
 """Nobody is in a group here; and the key of a session is in the address of its row."""
 
@@ -44,7 +47,8 @@ class ReadOnly(admin.ModelAdmin):
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
         """Show each row's name and its short columns."""
-        short = [f.name for f in _shown(self.model) if not f.is_relation and not _is_long(f)]
+        shown = [field for field in _shown(self.model) if not field.is_relation]
+        short = [field.name for field in shown if field.get_internal_type() not in LONG]
         return ["__str__", *[name for name in short if name != "id"][:7]]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
@@ -113,10 +117,6 @@ class DocumentAdmin(ReadOnly):
             self.message_user(request, str(error), messages.ERROR)
             raise PermissionDenied(str(error)) from None
         obj.pk, obj.version, obj.created = made.pk, made.version, made.created
-
-
-def _is_long(field: Any) -> bool:
-    return field.get_internal_type() in ("TextField", "JSONField")
 
 
 def _shown(model: Any) -> list[Any]:

@@ -242,8 +242,8 @@ def in_site_language(text: Any) -> str:
 @register.filter
 def translated(reason: str) -> str:
     """Return a stored reason in the language of the page, if the site knows its words."""
-    if (told := translate_verdict(reason)) != reason:
-        return told
+    if (verdict := translate_verdict(reason)) != reason:
+        return verdict
     if translation.get_language() == settings.LANGUAGE_CODE:
         return reason
     for known in _known():

@@ -128,15 +128,15 @@ class Judged:
         """The agreement by chance, and the ties, as text."""
         if self.agreement is None:
             return ""
-        told = {"chance": percent(self.agreement.chance, 0), "ties": self.agreement.ties}
-        return _("By chance: %(chance)s. Ties among the others, not counted: %(ties)d.") % told
+        values = {"chance": percent(self.agreement.chance, 0), "ties": self.agreement.ties}
+        return _("By chance: %(chance)s. Ties among the others, not counted: %(ties)d.") % values
 
     @property
     def because(self) -> str:
         """Why their votes wait, with the numbers; "" if they don't."""
         if self.held is None:
             return ""
-        told, cause = self.held.measured, str(self.held.get_cause_display())
+        values, cause = self.held.measured, str(self.held.get_cause_display())
         if self.held.cause == PACE:
             figures = _("%(seconds)s s per problem, the median over %(over)d")
         elif self.held.cause == GOLD:
@@ -145,7 +145,7 @@ class Judged:
             figures = _("%(accounts)d accounts within an hour")
         else:
             return cause
-        return f"{cause}: {figures % told}" if told else cause
+        return f"{cause}: {figures % values}" if values else cause
 
 
 def _of(share: float, interval: tuple[float, float], n: int, of: int) -> str:
@@ -358,7 +358,7 @@ that wait."""
 
 def votes_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield moderators' decisions on a judge's votes; only the log has the reasons."""
-    told = {
+    texts = {
         Kind.EXCLUDE: _("A moderator excluded your votes"),
         Kind.INCLUDE: _("A moderator counts your votes again"),
         Kind.PAUSE: _("A moderator put your votes on hold to check them"),
@@ -366,9 +366,9 @@ def votes_news(person: Person, after: datetime) -> Iterator[Item]:
         Kind.DISCARD: _("A moderator discarded your votes that were on hold: they do not count"),
     }
     to = reverse("judge:history" if may_judge(person) else "people:me")
-    rows = Appointment.objects.filter(person=person, kind__in=told, at__gt=after)
+    rows = Appointment.objects.filter(person=person, kind__in=texts, at__gt=after)
     for row in rows.order_by("-pk")[:MOST]:
-        yield Item(row.at, told[Kind(row.kind)], to)
+        yield Item(row.at, texts[Kind(row.kind)], to)
 
 
 def _last(other: Person, kinds: Sequence[Any]) -> Appointment | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connections
@@ -24,6 +24,7 @@ from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, block_of, l
 from winosmith.web.moderate.decisions import APPEALED
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import paused_people
+from winosmith.web.pages import is_number
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, person_of
 from winosmith.web.people.news import MOST, Item, Work
@@ -249,12 +250,13 @@ def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
 
 
 def page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
-    """Return the page after a mark ("…~…"), or the page that ends at it ("-…~…")."""
-    backwards, start = mark.startswith("-"), _unmarked(mark.removeprefix("-"))
+    """Return the page after a problem, by its number, or before it, by "-" and its number."""
+    backwards, key = mark.startswith("-"), mark.removeprefix("-")
+    start = Problem.objects.filter(pk=int(key)).first() if is_number(key) else None
     upwards = bool(where.oldest) != backwards
     query = found(where)
     if start is not None:
-        query = query.filter(_beyond(*start, upwards=upwards))
+        query = query.filter(_beyond(start, upwards=upwards))
     order = ("created", "pk") if upwards else ("-created", "-pk")
     rows = list(query.order_by(*order)[: size + 1])
     more, rows = len(rows) > size, rows[:size]
@@ -268,26 +270,18 @@ def page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
     )
 
 
-def _beyond(created: datetime, key: int, *, upwards: bool) -> Q:
+def _beyond(start: Problem, *, upwards: bool) -> Q:
     """Return the condition for rows after a row; an index serves its first part."""
+    created = start.created
     if upwards:
-        return Q(created__gte=created) & ~Q(created=created, pk__lte=key)
-    return Q(created__lte=created) & ~Q(created=created, pk__gte=key)
+        return Q(created__gte=created) & ~Q(created=created, pk__lte=start.pk)
+    return Q(created__lte=created) & ~Q(created=created, pk__gte=start.pk)
 
 
 def _link(where: Where, sign: str, row: Problem) -> str:
     said = QueryDict(where.query(), mutable=True)
-    said["after"] = f"{sign}{row.created.isoformat()}~{row.pk}"
+    said["after"] = f"{sign}{row.pk}"
     return str(said.urlencode())
-
-
-def _unmarked(mark: str) -> tuple[datetime, int] | None:
-    created, _tilde, key = mark.partition("~")
-    try:
-        when = datetime.fromisoformat(created)
-        return (when.astimezone(UTC), int(key)) if when.tzinfo else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def count_waiting() -> dict[str, int]:

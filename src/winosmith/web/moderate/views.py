@@ -62,13 +62,13 @@ def queue(request: HttpRequest) -> HttpResponse:
 def problem(request: HttpRequest, ref: str) -> HttpResponse:
     """Show everything about a problem that a decision may rest on."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
-    told = dossier.dossier(request.user, found)
-    lists.note_read(request.user, [found, *(told["family"] or {}).get("path", ())])
+    context = dossier.dossier(request.user, found)
+    lists.note_read(request.user, [found, *(context["family"] or {}).get("path", ())])
     return render(
         request,
         "moderate/problem.html",
         {
-            **told,
+            **context,
             "here": request.get_full_path(),
             "done": _done(request),
         },

@@ -304,14 +304,14 @@ class OpenAccess:
         return any((self.browsers, self.tokens, self.links))
 
     def __str__(self) -> str:
-        told = (
+        texts = (
             ngettext("%d log-in", "%d log-ins", self.browsers) % self.browsers,
             ngettext("%d token of a program", "%d tokens of programs", self.tokens) % self.tokens,
             ngettext("%d link for a new password", "%d links for a new password", self.links)
             % self.links,
         )
         counts = (self.browsers, self.tokens, self.links)
-        return ", ".join(text for text, count in zip(told, counts, strict=True) if count)
+        return ", ".join(text for text, count in zip(texts, counts, strict=True) if count)
 
 
 def count_access(person: Person) -> OpenAccess:

@@ -262,8 +262,8 @@ def answer_too_many(
         if wants_page(request):
             page = render(request, "429.html", {"wait": error.minutes}, status=429)
         else:
-            told = f"429: this is no data, but {error}, after {error.seconds} seconds.\n"
-            page = HttpResponse(told, status=429, content_type="text/plain; charset=utf-8")
+            text = f"429: this is no data, but {error}, after {error.seconds} seconds.\n"
+            page = HttpResponse(text, status=429, content_type="text/plain; charset=utf-8")
         page.headers["Retry-After"] = str(error.seconds)
         return page
 

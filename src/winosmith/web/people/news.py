@@ -279,10 +279,10 @@ def _send(subject: str, template: str, page: dict[str, Any], email: str) -> bool
         EmailMessage(" ".join(subject.split()), text, to=[email]).send()
         return True
     except (SMTPException, ValueError) as error:  # which may spell the address
-        told = f"{type(error).__name__} {getattr(error, 'smtp_code', '')}"
+        fault = f"{type(error).__name__} {getattr(error, 'smtp_code', '')}"
     except OSError as error:
-        told = str(error)
-    logging.getLogger(__name__).error("a mail could not be sent: %s", told)
+        fault = str(error)
+    logging.getLogger(__name__).error("a mail could not be sent: %s", fault)
     return False
 
 

@@ -140,7 +140,7 @@ def data_about(person: Person) -> dict[str, Any]:
 
     It covers every table that points at people, also new ones.
     """
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
         "pseudonym": pseudonym(person),
         "joined": person.joined,
@@ -158,12 +158,12 @@ def data_about(person: Person) -> dict[str, Any]:
         ],
         **{name: describe(person) for name, (describe, _table) in telling.items()},
     }
-    told["other"] = {
+    data["other"] = {
         f"{model._meta.label}.{column}": rows
         for model, column in _pointing()
         if (rows := _rows(model, column, person))
     }
-    return told
+    return data
 
 
 def _pointing() -> list[tuple[type[Model], str]]:
@@ -196,13 +196,13 @@ def _row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
 
     A problem is named if the person may see it; other ids could reveal gold.
     """
-    told = {
+    values = {
         field.name: getattr(row, field.attname)
         for field in row._meta.concrete_fields
         if field.name not in WITHHELD and not field.is_relation
     }
     names = {name: naming[name][1](person, getattr(row, name)) for name in about}
-    return told | {name: known for name, known in names.items() if known is not None}
+    return values | {name: known for name, known in names.items() if known is not None}
 
 
 def hide(person: Person) -> int:

@@ -454,8 +454,8 @@ def hide(request: HttpRequest, person: Person) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("people:me")
     count = done["twins"]
-    told = ngettext("%d text is hidden now.", "%d texts are hidden now.", count) % count
-    messages.success(request, told)
+    said = ngettext("%d text is hidden now.", "%d texts are hidden now.", count) % count
+    messages.success(request, said)
     return redirect("people:me")
 
 

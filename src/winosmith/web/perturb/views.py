@@ -187,10 +187,10 @@ def made(request: HttpRequest, ref: str) -> HttpResponse:
     note_read(person, seen)
     parent = path[-2]
     way = steps(path, person)
-    told = pages.outcome(person, problem, version, parent if visible_to(person, parent) else None)
-    own = told["own"]
+    result = pages.outcome(person, problem, version, parent if visible_to(person, parent) else None)
+    own = result["own"]
     context = {
-        **told,
+        **result,
         "stands": version,
         "parent": parent,
         "here": way[-1],

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class Config(AppConfig):
@@ -18,3 +21,14 @@ class Config(AppConfig):
 
         add_duty(PUBLISH, HOUR, publish_due)
         add_duty(LEARN, association.EVERY, association.relearn)
+        post_migrate.connect(_create_indexes, sender=self)
+
+
+def _create_indexes(using: str, **_: Any) -> None:
+    from django.db import connections
+
+    from winosmith.web.problems import search
+
+    if "problems_problem" in connections[using].introspection.table_names():
+        for create in search.indexes:
+            create(using)

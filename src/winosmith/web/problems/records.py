@@ -205,8 +205,9 @@ def _without_hidden(
         datum = replace(datum, lineage=replace(lineage, edits=()))
     if depths is None:
         return datum
-    told = {MEASURED[kind]: depth for kind, depth in zip(("lineage", "edit"), depths, strict=True)}
-    known = {key: depth for key, depth in told.items() if depth is not None}
+    lineage_depth, edit_depth = depths
+    by_name = {MEASURED["lineage"]: lineage_depth, MEASURED["edit"]: edit_depth}
+    known = {key: depth for key, depth in by_name.items() if depth is not None}
     return replace(datum, extra=Extra({**datum.extra, **known}))
 
 

@@ -10,7 +10,7 @@ public are not in the first, so results, counts, order and time reveal nothing a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db import connections, transaction
@@ -180,13 +180,18 @@ class FullText:
 
 def _split_terms(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
     """Return the words of wanted and of unwanted terms."""
-    told = [(" ".join(term.words), term.wanted) for term in terms]
-    return [words for words, wanted in told if wanted], [words for words, ok in told if not ok]
+    phrases: dict[bool, list[str]] = {True: [], False: []}
+    for term in terms:
+        phrases[term.wanted].append(" ".join(term.words))
+    return phrases[True], phrases[False]
 
 
 _INDEX = FullText("read_search", "public")
 
 ensure = _INDEX.ensure
+
+indexes: list[Callable[[str], None]] = [ensure]
+"""Each creates missing indexes of problems in a database, after each migration."""
 
 
 def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:

@@ -381,12 +381,12 @@ def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpRespons
     unfit = list(found.unfit.items())[:MOST_TOLD]
     if not wants_page(request):
         lines = [f"{ref}: {reason}" for ref, reason in unfit]
-        told = (
+        message = (
             f"422: this is no data: {found.known.title} has no place for {len(found.unfit)} of "
             f"{len(found.rows)} problems; add fitting=1 to the address to get the others."
         )
         return HttpResponse(
-            "\n".join((told, *lines, "")), status=422, content_type="text/plain; charset=utf-8"
+            "\n".join((message, *lines, "")), status=422, content_type="text/plain; charset=utf-8"
         )
     context = {
         "name": name,

@@ -63,8 +63,8 @@ def sittings_of(round_: Round) -> list[humans.Sitting]:
 
 
 def _sitting(row: Sitting) -> humans.Sitting:
-    told = dict(row.subject.declared)
-    native = told.pop("native", None)
+    declared = dict(row.subject.declared)
+    native = declared.pop("native", None)
     seen = [answer.seconds for answer in row.answers.all()]
     known = [seconds for seconds in seen if seconds is not None]
     return humans.Sitting(
@@ -81,7 +81,7 @@ def _sitting(row: Sitting) -> humans.Sitting:
         _notes_of(row, "recognised"),
         _notes_of(row, "word"),
         {"yes": True, "no": False}.get(native or ""),
-        told,
+        declared,
     )
 
 

@@ -170,12 +170,12 @@ def _known_rows(dataset: Dataset) -> dict[str, Problem]:
 
 def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
     if row.gold or row.state not in (State.VALID, State.JUDGING):
-        told = {
+        values = {
             "ref": row.ref,
             "what": _("a gold question") if row.gold else row.get_state_display(),
         }
         raise InputError(
-            _("the problem %(ref)r can’t be asked: on this site it is %(what)s") % told
+            _("the problem %(ref)r can’t be asked: on this site it is %(what)s") % values
         )
     if row.answer != dataset[dataset.row(row.ref)].answer:
         raise InputError(_("the problem %r has another answer on this site") % row.ref)
@@ -254,8 +254,8 @@ def end_round(name: str, *, drop: bool = False) -> Round:
             raise InputError(_("the round %r is closed already") % name)
         out = Sitting.objects.filter(subject__round=locked, state=Sitting.State.GIVEN)
         if (count := out.count()) and not drop:
-            told = ngettext("%d sheet is still in use", "%d sheets are still in use", count) % count
-            raise InputError(_("%s; wait, or count them as given up") % told)
+            used = ngettext("%d sheet is still in use", "%d sheets are still in use", count) % count
+            raise InputError(_("%s; wait, or count them as given up") % used)
         now = timezone.now()
         out.update(state=Sitting.State.DROPPED, ended=now)
         locked.state, locked.closed = Round.State.CLOSED, now
@@ -341,8 +341,8 @@ def _publication(round_: Round) -> tuple[int, humans.Published]:
     if round_.state != Round.State.CLOSED:
         raise InputError(_("the round %r is open; close it first") % name)
     if round_.published:
-        told = {"name": name, "at": f"{round_.published:%Y-%m-%d}"}
-        raise InputError(_("the round %(name)r was published %(at)s") % told)
+        values = {"name": name, "at": f"{round_.published:%Y-%m-%d}"}
+        raise InputError(_("the round %(name)r was published %(at)s") % values)
     dataset = dataset_of(round_)
     given = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
     used = refs(given) & set(dataset.ids)

@@ -147,12 +147,12 @@ def enrol(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting
             raise InputError(_("You have a sheet of another test; finish it or give it up first."))
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         sheet = next_sheet(person, round_)
-        told = _checked_declared(round_, declared)
+        checked = _checked_declared(round_, declared)
         slot = current_slot(person)
         if slot is not None:
             give_back(slot)
         subject = _subject(person, round_)
-        subject.declared = {**subject.declared, **told}
+        subject.declared = {**subject.declared, **checked}
         subject.save(update_fields=["declared"])
         note_sheet(person, sheet)
         return Sitting.objects.create(ref=secrets.token_hex(8), subject=subject, sheet=sheet)
@@ -219,7 +219,7 @@ def _checked_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, s
     Raises:
         InputError: one is too long, or is not one of the choices.
     """
-    told = {}
+    checked = {}
     for each in round_.declared:
         value = " ".join(declared.get(each["name"], "").split())
         if each["choices"] and value not in ("", *each["choices"]):
@@ -227,8 +227,8 @@ def _checked_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, s
         if len(value) > LONGEST or not value.isprintable():
             raise InputError(_("Write at most %d characters.") % LONGEST)
         if value:
-            told[each["name"]] = value
-    return told
+            checked[each["name"]] = value
+    return checked
 
 
 FEWEST = 5

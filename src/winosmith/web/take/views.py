@@ -61,8 +61,8 @@ def _begin(request: HttpRequest, round_: Round) -> HttpResponseBase:
         gates.rate_limit(person, "enrol", ENROLMENTS)
         agree(person, gates.shown_documents(request))
         prefix = "declared-"
-        told = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}
-        return {"ref": sheets.enrol(person, round_, {k: str(v) for k, v in told.items()}).ref}
+        declared = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}
+        return {"ref": sheets.enrol(person, round_, {k: str(v) for k, v in declared.items()}).ref}
 
     try:
         done = gates.form_once(request, person, act)

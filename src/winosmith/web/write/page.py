@@ -243,13 +243,13 @@ def places_of(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[st
     for version in rows.select_related("problem", "parent__twin").order_by("problem"):
         problem, above = version.problem, version.parent
         parent = above if above and visible_to(person, above) else None
-        told = {
+        place = {
             "problem": problem,
             "version": version,
             "parent": parent,
             "pieces": changes(parent.sentence, problem.sentence) if parent else None,
         }
-        found.setdefault(problem.twin_id, told)
+        found.setdefault(problem.twin_id, place)
     return found
 
 
@@ -318,11 +318,11 @@ def _votes(problem: Problem) -> list[Vote]:
 
 def _history(problem: Problem) -> list[Any]:
     """Return the history of a problem with reasons, without names."""
-    told = (
+    entries = (
         (event.at, _describe_event(event), reason_for_contributor(event))
         for event in problem.events.order_by("pk")
     )
-    return [entry for entry in told if any(entry[1:])]
+    return [entry for entry in entries if any(entry[1:])]
 
 
 def _describe_event(event: Event) -> str:
@@ -345,8 +345,8 @@ def _describe_event(event: Event) -> str:
 def submission_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield the decisions on a person's texts, by judges or moderators."""
     rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
-    told = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
-    rows = rows.filter(told, at__gt=after).exclude(actor=person)
+    is_news = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
+    rows = rows.filter(is_news, at__gt=after).exclude(actor=person)
     for event in rows.select_related("problem__twin").order_by("-pk")[:MOST]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
         yield Item(
@@ -376,10 +376,10 @@ def _effect_of(event: Event) -> str:
         State.REJECTED: _("The votes were counted again: judges did not find your sentence valid"),
         State.JUDGING: _("Some votes were excluded: other judges judge your sentence"),
     }
-    told = by_votes if event.actor_id is None else by_moderator
+    texts = by_votes if event.actor_id is None else by_moderator
     if event.kind == "recount":
-        told = by_recount
-    return told.get(State(event.after), _("Your sentence: %s") % State(event.after).label)
+        texts = by_recount
+    return texts.get(State(event.after), _("Your sentence: %s") % State(event.after).label)
 
 
 def draft_work(person: Person) -> Iterator[Work]:

@@ -116,8 +116,8 @@ def stop_if_long(typed: Typed) -> None:
         InputError: it is; it is not stored.
     """
     if typed.size > checks.LARGEST:
-        told = _("That is far too long for a twin: more than %d characters.")
-        raise InputError(told % checks.LARGEST)
+        fault = _("That is far too long for a twin: more than %d characters.")
+        raise InputError(fault % checks.LARGEST)
 
 
 def redraw(draft: Draft, what: Literal["topic", "words"]) -> Draft:
