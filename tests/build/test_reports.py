@@ -138,8 +138,8 @@ def test_a_figure_reports_vectors_that_tell_few_problems_apart():
     data = made_twins(40)
     X = np.zeros((80, 1))
     X[: 2 * 15 : 2] = 1
-    sight = debias.sight(data, X)
-    run = replace(run_filter(data, X, FilterRecipe(ensemble_size=8), seed=0), sight=sight)
+    found = debias.measure_separability(data, X)
+    run = replace(run_filter(data, X, FilterRecipe(ensemble_size=8), seed=0), separability=found)
     told = measure(run, signature=sign(data), seed=0, null_draws=20, shown=range(80), turns=True)
     figures = {figure.label: figure.value for figure in key_figures(run, told)}
     assert figures["of the twins and singles have vectors that differ by their answers"] == 15 / 40

@@ -247,7 +247,7 @@ class Filtering:
             name=self.phases,
             step=self.step,
             how=self.how,
-            sight=debias.sight(pool, X, turns=bool(combined)),
+            separability=debias.measure_separability(pool, X, turns=bool(combined)),
         )
         return run, vectors.notes
 

@@ -226,7 +226,7 @@ class ExtraInputs:
     def marked(self, dataset: Dataset) -> Dataset:
         """Return the problems with their marks."""
         for records in self.marks:
-            dataset = metrics.marked(dataset, records)
+            dataset = metrics.add_marks(dataset, records)
         return dataset
 
 
