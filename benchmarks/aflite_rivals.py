@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from winosmith import debias
-from winosmith.debias._ensemble import Settings, assembled
+from winosmith.debias._ensemble import Settings, open_ensemble
 from winosmith.debias._rows import checked_rows
 from winosmith.debias._selection import select
 
@@ -34,7 +34,9 @@ def fitted(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X = np.load(Path(folder) / "X.npy", mmap_mode="r")
     y = np.load(Path(folder) / "y.npy")
     left = np.load(Path(folder) / f"left{phase}.npy")
-    T = debias.training_rows(len(left), train_size, seed=seed, phase=phase, classifier=classifier)
+    T = debias.draw_training_rows(
+        len(left), train_size, seed=seed, phase=phase, classifier=classifier
+    )
     held = np.ones(len(left), bool)
     held[T] = False
     model = LogisticRegression(**settings)
@@ -91,7 +93,7 @@ def compared(
     size, count, seed = (parameters[n] for n in ("train_size", "ensemble_size", "seed"))
     left = np.load(Path(folder) / f"left{number}.npy").astype(np.int32)
     settings = Settings(count, size, 1, 0.75, parameters["C"], seed)
-    with assembled(checked_rows(X, y, range(len(y)), None), settings) as ensemble:
+    with open_ensemble(checked_rows(X, y, range(len(y)), None), settings) as ensemble:
         weights = ensemble.vote(left, number, ensemble.first_start(left)).weights
         matrix = ensemble.basis.matrix
         votes = wrong = close = 0

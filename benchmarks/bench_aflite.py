@@ -129,7 +129,7 @@ def compiled() -> None:
 
 def whole_run(chosen: argparse.Namespace, rate: float) -> None:
     """Run AFLite to its end, then the rivals on some of its phases, and print both."""
-    sizes = debias.suggested_sizes(chosen.rows)
+    sizes = debias.suggest_sizes(chosen.rows)
     train_size, cutoff = chosen.train or sizes[0], chosen.cutoff or sizes[1]
     X, y = made(chosen.rows, chosen.columns, chosen.seed)
     print(
@@ -228,7 +228,7 @@ def grid(chosen: argparse.Namespace, rate: float) -> None:
                 ids=range(rows),
                 ensemble_size=ensemble,
                 train_size=train_size,
-                cutoff=debias.suggested_sizes(rows)[1],
+                cutoff=debias.suggest_sizes(rows)[1],
                 on_phase=count,
             )
         peak = memory.stop()

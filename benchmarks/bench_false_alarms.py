@@ -39,7 +39,7 @@ def kept_by(name, X, y):
         found = debias.aflite(
             X[rows],
             y[rows],
-            train_size=debias.suggested_sizes(len(rows))[0],
+            train_size=debias.suggest_sizes(len(rows))[0],
             cutoff=0.2,
             threshold=0.65,
             ensemble_size=16,

@@ -132,7 +132,7 @@ def cell(at, vectors):
     X = vectors[at["vectors"]]
     started = time.process_time()
     if at["run"] == "shaken":
-        with debias.shaken(X, pool.ids, seed=seed) as moved:
+        with debias.perturb_vectors(X, pool.ids, seed=seed) as moved:
             found = measured(at["way"], pool, moved, seed)
     else:
         found = measured(at["way"], pool, X, seed + 100 * (at["run"] == "another seed"))

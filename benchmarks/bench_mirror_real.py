@@ -35,7 +35,7 @@ def mirrored(pool, X, rows, how):
 
 def by_aflite(pool, X, y, rows, size=None):
     """Return the rows that AFLite keeps of some, with the paper's shares; down to a size."""
-    m, k = debias.suggested_sizes(len(rows))
+    m, k = debias.suggest_sizes(len(rows))
     ids = [pool.ids[row] for row in rows]
     found = debias.aflite(X[rows], y[rows], train_size=m, cutoff=k, ids=ids, target_size=size)
     return rows[found.kept]

@@ -66,7 +66,7 @@ def main():
     compiled("numba")
     debias.mirror(np.eye(64))
     X, y, V = twins(2 * asked.units, asked.columns, asked.seed)
-    sizes = dict(zip(("train_size", "cutoff"), debias.suggested_sizes(len(X)), strict=True))
+    sizes = dict(zip(("train_size", "cutoff"), debias.suggest_sizes(len(X)), strict=True))
     theirs, work, found = timed(debias.aflite, X, y, ids=range(len(X)), seed=asked.seed, **sizes)
     print(f"{asked.units:,} twins of {asked.columns:,} numbers; AFLite: {theirs:.1f} s "
           f"({work:.1f} s of processors), {len(found.phases)} phases, "

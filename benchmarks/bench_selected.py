@@ -21,7 +21,7 @@ from winosmith import blocks, debias, embed, formats, practice
 
 def kept_of(X, y, ids, rows):
     """Return the rows that AFLite, with the paper's shares, keeps when it sees no others."""
-    train_size, cutoff = debias.suggested_sizes(len(rows))
+    train_size, cutoff = debias.suggest_sizes(len(rows))
     named = [ids[row] for row in rows]
     found = debias.aflite(X[rows], y[rows], train_size=train_size, cutoff=cutoff, ids=named)
     return rows[found.kept]

@@ -17,7 +17,7 @@ from winosmith import Dataset, Prediction, Problem, answers, audit
 from winosmith.answers import of_choices
 from winosmith.audit._wrong_keys import doubts
 from winosmith.errors import DataError
-from winosmith.metrics import compare, flipped_signs, grade, holm
+from winosmith.metrics import compare, grade, holm, sign_flip_p_value
 
 
 def _items(n: int) -> Dataset:
@@ -73,7 +73,7 @@ def test_models_that_differ_on_a_few_blocks_differ_in_as_many_cases() -> None:
     copied = Dataset(replace(p, id=f"{p.id}-{n}") for p in data for n in range(6))
     right, wrong = {p.id: 0 for p in copied}, {p.id: 1 for p in copied}
     found = audit.triage(audit.Items.of(copied), of_choices({"one": right, "two": wrong})).pairs[0]
-    assert found.p_value == pytest.approx(flipped_signs([1] * 6))
+    assert found.p_value == pytest.approx(sign_flip_p_value([1] * 6))
 
 
 @pytest.mark.parametrize("copies", [1, 3])

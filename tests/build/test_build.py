@@ -216,23 +216,24 @@ def test_the_report_begins_with_its_verdict_and_ends_with_its_recipe(small_build
     assert (small_build.folder / "recipe.toml").read_text("utf-8").strip() in page
 
 
-CHANCE = debias.Guess(0.5, 0.4, 0.6, 0.5)
+Accuracy = debias.GuesserAccuracy
+CHANCE = Accuracy(0.5, 0.4, 0.6, 0.5)
 
 
 @pytest.mark.parametrize(
     ("others", "guesser", "guess", "begins", "tells"),
     [
         # one whose whole interval lies above chance is success enough for a machine
-        (CHANCE, "two-piece", debias.Guess(0.52, 0.51, 0.6, 0.5), "A machine still guesses",
+        (CHANCE, "two-piece", Accuracy(0.52, 0.51, 0.6, 0.5), "A machine still guesses",
          "a two-piece guesser"),
-        (CHANCE, "two-piece", debias.Guess(0.52, 0.49, 0.6, 0.5), "No guesser differs from chance",
+        (CHANCE, "two-piece", Accuracy(0.52, 0.49, 0.6, 0.5), "No guesser differs from chance",
          "a two-piece guesser"),
         # whose whole interval lies below one half tells the answer by its opposite
-        (CHANCE, "linear", debias.Guess(0.46, 0.44, 0.48, 0.5),
+        (CHANCE, "linear", Accuracy(0.46, 0.44, 0.48, 0.5),
          "A machine still guesses what the filter left: a linear guesser is",
          "44.0–48.0 %; chance is 50.0 %); its opposite is right on the rest"),
         # of those that find nothing, not the one with the narrowest interval
-        (debias.Guess(0.501, 0.499, 0.503, 0.5), "stranger", debias.Guess(0.52, 0.48, 0.56, 0.5),
+        (Accuracy(0.501, 0.499, 0.503, 0.5), "stranger", Accuracy(0.52, 0.48, 0.56, 0.5),
          "No guesser differs from chance",
          "the strongest, a linear guesser on hashed words, is right on 52.0 %"),
     ],

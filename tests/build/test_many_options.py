@@ -123,8 +123,11 @@ def test_the_verdict_knows_what_chance_is(
         chosen=FilterRecipe(method="random", keep=200),
         **{**QUICK, "splits": 0},
     )
-    chance = debias.Guess(0.25, 0.15, 0.35, 0.25)
-    found = {"linear": chance, "two-piece": debias.Guess((low + high) / 2, low, high, 0.25)}
+    chance = debias.GuesserAccuracy(0.25, 0.15, 0.35, 0.25)
+    found = {
+        "linear": chance,
+        "two-piece": debias.GuesserAccuracy((low + high) / 2, low, high, 0.25),
+    }
     verified = debias.Verification(dict(found), found, 0.9, 240, 240, 1, 20)
     assert told in verdict(done.run, replace(done.measures, verified=verified))
 

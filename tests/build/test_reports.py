@@ -139,9 +139,9 @@ def test_a_figure_reports_vectors_that_tell_few_problems_apart(tmp_path):
     data = made_twins(40)
     X = np.zeros((80, 1))
     X[: 2 * 15 : 2] = 1
-    sight = debias.sight(data, X)
+    separability = debias.measure_separability(data, X)
     chosen, folder = FilterRecipe(ensemble_size=8, null_draws=20), OutputFolder(tmp_path, {})
-    run = replace(run_filter(data, X, chosen, seed=0), sight=sight)
+    run = replace(run_filter(data, X, chosen, seed=0), separability=separability)
     filtering = Filtering(EmbedRecipe(), chosen, 0, 0, folder, silent)
     measures = filtering.measured(run, digest=data.digest, n=80, shown=range(80))
     figures = {figure.label: figure.value for figure in key_figures(run, measures)}

@@ -17,7 +17,7 @@ import pytest
 from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, study
 from winosmith.cli.transfer import _women
-from winosmith.metrics import switched
+from winosmith.metrics import switch_options
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
 
@@ -177,7 +177,7 @@ def test_people_stand_beside(cli: Cli) -> None:
 
 def test_consistency_under_the_switch(cli: Cli) -> None:
     """Predictions for the switched problems tell how often the choice follows the sentence."""
-    other = switched(DATA).kept
+    other = switch_options(DATA).kept
     formats.write(other, "switched.jsonl")
     Path("switched.lst").write_text("".join(f"{c + 1}\n" for c in CHOICES))
     arguments = ["dev.jsonl", "list.lst", "--switched", "switched.lst"]

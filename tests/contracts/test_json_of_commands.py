@@ -26,7 +26,7 @@ from winosmith import Dataset, Prediction, Problem, Response, answers, formats, 
 from winosmith.cli import main
 from winosmith.humans import Subject, Taken, subject_record
 from winosmith.lineage import perturbed
-from winosmith.metrics import switched
+from winosmith.metrics import switch_options
 from winosmith.recast import to_claims
 from winosmith.records import canonical
 from winosmith.testing import made_twins
@@ -172,7 +172,7 @@ def _write_inputs() -> None:
     scored = [Prediction(name, int(np.argmax(own)), own) for name, own in drawn.items()]
     answers.write_predictions(scored, "scored.jsonl", DATA, solver="scored")
     Path("half.lst").write_text("1\n" * len(DATA))
-    formats.write(switched(DATA).kept, "switched.jsonl")
+    formats.write(switch_options(DATA).kept, "switched.jsonl")
     fresh = [Response(p.id, f"P{who}", "test", (p.answer or 0) ^ ((row + who) % 7 == 0))
              for who in range(3) for row, p in enumerate(evolved)]  # fmt: skip
     write_votes(fresh, "fresh.csv")

@@ -141,7 +141,7 @@ def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> No
 def test_what_swaps_change_of_aflite_is_noise() -> None:
     """Swapping every other problem's options changes AFLite's kept set no more than a seed does."""
     data = practice.corpus(150, seed=7, strength=0.5).dataset
-    m, k = debias.suggested_sizes(len(data))
+    m, k = debias.suggest_sizes(len(data))
 
     def removed(which: Dataset, seed: int) -> frozenset[int]:
         X = embed.LightEmbedder(64).embed(which)

@@ -242,10 +242,10 @@ def test_a_perturbed_problem_keeps_its_place_in_the_comparison_with_its_root() -
     child = replace(child, extra=Extra({"made.by": "x"}))
     data = Dataset([root, child])
     said = [Prediction(root.id, 0, (0.5, 0.5)), Prediction(child.id, 1)]
-    found = [metrics.against_root(grade(data, said), "origin.source")]
+    found = [metrics.compare_with_roots(grade(data, said), "origin.source")]
     new = ((1, 0), (1, 0))
     other = Dataset(map(reordered, data, new))
     moved = [*map(following, said, new)]
-    found.append(metrics.against_root(grade(other, moved), "origin.source"))
+    found.append(metrics.compare_with_roots(grade(other, moved), "origin.source"))
     _same(*([one.record() for one in some] for some in found))
     assert (found[0][0].won, found[0][0].lost) == (0.5, 0)

@@ -361,10 +361,10 @@ def test_parameters_out_of_range_are_refused(parameter, message):
 
 def test_the_papers_sizes_and_their_shares():
     """47,000 rows and more take the paper's m and k; fewer the same shares, never below 2 and 1."""
-    assert debias.suggested_sizes(47_000) == (10_000, 500)
-    assert debias.suggested_sizes(200_000) == (10_000, 500)
-    assert debias.suggested_sizes(4_700) == (1_000, 50)
-    assert debias.suggested_sizes(3) == (2, 1)
+    assert debias.suggest_sizes(47_000) == (10_000, 500)
+    assert debias.suggest_sizes(200_000) == (10_000, 500)
+    assert debias.suggest_sizes(4_700) == (1_000, 50)
+    assert debias.suggest_sizes(3) == (2, 1)
 
 
 def test_problem_labels_refuse_by_name():

@@ -15,9 +15,9 @@ from sklearn.linear_model import LogisticRegression
 
 from tests.conftest import examples
 from winosmith import debias
-from winosmith.debias._ensemble import Ensemble, Settings, assembled
+from winosmith.debias._ensemble import Ensemble, Settings, open_ensemble
 from winosmith.debias._kernel import Kernel
-from winosmith.debias._rows import TIES, aligned, checked_rows, generator, training_rows
+from winosmith.debias._rows import TIES, align, checked_rows, draw_training_rows, generator
 from winosmith.debias._selection import at_threshold, histogram, select
 from winosmith.debias._solver import minimise, newton
 from winosmith.errors import InputError
@@ -62,7 +62,9 @@ def algorithm_1(
     while len(left) > train_size:
         right, votes = np.zeros(len(left), int), np.zeros(len(left), int)
         for i in range(ensemble_size):
-            T = training_rows(len(left), train_size, seed=seed, phase=len(phases), classifier=i)
+            T = draw_training_rows(
+                len(left), train_size, seed=seed, phase=len(phases), classifier=i
+            )
             V = np.setdiff1d(np.arange(len(left)), T)
             model = optimum(X[left[T]], y[left[T]], C)
             right[V] += model.predict(X[left[V]]) == y[left[V]]
@@ -121,12 +123,12 @@ def test_votes_are_those_of_the_optimum(problem):
     """Each classifier votes as a converged scikit-learn wherever that is not within 1e-4 of 0."""
     X, y, chosen = problem
     everything = np.arange(len(y), dtype=np.int32)
-    with assembled(checked_rows(X, y, range(len(y)), None), chosen) as ensemble:
+    with open_ensemble(checked_rows(X, y, range(len(y)), None), chosen) as ensemble:
         for phase, start in enumerate(_starts(ensemble, everything)):
             votes = ensemble.vote(everything, phase, start)
             values = ensemble.basis.matrix.astype(np.float64) @ votes.weights.T
             for classifier in np.flatnonzero(~votes.one_class):
-                T = training_rows(
+                T = draw_training_rows(
                     len(y),
                     chosen.train_size,
                     seed=chosen.seed,
@@ -164,12 +166,12 @@ def test_newton_solves_what_can_be_separated():
 def test_a_column_gets_the_same_bits_in_any_company():
     """A regression's weights do not depend on those that are solved beside it."""
     rng = np.random.default_rng(8)
-    matrix = aligned(rng.normal(size=(500, 48)))
+    matrix = align(rng.normal(size=(500, 48)))
     labels = (matrix[:, 0] + rng.normal(size=500) > 0).astype(np.float32)
     ridge, diagonal = np.ones(48), np.full(48, 30.0)
 
     def solve(columns: list[int]) -> Floats:
-        parts = [training_rows(500, 150, seed=1, phase=0, classifier=j) for j in columns]
+        parts = [draw_training_rows(500, 150, seed=1, phase=0, classifier=j) for j in columns]
         gradient = Kernel(matrix, labels).training(np.arange(500, dtype=np.int32), parts)
         fit = minimise(gradient, np.zeros((len(columns), 48)), ridge, diagonal, 1e-4)
         assert fit.converged.all()
@@ -262,7 +264,7 @@ def test_whole_groups_fall_on_one_side(sizes, share, seed):
     groups = np.repeat(np.arange(len(sizes)), sizes)
     size = max(5, round(share * len(groups)))
     size = min(size, len(groups))
-    T = training_rows(len(groups), size, seed=seed, phase=0, classifier=1, groups=groups)
+    T = draw_training_rows(len(groups), size, seed=seed, phase=0, classifier=1, groups=groups)
     inside = set(groups[T].tolist())
     assert len(T) == sum(sizes[group] for group in inside) <= size
     assert all(sizes[group] > size - len(T) for group in set(groups.tolist()) - inside)
@@ -272,7 +274,7 @@ def test_partitions_are_uniform():
     """Every row is trained on about equally often, and every set has the size asked for."""
     counts = np.zeros(30)
     for classifier in range(4000):
-        T = training_rows(30, 12, seed=1, phase=2, classifier=classifier)
+        T = draw_training_rows(30, 12, seed=1, phase=2, classifier=classifier)
         assert len(T) == 12
         counts[T] += 1
     assert np.abs(counts / 4000 - 0.4).max() < 5 * np.sqrt(0.24 / 4000)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from winosmith.debias import again, shaken
+from winosmith.debias import compare_runs, perturb_vectors
 from winosmith.errors import InputError
 
 
@@ -16,7 +16,7 @@ from winosmith.errors import InputError
 def test_what_both_remove_is_counted(kept: set[int], other: set[int]) -> None:
     """The counts, the share and the Jaccard index are those of the sets that were removed."""
     gone, there = set(range(20)) - kept, set(range(20)) - other
-    told = again(sorted(kept), sorted(other), 20)
+    told = compare_runs(sorted(kept), sorted(other), 20)
     assert (told.removed, told.other, told.both) == (len(gone), len(there), len(gone & there))
     assert told.share == (len(gone & there) / len(gone) if gone else None)
     assert told.jaccard == (len(gone & there) / len(gone | there) if gone | there else None)
@@ -25,7 +25,7 @@ def test_what_both_remove_is_counted(kept: set[int], other: set[int]) -> None:
 def test_a_row_that_there_is_not_is_refused() -> None:
     """A kept row beyond the rows is an error, not a wrong count."""
     with pytest.raises(InputError, match="there are 3 rows; a kept row is not among them"):
-        again([0, 3], [0], 3)
+        compare_runs([0, 3], [0], 3)
 
 
 def test_shaking_goes_by_ids_and_keeps_zeros() -> None:
@@ -34,12 +34,15 @@ def test_shaking_goes_by_ids_and_keeps_zeros() -> None:
     X[:, 3] = 0
     ids = [f"p{number}" for number in range(300)]
     order = np.random.default_rng(1).permutation(300)
-    with shaken(X, ids, seed=4) as moved, shaken(X[order], [ids[at] for at in order], seed=4) as b:
+    with (
+        perturb_vectors(X, ids, seed=4) as moved,
+        perturb_vectors(X[order], [ids[at] for at in order], seed=4) as b,
+    ):
         assert np.array_equal(moved[order], b)
         assert not moved[:, 3].any()
         relative = (moved / np.where(X == 0, 1, X))[:, :3] - 1
         assert 0.8e-4 < relative.std() < 1.2e-4
-    with shaken(X, ids, seed=5) as other:
+    with perturb_vectors(X, ids, seed=5) as other:
         assert not np.array_equal(other, moved)
 
 
@@ -49,7 +52,7 @@ def test_what_is_mapped_from_a_file_is_shaken_in_a_file(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     ids = list(range(50))
-    with shaken(X, ids) as held, shaken(mapped, ids, scratch=tmp_path) as lent:
+    with perturb_vectors(X, ids) as held, perturb_vectors(mapped, ids, scratch=tmp_path) as lent:
         assert len(list(tmp_path.iterdir())) == 2
         assert np.array_equal(held, lent)
         del lent

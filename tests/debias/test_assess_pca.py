@@ -10,7 +10,7 @@ from scipy.stats import entropy
 
 from winosmith.debias._assess import (
     _SHRINKAGE,
-    Along,
+    AnswerHistograms,
     Binning,
     answer_axis,
     divergence,
@@ -256,7 +256,7 @@ def test_the_first_histograms_are_measured_and_the_rest_are_the_null() -> None:
     """The null's mean, quantiles and p are those of the draws; p counts the measured one in."""
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 30, (41, 2, 10))
-    found = Along.of(Binning.over(0, 1, 10), counts, smoothing=0.5, direction="1||2")
+    found = AnswerHistograms.of(Binning.over(0, 1, 10), counts, smoothing=0.5, direction="1||2")
     each = [float(divergence(*pair, smoothing=0.5)) for pair in counts]
     assert found.kl == each[0]
     assert found.counts == tuple(map(tuple, counts[0].tolist()))
@@ -273,6 +273,6 @@ def test_one_answer_alone_has_no_divergence() -> None:
     """Without a problem of one of the answers there is nothing to compare."""
     counts = np.ones((21, 2, 4), int)
     counts[0, 1] = 0
-    found = Along.of(Binning.over(0, 1, 4), counts, smoothing=0.5, direction="1||2")
+    found = AnswerHistograms.of(Binning.over(0, 1, 4), counts, smoothing=0.5, direction="1||2")
     assert found.kl is None
     assert found.null is None

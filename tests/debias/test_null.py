@@ -35,7 +35,7 @@ def test_groups_are_flipped_whole_and_singles_permuted(sizes, bits, seed):
     edges = np.cumsum([0, *sizes])
     groups = [tuple(range(a, b)) for a, b in pairwise(edges)]
     y = np.array([bits >> row & 1 for row in range(edges[-1])], np.int8)
-    flipped = debias.twin_flipped(y, groups, np.random.default_rng(seed))
+    flipped = debias.flip_twins(y, groups, np.random.default_rng(seed))
     assert flipped.dtype == y.dtype
     for group in groups:
         changed = y[list(group)] != flipped[list(group)]
@@ -48,7 +48,7 @@ def test_each_twin_is_flipped_half_of_the_time():
     """A twin's flip is a fair coin, whatever the other twins' are."""
     _, y, groups = twins(40)
     rng = np.random.default_rng(3)
-    draws = np.stack([debias.twin_flipped(y, groups, rng) for _ in range(2000)])
+    draws = np.stack([debias.flip_twins(y, groups, rng) for _ in range(2000)])
     flips = (draws != y)[:, ::2]
     assert np.abs(flips.mean(axis=0) - 0.5).max() < 5 * 0.5 / math.sqrt(2000)
     assert np.abs(np.corrcoef(flips.T) - np.eye(40)).max() < 5 / math.sqrt(2000)
@@ -116,4 +116,4 @@ def test_a_null_of_too_little_is_refused():
     with pytest.raises(InputError, match="with 100 rows it must be smaller"):
         debias.threshold_null(X, y, groups, train_size=100)
     with pytest.raises(DataError, match="once"):
-        debias.twin_flipped(y, groups[1:], np.random.default_rng(0))
+        debias.flip_twins(y, groups[1:], np.random.default_rng(0))

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import debias
-from winosmith.debias._selection import pooled, select
+from winosmith.debias._selection import pool_by_group, select
 
 SMALL: dict[str, Any] = {"ensemble_size": 8, "seed": 5}
 
@@ -68,7 +68,7 @@ def test_a_group_is_as_guessed_as_its_rows_are_together():
     """A group's score is its right predictions over all of them: 5 of 8 from 4 of 4 and 1 of 4."""
     groups = np.array([0, 0, 1, 2, 2])
     correct, total = np.array([4, 1, 3, 4, 3], np.int32), np.full(5, 4, np.int32)
-    together = pooled(correct, groups), pooled(total, groups)
+    together = pool_by_group(correct, groups), pool_by_group(total, groups)
     assert together[0].tolist() == [5, 5, 3, 7, 7]
     assert together[1].tolist() == [8, 8, 4, 8, 8]
     chosen = select(*together, threshold=0.75, cutoff=5, seed=0, phase=0, groups=groups)

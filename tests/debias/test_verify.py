@@ -31,7 +31,7 @@ def aflite(X, y):
     """Return AFLite, with the paper's shares of the rows that it is given."""
 
     def kept(rows):
-        train_size, cutoff = debias.suggested_sizes(len(rows))
+        train_size, cutoff = debias.suggest_sizes(len(rows))
         found = debias.aflite(
             X[rows], y[rows], train_size=train_size, cutoff=cutoff, threshold=0.65, ids=rows
         )

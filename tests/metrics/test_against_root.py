@@ -10,7 +10,7 @@ import pytest
 from tests.metrics.answering import right_but
 from winosmith import Dataset, Lineage, Prediction, formats
 from winosmith.errors import DataError, SameInputError
-from winosmith.metrics import against_root, grade
+from winosmith.metrics import compare_with_roots, grade
 from winosmith.problem import Extra
 from winosmith.testing import made_twins
 
@@ -32,7 +32,7 @@ def test_each_kind_is_compared_with_the_same_roots() -> None:
     """Of 20 roots 2 are wrong; tense loses 6 more and wins both, voice changes nothing."""
     ids = [p.id for p in ROOTS]
     wrong = {*ids[:2], *(f"voice-{i}" for i in ids[:2]), *(f"tense-{i}" for i in ids[2:8])}
-    tense, voice = against_root(right_but(DATA, wrong), "made.kind")
+    tense, voice = compare_with_roots(right_but(DATA, wrong), "made.kind")
     assert (tense.value, tense.accuracy.right, tense.roots.right) == ("tense", 14, 18)
     assert (tense.lost, tense.won, tense.difference) == (6, 2, pytest.approx(-0.2))
     assert tense.mcnemar == pytest.approx(0.2890625)  # 2 of 8, twice the tail of a fair coin
@@ -48,8 +48,8 @@ def test_a_root_may_stand_after_what_was_perturbed_from_it() -> None:
     """The order of the rows changes nothing of what is compared."""
     wrong = {"tense-0", "voice-1", "2"}
     backwards = DATA.select(range(len(DATA))[::-1])
-    found = {one.value: one for one in against_root(right_but(backwards, wrong), "made.kind")}
-    for one in against_root(right_but(DATA, wrong), "made.kind"):
+    found = {one.value: one for one in compare_with_roots(right_but(backwards, wrong), "made.kind")}
+    for one in compare_with_roots(right_but(DATA, wrong), "made.kind"):
         other = found[one.value]
         assert (one.roots.n, one.lost, one.won) == (other.roots.n, other.lost, other.won)
 
@@ -58,7 +58,7 @@ def test_ties_among_what_is_kept_are_told() -> None:
     """Of 20 versions whose roots are right one is a tie: 19.5 are kept, one of them a tie."""
     sound = right_but(DATA).predictions
     tied = [replace(p, choice=0, tied=(0, 1)) if p.problem_id == DATA.ids[20] else p for p in sound]
-    tense, voice = against_root(grade(DATA, tied), "made.kind")
+    tense, voice = compare_with_roots(grade(DATA, tied), "made.kind")
     assert tense.kept
     assert voice.kept
     assert (tense.kept.right, tense.kept.ties, voice.kept.ties) == (19.5, 1, 0)
@@ -66,7 +66,7 @@ def test_ties_among_what_is_kept_are_told() -> None:
 
 def test_a_solver_that_is_never_right_keeps_nothing() -> None:
     """Without a root that is right there is no share of those that stay so."""
-    found = against_root(right_but(DATA, {p.id for p in DATA}), "made.kind")
+    found = compare_with_roots(right_but(DATA, {p.id for p in DATA}), "made.kind")
     assert [one.kept for one in found] == [None, None]
     assert found[0].record()["kept"] is None
 
@@ -74,10 +74,10 @@ def test_a_solver_that_is_never_right_keeps_nothing() -> None:
 def test_what_can_not_be_paired_is_refused() -> None:
     """An unknown field, and data without any root of what was perturbed, are named."""
     with pytest.raises(DataError, match="no field 'nothing'"):
-        against_root(right_but(DATA), "nothing")
+        compare_with_roots(right_but(DATA), "nothing")
     orphans = Dataset(DATA[20:])
     with pytest.raises(DataError, match="no perturbed problem has its root"):
-        against_root(right_but(orphans), "made.kind")
+        compare_with_roots(right_but(orphans), "made.kind")
 
 
 def test_what_is_the_same_input_as_its_root_is_counted() -> None:
@@ -100,11 +100,13 @@ def test_what_is_the_same_input_as_its_root_is_counted() -> None:
         data = Dataset([*roots, *her, *tense])
         told = {"sees": sees, "local_context": local}
         graded = grade(data, [Prediction(p.id, 0) for p in data], parameters=told)
-        assert {one.value: one.unchanged for one in against_root(graded, "made.kind")} == expected
+        assert {
+            one.value: one.unchanged for one in compare_with_roots(graded, "made.kind")
+        } == expected
     alone = Dataset([*roots, *her])
     graded = grade(alone, [Prediction(p.id, 0) for p in alone], parameters={"sees": "blank"})
     with pytest.raises(SameInputError, match="all 20 are the same input as their roots"):
-        against_root(graded, "made.kind")
+        compare_with_roots(graded, "made.kind")
 
 
 @pytest.mark.data
@@ -112,7 +114,7 @@ def test_the_kinds_of_the_perturbed_wsc_are_families(data_dir: Path) -> None:
     """Every version of the published table has its original to stand beside."""
     data = formats.read(data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv")
     first = grade(data, [Prediction(problem.id, 0) for problem in data])
-    found = {one.value: one for one in against_root(first, "perturbed_wsc.kind")}
+    found = {one.value: one for one in compare_with_roots(first, "perturbed_wsc.kind")}
     counts = {kind: one.accuracy.n for kind, one in found.items()}
     published = {"tense": 281, "number": 253, "gender": 155, "voice": 220, "relative": 283,
                  "synonym": 283, "adverb": 283}  # fmt: skip

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from tests.metrics.answering import choosing
 from winosmith import Dataset, Prediction, Problem, metrics
-from winosmith.metrics import Graded, carried, grade
+from winosmith.metrics import Graded, check_comparable, grade
 from winosmith.problem import Extra
 
 PRONOUNS = {"female": "she", "male": "he", "neutral": "they"}
@@ -32,9 +32,9 @@ def versions(count: int = 8, genders: Sequence[str] = ("female", "male")) -> Dat
     )
 
 
-def found(of: Graded, field: str = "made.gender") -> metrics.Carried:
+def found(of: Graded, field: str = "made.gender") -> metrics.Comparability:
     """Return whether the genders can be compared."""
-    return carried(of, field, dict(metrics.columns(of.dataset))[field])
+    return check_comparable(of, field, dict(metrics.columns(of.dataset))[field])
 
 
 MIXED = [0, 1, 1, 1, 0, 0, 1, 0] * 2
@@ -54,8 +54,8 @@ def test_the_same_input_is_not_compared_with_itself() -> None:
 
 def test_who_saw_the_pronoun_is_compared() -> None:
     """Of a solver that saw the pronoun the same choices are compared, and nothing is noted."""
-    assert found(choosing(versions(), MIXED, sees="pronoun")) == metrics.Carried()
-    assert found(choosing(versions(), [0] * 16, sees="pronoun")) == metrics.Carried()
+    assert found(choosing(versions(), MIXED, sees="pronoun")) == metrics.Comparability()
+    assert found(choosing(versions(), [0] * 16, sees="pronoun")) == metrics.Comparability()
 
 
 def test_a_file_that_does_not_tell_is_judged_by_its_answers() -> None:
@@ -108,7 +108,7 @@ def test_other_inputs_are_compared_whatever_was_seen(sees: str | None) -> None:
         else p
         for p in versions()
     )
-    assert found(choosing(data, MIXED, sees=sees)) == metrics.Carried()
+    assert found(choosing(data, MIXED, sees=sees)) == metrics.Comparability()
 
 
 def test_of_a_part_that_is_the_same_it_is_said_how_many() -> None:
@@ -133,7 +133,7 @@ def test_the_local_context_is_what_was_seen() -> None:
         else replace(p, pronoun=None)
         for p in versions()
     )
-    assert found(choosing(data, MIXED, sees="blank")) == metrics.Carried()
+    assert found(choosing(data, MIXED, sees="blank")) == metrics.Comparability()
     for told in ({"local_context": 2}, {"local": 2}):
         assert found(choosing(data, MIXED, sees="blank", **told)).refused is not None
 
@@ -146,7 +146,7 @@ def test_refused_is_what_has_equal_inputs(column: list[str | None]) -> None:
         name: sorted(p.sentence for p, own in zip(data, column, strict=True) if own == name)
         for name in ("a", "b")
     }
-    of = carried(choosing(data, MIXED[:12], sees="blank"), "made.half", column)
+    of = check_comparable(choosing(data, MIXED[:12], sees="blank"), "made.half", column)
     equal = bool(groups["a"]) and groups["a"] == groups["b"]
     assert (of.refused is not None) is equal
 

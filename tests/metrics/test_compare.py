@@ -16,7 +16,7 @@ from statsmodels.stats.multitest import multipletests
 from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, formats, metrics
 from winosmith.errors import DataError
-from winosmith.metrics import compare, compare_pair, flipped_signs, grade, holm
+from winosmith.metrics import compare, grade, holm, paired_p_value, sign_flip_p_value
 from winosmith.metrics._compare import difference_interval
 from winosmith.testing import made_twins
 
@@ -35,7 +35,7 @@ def test_of_independent_problems_it_is_mcnemars_exact_test(
     only_first, only_second = int((first & ~second).sum()), int((~first & second).sum())
     discordant = only_first + only_second
     expected = binomtest(only_first, discordant).pvalue if discordant else 1.0
-    assert compare_pair(first, second, np.arange(len(first))) == pytest.approx(expected)
+    assert paired_p_value(first, second, np.arange(len(first))) == pytest.approx(expected)
 
 
 @given(PAIRS)
@@ -46,8 +46,8 @@ def test_the_clustered_test_counts_all_swaps(cases: list[tuple[bool, bool, int]]
     each = np.array([d[labels == label].sum() for label in np.unique(labels)])
     signs = np.array(np.meshgrid(*[[-1, 1]] * len(each))).reshape(len(each), -1)
     expected = (np.abs(each @ signs) >= abs(each.sum())).mean()
-    assert compare_pair(first, second, labels) == pytest.approx(expected)
-    assert compare_pair(second, first, labels) == pytest.approx(expected)
+    assert paired_p_value(first, second, labels) == pytest.approx(expected)
+    assert paired_p_value(second, first, labels) == pytest.approx(expected)
 
 
 @given(
@@ -58,7 +58,7 @@ def test_ties_count_in_all_swaps_with_what_they_are_worth(worth: list[float]) ->
     gained = np.array(worth)
     signs = np.array(list(product((-1, 1), repeat=len(gained))))
     expected = (np.abs(signs @ gained) >= abs(gained.sum()) - 1e-9).mean()
-    found = compare_pair(gained, np.zeros(len(gained)), np.arange(len(gained)))
+    found = paired_p_value(gained, np.zeros(len(gained)), np.arange(len(gained)))
     assert found == pytest.approx(expected)
 
 
@@ -74,8 +74,8 @@ def clustered_null(seed: int, runs: int, twins: int) -> tuple[int, int, int]:
             both = np.repeat(rng.random(twins) < ease, 2)
             own = rng.random(2 * twins) < np.repeat(ease, 2)
             right.append(np.where(rng.random(2 * twins) < 0.1, own, both))
-        ours += compare_pair(*right, labels) <= 0.05
-        mcnemar += compare_pair(*right, np.arange(2 * twins)) <= 0.05
+        ours += paired_p_value(*right, labels) <= 0.05
+        mcnemar += paired_p_value(*right, np.arange(2 * twins)) <= 0.05
         low, high = difference_interval(*right, labels, 0, draws=1000)
         interval += not low <= 0 <= high
     return ours, mcnemar, interval
@@ -186,29 +186,29 @@ def test_ties_among_any_numbers_of_options_are_compared() -> None:
     gained = first - second
     signs = np.array(list(product((-1, 1), repeat=12)))
     exact = (np.abs(signs @ gained) >= abs(gained.sum()) - 1e-9).mean()
-    assert compare_pair(first, second, np.arange(12)) == pytest.approx(exact, abs=0.01)
-    assert compare_pair(first, first, np.arange(12)) == 1
-    assert compare_pair(ties, np.roll(ties, 1), np.arange(10)) == 1  # they gain nothing together
+    assert paired_p_value(first, second, np.arange(12)) == pytest.approx(exact, abs=0.01)
+    assert paired_p_value(first, first, np.arange(12)) == 1
+    assert paired_p_value(ties, np.roll(ties, 1), np.arange(10)) == 1  # they gain nothing together
 
 
 def test_of_two_sums_that_are_too_large_to_count_every_sign_is_drawn() -> None:
     """No signs bring them nearer than 1, so p is 1 there; as far as can be is half of all draws."""
     least, most = 10**9, 10**9 + 1
-    assert flipped_signs([-least, most]) == 1
-    assert flipped_signs([least, most]) == pytest.approx(1 / 2, abs=0.02)
+    assert sign_flip_p_value([-least, most]) == 1
+    assert sign_flip_p_value([least, most]) == pytest.approx(1 / 2, abs=0.02)
 
 
 @pytest.mark.parametrize(("n", "psi"), [(30, 0.5), (40, 0.4), (60, 0.3), (80, 0.2)])
 def test_the_exact_test_finds_the_detectable_difference_with_its_power(n: int, psi: float) -> None:
     """Over all outcomes that two such models can have, p is 0.05 or less in 80 %."""
-    found = metrics.detectable(n, psi)
+    found = metrics.detectable_difference(n, psi)
     assert found is not None
     better, worse = (psi + found) / 2, (psi - found) / 2
     power = sum(
         multinomial.pmf([wins, losses, n - wins - losses], n, [better, worse, 1 - psi])
         for wins in range(n + 1)
         for losses in range(min(wins, n - wins + 1))
-        if metrics.flipped_signs(np.repeat([1, -1], [wins, losses])) <= 0.05
+        if metrics.sign_flip_p_value(np.repeat([1, -1], [wins, losses])) <= 0.05
     )
     assert power == pytest.approx(0.8, abs=1e-4)
 
@@ -216,20 +216,24 @@ def test_the_exact_test_finds_the_detectable_difference_with_its_power(n: int, p
 @pytest.mark.parametrize(("psi", "points"), [(0.1, 2.8), (0.2, 4.0), (0.3, 4.8), (0.5, 6.3)])
 def test_a_little_more_is_detectable_by_connors_formula(psi: float, points: float) -> None:
     """The normal approximation (Connor 1987) of 1,000 items is less by one item at most."""
-    found = metrics.detectable(1000, psi)
+    found = metrics.detectable_difference(1000, psi)
     assert found is not None
     assert points - 0.05 < 100 * found < points + 0.15
 
 
 def test_too_few_items_detect_nothing() -> None:
     """If fewer than six items differ, no exact p is 0.05; a design effect divides the items."""
-    assert metrics.detectable(100, 0.05) is metrics.detectable(1, 0.5) is None
+    assert metrics.detectable_difference(100, 0.05) is metrics.detectable_difference(1, 0.5) is None
     with pytest.raises(DataError, match="an item at least"):
-        metrics.detectable(0, 0.3)
-    assert metrics.detectable(1000, 0.3, design=2.0) == pytest.approx(
-        metrics.detectable(500, 0.3), rel=1e-9
+        metrics.detectable_difference(0, 0.3)
+    assert metrics.detectable_difference(1000, 0.3, design=2.0) == pytest.approx(
+        metrics.detectable_difference(500, 0.3), rel=1e-9
     )
-    assert metrics.detectable(20, 0.5, design=2.0) == metrics.detectable(10, 0.5) is None
+    assert (
+        metrics.detectable_difference(20, 0.5, design=2.0)
+        == metrics.detectable_difference(10, 0.5)
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -247,7 +251,7 @@ def test_a_tiny_p_is_exact(sizes: tuple[int, ...], wrong: int) -> None:
     digits = [farther >> 400 * at & (1 << 400) - 1 for at in range((sum(sums) - seen) // 2 + 1)]
     expected = Fraction(2 * sum(digits), 2 ** len(sums))
     signed = np.where(np.arange(len(sums)) < wrong, -1, 1) * sums
-    found = metrics.flipped_signs(signed)
+    found = metrics.sign_flip_p_value(signed)
     assert found < 1e-30
     assert found == pytest.approx(float(expected), rel=1e-9)
 
@@ -260,8 +264,8 @@ def test_a_set_detects_no_more_when_each_problem_is_there_five_times() -> None:
         for p in data
         for at in range(5)
     )
-    once, often = metrics.detectable_by_share(data), metrics.detectable_by_share(again)
+    once, often = metrics.detectable_differences(data), metrics.detectable_differences(again)
     assert [psi for psi, _ in once] == [psi for psi, _ in often] == [0.1, 0.2, 0.3, 0.5]
     assert [least for _, least in often] == pytest.approx([least for _, least in once])
-    assert metrics.detectable_by_share(Dataset()) == ((0.1, None), (0.2, None), (0.3, None),
+    assert metrics.detectable_differences(Dataset()) == ((0.1, None), (0.2, None), (0.3, None),
                                                       (0.5, None))  # fmt: skip

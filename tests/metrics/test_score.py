@@ -17,7 +17,7 @@ from tests.conftest import examples
 from tests.metrics.answering import right_but
 from winosmith import Dataset, Lineage, Origin, Prediction, answers, formats
 from winosmith.errors import DataError
-from winosmith.metrics import clusters, compare, compare_pair, forgetting, grade, margins, score
+from winosmith.metrics import clusters, compare, forgetting, grade, margins, paired_p_value, score
 from winosmith.problem import Extra
 from winosmith.recast import to_pairs
 from winosmith.testing import made_twins
@@ -204,7 +204,7 @@ def test_what_was_lost_and_learned_is_counted() -> None:
     assert (found.forgotten, found.learned) == (3, 1)
     assert found.change == pytest.approx(-0.02)
     assert found.interval[0] < -0.02 < found.interval[1]
-    assert found.p_value == compare_pair(after.credit, before.credit, after.clusters)
+    assert found.p_value == paired_p_value(after.credit, before.credit, after.clusters)
     assert json.loads(json.dumps(found.record(), allow_nan=False)) == found.record()
 
 

@@ -13,11 +13,11 @@ from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError
 from winosmith.metrics import (
     Graded,
+    add_marks,
     consistency,
     grade,
-    marked,
     score,
-    switched,
+    switch_options,
     switched_sentences,
 )
 from winosmith.testing import made_twins
@@ -27,7 +27,7 @@ BALL = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma"
 
 def switch(sentence: str, *options: str) -> str | None:
     """Return the sentence with its options switched; None when they can't be."""
-    kept = switched(Dataset([Problem("p", sentence, options, 0)])).kept
+    kept = switch_options(Dataset([Problem("p", sentence, options, 0)])).kept
     return kept[0].sentence if len(kept) else None
 
 
@@ -35,7 +35,7 @@ def test_every_mention_changes_and_so_does_the_answer() -> None:
     """Each mention of one option becomes the other, and the answer is the other option."""
     sentence = "Bob paid for Al's car, but Al forgot it; _ is hurt."
     assert switch(sentence, "Bob", "Al") == "Al paid for Bob's car, but Bob forgot it; _ is hurt."
-    assert [p.answer for p in switched(Dataset([BALL])).kept] == [0]
+    assert [p.answer for p in switch_options(Dataset([BALL])).kept] == [0]
 
 
 def test_capitals_follow_the_place() -> None:
@@ -62,9 +62,9 @@ def test_what_is_not_there_word_for_word_is_dropped(
 def test_switching_twice_gives_the_problem_back() -> None:
     """The switch is its own inverse, and drops nothing of `made_twins`."""
     data = made_twins(20)
-    once = switched(data)
+    once = switch_options(data)
     assert not once.dropped
-    assert switched(once.kept).kept == data
+    assert switch_options(once.kept).kept == data
 
 
 def answered(data: Dataset, choose: Any) -> Graded:
@@ -75,7 +75,7 @@ def answered(data: Dataset, choose: Any) -> Graded:
 def test_a_solver_that_sees_only_the_options_is_never_consistent() -> None:
     """Choosing by the options alone has 0 %, being right everywhere 100 %."""
     data = made_twins(20)
-    other = switched(data).kept
+    other = switch_options(data).kept
     blind = consistency(answered(data, lambda p: 0), answered(other, lambda p: 0))
     assert (blind.consistent.value, blind.both.value) == (0, 0)
     good = consistency(answered(data, lambda p: p.answer), answered(other, lambda p: p.answer))
@@ -96,16 +96,16 @@ def test_other_problems_are_refused() -> None:
 def test_marks_for_other_sentences_are_refused() -> None:
     """A mark whose sentence is another, or whose place is none, is named."""
     with pytest.raises(DataError, match="the mark 0 is for another sentence than the problem 'p'"):
-        marked(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
+        add_marks(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
     for index in (-1, 1, "0"):
         with pytest.raises(DataError, match=f"the index {index!r} has no place among 1 problems"):
-            marked(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
+            add_marks(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
 
 
 def test_a_mark_is_for_the_sentence_that_shares_most_of_its_words() -> None:
     """Five of nine words are enough; of what stands in brackets the first becomes the blank."""
     mark = {"index": 0, "sentence": "Emma passed the ball to", "is_switchable": True}
-    (found,) = marked(Dataset([BALL]), [mark])
+    (found,) = add_marks(Dataset([BALL]), [mark])
     assert found.extra == {"trichelair.switchable": True}
     other = {"sentence_switched": "Janie passed Emma the ball because [she] was open [twice]."}
     assert switched_sentences(Dataset([BALL]), [{**mark, **other}]) == {
@@ -124,7 +124,7 @@ def test_37_of_273_are_associative(wsc: Dataset, data_dir: Path) -> None:
     """37 of 273 are marked as associative (13.55 %, printed 13.5), 131 as switchable."""
     for name in ("associative", "switched"):
         records = json.loads((data_dir / f"trichelair/WSC_{name}_label.json").read_text())
-        wsc = marked(wsc, records)
+        wsc = add_marks(wsc, records)
     groups = score(answered(wsc, lambda p: p.answer)).groups
     associative = groups["trichelair.associative"]["True"]
     assert (associative.n, round(100 * associative.n / 273, 2)) == (37, 13.55)
@@ -138,8 +138,8 @@ def test_the_published_switched_sentences_are_made_by_the_rule(
     """Of 131 switchable sentences the rule makes 117, 116 of them as published but for capitals."""
     records = json.loads((data_dir / "trichelair/WSC_switched_label.json").read_text())
     published = switched_sentences(wsc, records)
-    assert len(switched(wsc, published).kept) == 131
-    made = switched(wsc.select(map(wsc.row, published))).kept
+    assert len(switch_options(wsc, published).kept) == 131
+    made = switch_options(wsc.select(map(wsc.row, published))).kept
     other = [p.id for p in made if _letters(p.sentence) != _letters(published[p.id])]
     assert (len(made), other) == (117, ["21"])
     assert "botray" in published["21"]

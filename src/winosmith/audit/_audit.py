@@ -24,7 +24,7 @@ from winosmith.audit._triage import Triage, triage
 from winosmith.dataset import Dataset
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
-from winosmith.metrics import detectable_by_share
+from winosmith.metrics import detectable_differences
 from winosmith.report import percent
 from winosmith.results import HIDDEN, Result, computed
 from winosmith.text import pieces
@@ -82,7 +82,7 @@ class Part(Result):
     @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
     def detectable(self) -> tuple[tuple[float, float | None], ...]:
         """The least difference between two models that the items find, by the share that differ."""
-        return detectable_by_share(Dataset(self.items.problems))
+        return detectable_differences(Dataset(self.items.problems))
 
     @property
     def best(self) -> Found | None:

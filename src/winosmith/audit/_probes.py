@@ -286,7 +286,7 @@ def _vector_probe(
         behind = np.repeat(np.maximum.reduceat(scores, starts), items.counts[first], axis=0)
         behind -= scores
         # rounding alone makes no leader
-        np.add(scores, behind, out=scores, where=behind <= model.blurred(long))
+        np.add(scores, behind, out=scores, where=behind <= model.rounding_error(long))
         largest = np.abs(scores).max(axis=0)
         return (scores / np.where(largest > 0, largest, 1)).round(9)[same]
 

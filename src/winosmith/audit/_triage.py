@@ -17,10 +17,10 @@ from winosmith.metrics import (
     Proportion,
     below_chance,
     clusters,
-    compare_pair,
-    detectable,
+    detectable_difference,
     grade,
     holm,
+    paired_p_value,
     proportion,
 )
 from winosmith.problem import BLANK, Extra
@@ -59,7 +59,7 @@ class Against(Result):
         difference: of their shares right.
         psi: the fraction of items on which one is right and the other is not.
         p_value: that the two are as good, by the exact test that keeps blocks together
-            (`metrics.compare_pair`).
+            (`metrics.paired_p_value`).
         adjusted: `p_value` after Holm's correction for all pairs.
         detectable: the least difference that is found in four of five sets as large, at that psi;
             None if none is.
@@ -322,8 +322,8 @@ def _against(
     design = float((np.bincount(labels, centred) ** 2).sum()) / square if square else 1.0
     # Halves of twins may err against each other, copies can't: they are never more than one item.
     design = max(design, float((1 / items.weights[both]).mean()))
-    p_value = compare_pair(first, second, labels)
+    p_value = paired_p_value(first, second, labels)
     return Against(
         better, worse, float(off.mean()), psi, p_value, p_value,
-        detectable(n, psi, design=design) if psi else None, design,
+        detectable_difference(n, psi, design=design) if psi else None, design,
     )  # fmt: skip

@@ -43,7 +43,7 @@ class FilterRun:
         again: how much of what the chosen method removed other runs of it remove too, by what is
             other about them (`OTHERS`); empty if none was run.
         pmi_label: the correct option that y = 1 of PMI filtering stands for.
-        sight: how many twins and singles the vectors tell apart; None if that was not counted.
+        separability: how many units have vectors that differ; None if that was not counted.
     """
 
     pool: Dataset
@@ -52,21 +52,21 @@ class FilterRun:
     method: str
     subsets: Mapping[str, Rows]
     aflite: debias.AfliteResult | None
-    again: Mapping[str, debias.Again] = field(default_factory=dict)
+    again: Mapping[str, debias.RunOverlap] = field(default_factory=dict)
     mirror: tuple[debias.MirrorResult, debias.TwinUnits] | None = None
     pmi_label: debias.PmiLabel = "first-mentioned"
-    sight: debias.Sight | None = None
+    separability: debias.Separability | None = None
 
     @property
     def blind(self) -> str:
         """Why the vectors can't be filtered or guessed by; "" if they can."""
-        if self.sight is None or not self.sight.is_blind:
+        found = self.separability
+        if found is None or not found.is_blind:
             return ""
-        unseen = self.sight.units - self.sight.seen
         return (
-            f"not measured: for {unseen:,} of {self.sight.units:,} twins and singles the vectors "
-            "are the same whichever answer is right, so no model can guess it; use an encoder "
-            "that reads these texts"
+            f"not measured: for {found.units - found.seen:,} of {found.units:,} twins and singles "
+            "the vectors are the same whichever answer is right, so no model can guess it; use an "
+            "encoder that reads these texts"
         )
 
     @property
@@ -247,11 +247,11 @@ def run_again(
     asked = replace(chosen, keep=keep, null="off")  # a report costs, and changes nothing
     more: dict[str, Any] = {"scratch": scratch, "baselines": False, **how}
     if other == OTHERS[1]:
-        with debias.shaken(run.X, run.pool.ids, seed=seed, scratch=scratch) as X:
+        with debias.perturb_vectors(run.X, run.pool.ids, seed=seed, scratch=scratch) as X:
             found = run_filter(run.pool, X, asked, seed=seed, **more)
     else:
         found = run_filter(run.pool, run.X, asked, seed=seed + 1, **more)
-    compared = debias.again(run.kept, found.kept, len(run.pool))
+    compared = debias.compare_runs(run.kept, found.kept, len(run.pool))
     return replace(run, again={**run.again, other: compared})
 
 
@@ -298,7 +298,7 @@ def _of_fewer(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
 
 def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
     """Return what the recipe's table says, as `debias.aflite` takes it."""
-    train_size, cutoff = debias.suggested_sizes(len(pool))
+    train_size, cutoff = debias.suggest_sizes(len(pool))
     whole = chosen.remove == "twins"
     held = None  # finding the blocks takes a second; only two settings need them
     if chosen.null != "off" or (chosen.whole_twins and not whole):

@@ -281,14 +281,16 @@ class Filtering:
         own checkpoint, which stays until the last run is complete: an interrupt repeats no run.
         """
         chosen, combined = self.filter, combination_of(self.embed)
-        sight = debias.sight(pool, antisymmetric_part(X, combined), turns=bool(combined))
+        separability = debias.measure_separability(
+            pool, antisymmetric_part(X, combined), turns=bool(combined)
+        )
         by_vectors = chosen.method in ("aflite", "mirror") or (
             chosen.method != "none" and chosen.keep is None
         )  # they decide what is removed, or how much
-        if sight.is_blind and by_vectors:
+        if separability.is_blind and by_vectors:
             run = run_filter(pool, X, replace(chosen, method="none"), seed=self.seed)
             subsets = {**run.subsets, NAMES[chosen.method]: run.kept}
-            return replace(run, method=chosen.method, subsets=subsets, sight=sight)
+            return replace(run, method=chosen.method, subsets=subsets, separability=separability)
         stem, dot, suffix = self.phases.rpartition(".")
         with contextlib.ExitStack() as scratch:
             first = scratch.enter_context(self.folder.scratch(self.phases))
@@ -296,7 +298,7 @@ class Filtering:
                 run = run_filter(
                     pool, X, chosen, checkpoint=first, **self._watched(advance, len(pool))
                 )
-            run = replace(run, sight=sight)
+            run = replace(run, separability=separability)
             files = zip(OTHERS, ("seed", "shaken"), strict=True) if chosen.again else ()
             checkpoints = [
                 (other, scratch.enter_context(self.folder.scratch(f"{stem}-{name}{dot}{suffix}")))

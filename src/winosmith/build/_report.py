@@ -31,7 +31,8 @@ SETS = {
 
 
 DIFFER = 0.3
-"""On how many problems two models are taken to differ in being right; see `metrics.detectable`."""
+"""Fraction of the problems that only one of two models answers correctly; see
+`metrics.detectable_difference`."""
 
 WIDE = 0.2
 """A set in which two such models are found to differ only by more, 0–1, is too small."""
@@ -152,7 +153,7 @@ def _sets(counts: Mapping[str, int]) -> report.Table:
 
 
 def _least(n: int) -> float | None:
-    return metrics.detectable(n, DIFFER) if n else None
+    return metrics.detectable_difference(n, DIFFER) if n else None
 
 
 def _finds(n: int) -> str:

@@ -23,18 +23,18 @@ ENDED = {
     "one class": "only one answer was left",
     "target size": "the target size was reached",
 }
-"""What the report says of `debias.Stopped`."""
+"""What the report says of `debias.StopReason`."""
 
 
 def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     """Return the numbers that matter: what can still be guessed, the excess, what was found."""
     chosen = run.chosen
     figures = [_guessed_figure(run, measures)]
-    if run.sight is not None and not run.blind and run.sight.fraction < SEEN:
+    if run.separability is not None and not run.blind and run.separability.fraction < SEEN:
         figures.append(
             report.KeyFigure(
                 "of the twins and singles have vectors that differ by their answers",
-                run.sight.fraction,
+                run.separability.fraction,
                 "of the others no model can guess the answers, and they are kept unseen",
                 ".1%",
             )
@@ -224,7 +224,7 @@ def filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
         "aflite": run.aflite and run.aflite.record(),
         "mirror": run.mirror and run.mirror[0].record(),
         "again": {other: one.record() for other, one in run.again.items()},
-        "sight": run.sight and asdict(run.sight),
+        "sight": run.separability and asdict(run.separability),
         "measures": measures.record(),
     }
 
@@ -595,5 +595,5 @@ def _percent(share: float | None) -> str:
     return report.shown(share, ".1%")
 
 
-def _interval(guess: debias.Guess) -> str:
+def _interval(guess: debias.GuesserAccuracy) -> str:
     return f"{report.fixed(100 * guess.low)}–{_percent(guess.high)}"

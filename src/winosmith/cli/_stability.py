@@ -38,7 +38,7 @@ class Stabilities:
     solvers: Mapping[str, metrics.Stability]
     kinds: Mapping[str, metrics.EditKinds] = field(default_factory=dict)
     missing: str = ""
-    beside: Mapping[str, Mapping[str, Sequence[metrics.AgainstRoot]]] = field(default_factory=dict)
+    beside: Mapping[str, Mapping[str, Sequence[metrics.VersusRoot]]] = field(default_factory=dict)
     people: metrics.Annotators | None = None
 
     @property
@@ -123,7 +123,7 @@ def stabilities(
         {n: metrics.edit_kinds(graded, tagged, seed) for n, graded in solvers.items() if tagged},
         missing,
         {
-            name: {n: metrics.against_root(graded, name, seed) for n, graded in shown.items()}
+            name: {n: metrics.compare_with_roots(graded, name, seed) for n, graded in shown.items()}
             for name in fields
         },
         None if people is None else metrics.annotators(dataset, people, far, seed),
@@ -289,7 +289,7 @@ def _share_at(depths: Sequence[int], shares: Sequence[float], depth: int) -> flo
     return before[-1] if before else 1.0
 
 
-def _against_roots(field: str, solver: str, found: Sequence[metrics.AgainstRoot]) -> report.Table:
+def _against_roots(field: str, solver: str, found: Sequence[metrics.VersusRoot]) -> report.Table:
     return table(
         f"{report.shown(solver)} beside its answers to the roots, by {field}",
         {one.value: one for one in found},
@@ -302,7 +302,7 @@ def _against_roots(field: str, solver: str, found: Sequence[metrics.AgainstRoot]
     )
 
 
-def _all_right(found: Sequence[metrics.AgainstRoot]) -> str:
+def _all_right(found: Sequence[metrics.VersusRoot]) -> str:
     """Return what the points can't tell where no root is wrong, as those that were drawn for it."""
     if any(one.roots.value < 1 for one in found):
         return ""
@@ -312,7 +312,7 @@ def _all_right(found: Sequence[metrics.AgainstRoot]) -> str:
     )
 
 
-def _unchanged(found: Sequence[metrics.AgainstRoot]) -> str:
+def _unchanged(found: Sequence[metrics.VersusRoot]) -> str:
     """Return how many problems were the same input as their roots, of each kind with any."""
     told = [
         f"{one.unchanged:,} of {one.accuracy.n:,} of {report.shown(one.value)}"

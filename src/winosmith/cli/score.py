@@ -97,7 +97,7 @@ def command(**options: Any) -> None:
     people = read_votes(options["people"]) if options["people"] else None
     marked = dataset
     for path in options["marks"]:
-        marked = metrics.marked(marked, _json_of(path))
+        marked = metrics.add_marks(marked, _json_of(path))
     women = women_by_occupation(options["occupations"]) if options["occupations"] else {}
     answers = _predictions.read_answers(dataset, options["predictions"], options["filters"])
     solvers = _predictions.grade_answers(marked, answers, options["partial"])

@@ -5,9 +5,17 @@ The filters return rows, kept and removed; `Dataset.select` and `Dataset.drop` t
 
 from __future__ import annotations
 
-from winosmith.debias._aflite import AfliteResult, Phase, Stopped, aflite, suggested_sizes
-from winosmith.debias._assess import Along, Assessment, AssessmentSettings, Subset, assess
-from winosmith.debias._chance import NOISE, Again, Null, again, shaken, threshold_null, twin_flipped
+from winosmith.debias._aflite import AfliteResult, Phase, StopReason, aflite, suggest_sizes
+from winosmith.debias._assess import Assessment, AssessmentSettings, Subset, assess
+from winosmith.debias._chance import (
+    NOISE,
+    Null,
+    RunOverlap,
+    compare_runs,
+    flip_twins,
+    perturb_vectors,
+    threshold_null,
+)
 from winosmith.debias._clues import (
     Associations,
     Clue,
@@ -24,7 +32,7 @@ from winosmith.debias._guess import (
     LEVEL,
     LINEAR,
     TWO_PIECE,
-    Guess,
+    GuesserAccuracy,
     Probe,
     Verification,
     probe,
@@ -33,10 +41,15 @@ from winosmith.debias._guess import (
 from winosmith.debias._logit import CrossLogit, Logit
 from winosmith.debias._mirror import MirrorResult, mirror
 from winosmith.debias._pmi import PmiResult, pmi, word_pmi
-from winosmith.debias._rows import problem_labels, training_rows
+from winosmith.debias._rows import choice_keys, draw_training_rows, problem_labels
 from winosmith.debias._selection import HISTOGRAM_EDGES, subsample
-from winosmith.debias._sight import Sight, sight
-from winosmith.debias._units import TwinUnits, choice_keys, option_units, twin_units
+from winosmith.debias._units import (
+    Separability,
+    TwinUnits,
+    measure_separability,
+    option_units,
+    twin_units,
+)
 from winosmith.options import Aim, PmiLabel, PmiVariant
 
 __all__ = [
@@ -47,15 +60,13 @@ __all__ = [
     "NOISE",
     "TWO_PIECE",
     "AfliteResult",
-    "Again",
     "Aim",
-    "Along",
     "Assessment",
     "AssessmentSettings",
     "Associations",
     "Clue",
     "CrossLogit",
-    "Guess",
+    "GuesserAccuracy",
     "Leads",
     "Logit",
     "Mark",
@@ -67,31 +78,32 @@ __all__ = [
     "PmiResult",
     "PmiVariant",
     "Probe",
-    "Sight",
-    "Stopped",
+    "RunOverlap",
+    "Separability",
+    "StopReason",
     "Subset",
     "TwinUnits",
     "Verification",
     "aflite",
-    "again",
     "assess",
     "assessment_blocks",
     "associations",
     "choice_keys",
+    "compare_runs",
+    "draw_training_rows",
+    "flip_twins",
     "leads_table",
+    "measure_separability",
     "mirror",
     "option_units",
     "passages",
+    "perturb_vectors",
     "pmi",
     "probe",
     "problem_labels",
-    "shaken",
-    "sight",
     "subsample",
-    "suggested_sizes",
+    "suggest_sizes",
     "threshold_null",
-    "training_rows",
-    "twin_flipped",
     "twin_units",
     "verify",
     "word_pmi",

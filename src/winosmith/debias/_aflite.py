@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
-from winosmith.debias._chance import Null, by_chance, chance, counted
-from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, assembled
-from winosmith.debias._rows import Rows, checked_rows, group_numbers
+from winosmith.debias._chance import Null, by_chance, chance, pool_votes
+from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
+from winosmith.debias._rows import Rows, checked_rows, number_labels
 from winosmith.debias._selection import at_threshold, histogram, scores, select
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
@@ -35,7 +35,7 @@ from winosmith.outputs import write_aside
 from winosmith.records import parse_json
 from winosmith.results import HIDDEN, Result, computed
 
-Stopped = Literal["train size", "cutoff", "one class", "target size"]
+StopReason = Literal["train size", "cutoff", "one class", "target size"]
 """Why AFLite stopped: no more rows than the training size were left (Algorithm 1, line 2), fewer
 than the cutoff were at the threshold (line 14), or only one class was left; or the target size was
 reached (only then)."""
@@ -101,7 +101,7 @@ class AfliteResult(Result):
             that never had one. Where whole groups go, the score of its group.
         votes: (N,) the predictions that this score is the fraction of; 0 without one.
         removed_in: (N,) the 0-based phase that removed the row, -1 for the kept.
-        stopped: why it ended; see `Stopped`.
+        stopped: why it ended; see `StopReason`.
         parameters: everything that the result depends on besides the arrays.
     """
 
@@ -113,7 +113,7 @@ class AfliteResult(Result):
     scores: NDArray[np.float64] = field(metadata=HIDDEN)
     votes: NDArray[np.int32] = field(metadata=HIDDEN)
     removed_in: NDArray[np.int32] = field(metadata=HIDDEN)
-    stopped: Stopped
+    stopped: StopReason
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
@@ -179,7 +179,7 @@ def aflite(
     was not trained on. A row's score is the fraction of its predictions that are right; of the rows
     with a score of at least `threshold`, the `cutoff` highest go. A phase that removes fewer than
     `cutoff` is the last (WinoGrande, Algorithm 1; the defaults are the paper's, for 47,000 rows;
-    `suggested_sizes` gives the same fractions of fewer).
+    `suggest_sizes` gives the same fractions of fewer).
 
     What the paper leaves open, and what is done here:
 
@@ -236,7 +236,7 @@ def aflite(
         null_draws: draws of such labels a phase, 20 or more.
         twins: (N,) the rows whose labels the null flips together, None for a single; usually
             the twin ids. Without it the `groups`; without these too, labels are permuted among
-            all rows, which in data of twins is the wrong null (see `twin_flipped`).
+            all rows, which in data of twins is the wrong null (see `flip_twins`).
         executor: who trains the classifiers of a phase: any `concurrent.futures.Executor` whose
             workers run on this machine (or see the folder `scratch`), or one of
             `winosmith.cluster`, with workers anywhere. A thread for each processor when None.
@@ -287,7 +287,7 @@ def aflite(
         raise InputError('remove is "groups", but no groups are given')
     run = Run(rows, settings, _twins(rows, twins, settings), executor, scratch, on_draw)
     if settings.train_size >= len(rows.y):
-        train, cut = suggested_sizes(len(rows.y))
+        train, cut = suggest_sizes(len(rows.y))
         warnings.warn(
             f"train_size is {settings.train_size}, but there are only {len(rows.y)} rows: nothing "
             f"is removed; the paper's shares of so many rows are train_size={train} and "
@@ -301,7 +301,7 @@ def aflite(
         "columns": rows.X.shape[1],
         "groups": rows.groups is not None,
     }
-    progress = begun(rows)
+    progress = start_progress(rows)
     if checkpoint is not None:
         of = {"data": rows.digest(), "twins": _digest(run.twins), **parameters}
         progress = load(Path(checkpoint), of) or progress
@@ -322,14 +322,14 @@ PAPER_CUTOFF = 500
 """WinoGrande, section 3: m and k for the 47k problems that went into AFLite."""
 
 
-def suggested_sizes(rows: int) -> tuple[int, int]:
+def suggest_sizes(rows: int) -> tuple[int, int]:
     """Return the training size m and the cutoff k for that many rows.
 
     From 47,000 rows on they are the paper's, 10,000 and 500; below, the same fractions of the rows
     (m = 0.213 N, k = 0.0106 N), at least 2 and 1. The fraction of rows that a classifier sees, and
     the number of phases that a given part of the data takes, stay what they are in the paper.
 
-    >>> suggested_sizes(47_000), suggested_sizes(4_700)
+    >>> suggest_sizes(47_000), suggest_sizes(4_700)
     ((10000, 500), (1000, 50))
     """
     share = min(1.0, rows / PAPER_ROWS)
@@ -342,7 +342,7 @@ def _twins(rows: Rows, twins: Sequence[Hashable] | None, settings: Settings) -> 
         raise DataError(f"X has {len(rows.y)} rows, but twins has {len(twins)} entries")
     if twins is None or settings.null == "off":
         return np.arange(len(rows.y)) if rows.groups is None else rows.groups
-    return group_numbers(twins, rows.order)
+    return number_labels(twins, rows.order)
 
 
 def _digest(numbers: NDArray[np.intp]) -> str:
@@ -364,7 +364,7 @@ def _result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> Aflit
         scores=last_scores,
         votes=votes,
         removed_in=removed_in,
-        stopped=cast(Stopped, progress.stopped),  # the phases have run to their end
+        stopped=cast(StopReason, progress.stopped),  # the phases have run to their end
         parameters=parameters,
     )
 
@@ -408,12 +408,12 @@ class Progress:
     votes: NDArray[np.int32]
     removed_in: NDArray[np.int32]
     phases: list[Phase] = field(default_factory=list)
-    stopped: Stopped | None = None
+    stopped: StopReason | None = None
     start: Start | None = None
     saved: list[str] = field(default_factory=list)
 
 
-def begun(rows: Rows) -> Progress:
+def start_progress(rows: Rows) -> Progress:
     """Return the progress of a run that has done nothing yet."""
     count = len(rows.y)
     return Progress(np.full(count, np.nan), np.zeros(count, np.int32), np.full(count, -1, np.int32))
@@ -424,14 +424,14 @@ def phases(run: Run, progress: Progress) -> Iterator[None]:
     progress.stopped = _end(run, progress)
     if progress.stopped:
         return
-    with assembled(run.rows, run.settings, run.executor, run.scratch) as ensemble:
+    with open_ensemble(run.rows, run.settings, run.executor, run.scratch) as ensemble:
         while not progress.stopped:
             _one_phase(run, ensemble, progress)
             progress.stopped = _end(run, progress)
             yield
 
 
-def _end(run: Run, progress: Progress) -> Stopped | None:
+def _end(run: Run, progress: Progress) -> StopReason | None:
     """Return why no other phase is to follow, or None."""
     settings, left = run.settings, progress.removed_in < 0
     size = int(left.sum())
@@ -459,7 +459,7 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     groups = run.rows.groups[left] if run.rows.groups is not None else None
     start = _start(ensemble, left, progress)
     votes = ensemble.vote(left, number, start)
-    correct, total = counted(ensemble, left, votes)
+    correct, total = pool_votes(ensemble, left, votes)
     candidates = at_threshold(correct, total, settings.threshold)
     null: Null | None = None
     drawn: list[NDArray[np.float64]] = []

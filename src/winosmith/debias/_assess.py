@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from winosmith.debias._chance import Null, flipped, null_from
-from winosmith.debias._rows import checked_labels, numbered
+from winosmith.debias._chance import Null, flip_labels, make_null
+from winosmith.debias._rows import checked_labels, number_rows
 from winosmith.errors import DataError
 from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
 from winosmith.parallel import one_thread
@@ -96,8 +96,8 @@ class Subset(Result):
     explained: tuple[float, float]
     points: tuple[tuple[float, float], ...]
     point_answers: tuple[int, ...]
-    d1: Along
-    axis: Along
+    d1: AnswerHistograms
+    axis: AnswerHistograms
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,8 @@ def assess(
     settings = settings or AssessmentSettings()
     X, labels = checked_embeddings(X, y, alike=turns)
     chosen = {name: checked_rows_of(name, rows, len(X)) for name, rows in subsets.items()}
-    group_of = np.arange(len(X)) if groups is None else numbered(groups, len(X))
-    block_of = group_of if blocks is None else numbered(blocks, len(X))
+    group_of = np.arange(len(X)) if groups is None else number_rows(groups, len(X))
+    block_of = group_of if blocks is None else number_rows(blocks, len(X))
     order = np.random.default_rng([settings.seed, 0]).permutation(len(X))
     sides = order % 2 if turns else labels
     drawable = np.full(len(X), shown is None)
@@ -248,12 +248,12 @@ def _along(
     """Return how the answers of a subset lie along d1 and along the answer axis."""
     rng = np.random.default_rng([settings.seed, 1, zlib.crc32(name.encode("utf-8", "replace"))])
     groups = _groups_within(block_of[rows])
-    numbers = numbered(groups, len(rows))
+    numbers = number_rows(groups, len(rows))
     drawn = np.stack(
         [
             labels[rows],
             *(
-                flipped(labels[rows], numbers, rng, permute=not turns)
+                flip_labels(labels[rows], numbers, rng, permute=not turns)
                 for _ in range(settings.draws)
             ),
         ]
@@ -262,7 +262,7 @@ def _along(
     scale = Binning.over(*RANGE, settings.bins)
     places = {"d1": (binning, d1), "axis": (scale, axis)}
     return {
-        key: Along.of(
+        key: AnswerHistograms.of(
             bins,
             np.zeros((len(drawn), 2, bins.bins), np.intp)
             if where is None
@@ -448,7 +448,7 @@ _MOST_BINS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Along(Result):
+class AnswerHistograms(Result):
     """How the two answers lie along an axis.
 
     Attributes:
@@ -472,7 +472,7 @@ class Along(Result):
         *,
         smoothing: float,
         direction: Direction,
-    ) -> Along:
+    ) -> AnswerHistograms:
         """Return the divergence of the first of several pairs of histograms, the rest as its null.
 
         Args:
@@ -486,7 +486,7 @@ class Along(Result):
             return cls(binning.edges, shown, None, None)
         found = divergence(counts[:, 0], counts[:, 1], smoothing=smoothing, direction=direction)
         kl, drawn = float(found[0]), found[1:]
-        return cls(binning.edges, shown, kl, null_from(kl, drawn.tolist()))
+        return cls(binning.edges, shown, kl, make_null(kl, drawn.tolist()))
 
 
 @dataclass(frozen=True, slots=True)

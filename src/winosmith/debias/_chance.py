@@ -9,7 +9,7 @@ nothing as there are when the labels mean nothing, with the same rows and the sa
 *Again.* AFLite is chaotic: which problems go in one phase decides what the next ones see, so that a
 change of the last digits grows. Of 6,000 practice problems another seed removes 76 to 80 % of what
 one removes (Jaccard .55 to .69). What one run removed is one draw, and is to be read beside others:
-by another seed, and on vectors a little shaken.
+by another seed, and on vectors with a little noise.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._ensemble import DRAWS, Ensemble, Settings, Votes, assembled
+from winosmith.debias._ensemble import DRAWS, Ensemble, Settings, Votes, open_ensemble
 from winosmith.debias._rows import (
     FLIPS,
     checked_rows,
-    group_numbers,
-    numbered,
+    number_labels,
+    number_rows,
     scratch_folder,
     scratch_matrix,
 )
-from winosmith.debias._selection import Counts, Selection, at_threshold, pooled, scores
+from winosmith.debias._selection import Counts, Selection, at_threshold, pool_by_group, scores
 from winosmith.errors import InputError
 from winosmith.metrics import null_interval, null_interval_label
 from winosmith.results import Result, computed
@@ -64,7 +64,7 @@ class Null(Result):
     draws: tuple[float, ...]
 
 
-def null_from(value: float, drawn: Sequence[float]) -> Null:
+def make_null(value: float, drawn: Sequence[float]) -> Null:
     """Return a number with the draws of its null."""
     low, high = null_interval(drawn)
     reached = sum(figure >= value for figure in drawn)
@@ -82,7 +82,7 @@ def null_from(value: float, drawn: Sequence[float]) -> Null:
 Labels = TypeVar("Labels", bound=np.generic)
 
 
-def twin_flipped(
+def flip_twins(
     y: NDArray[Labels], groups: Sequence[Sequence[int]], rng: np.random.Generator
 ) -> NDArray[Labels]:
     """Return labels that mean nothing, with the structure of the real ones.
@@ -100,20 +100,20 @@ def twin_flipped(
         DataError: the groups do not name each row once.
 
     >>> y = np.array([0, 1, 1, 0, 1, 1])
-    >>> twin_flipped(y, [(0, 1), (2, 3), (4,), (5,)], np.random.default_rng(0)).tolist()
+    >>> flip_twins(y, [(0, 1), (2, 3), (4,), (5,)], np.random.default_rng(0)).tolist()
     [0, 1, 0, 1, 1, 1]
     """
-    return flipped(np.asarray(y), numbered(groups, len(y)), rng)
+    return flip_labels(np.asarray(y), number_rows(groups, len(y)), rng)
 
 
-def flipped(
+def flip_labels(
     y: NDArray[Labels],
     numbers: NDArray[np.intp],
     rng: np.random.Generator,
     *,
     permute: bool = True,
 ) -> NDArray[Labels]:
-    """Flip as `twin_flipped` does, by the number of each row's group.
+    """Flip as `flip_twins` does, by the number of each row's group.
 
     Without `permute` the groups of one are flipped like the others: where the order of the options
     means nothing, so does the number of those whose first option is right.
@@ -158,7 +158,7 @@ def threshold_null(
     Args:
         X: (N, d) as for `aflite`.
         y: (N,) labels, 0 or 1.
-        groups: the twins, such as `Dataset.groups`; see `twin_flipped`.
+        groups: the twins, such as `Dataset.groups`; see `flip_twins`.
         ensemble_size: see `aflite`, as of `train_size`, `threshold`, `C`, `seed` and `ids`.
         train_size: less than N.
         threshold: see `aflite`.
@@ -189,9 +189,9 @@ def threshold_null(
         raise InputError(
             f"train_size is {settings.train_size}; with {len(rows.y)} rows it must be smaller"
         )
-    twins = group_numbers(numbered(groups, len(rows.y)).tolist(), rows.order)
+    twins = number_labels(number_rows(groups, len(rows.y)).tolist(), rows.order)
     everything = np.arange(len(rows.y), dtype=np.int32)
-    with assembled(rows, settings, executor, scratch) as ensemble:
+    with open_ensemble(rows, settings, executor, scratch) as ensemble:
         votes = ensemble.vote(everything, 0, ensemble.first_start(everything))
         at = at_threshold(votes.correct, votes.total, settings.threshold)
         return chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]
@@ -225,26 +225,26 @@ def chance(
     drawn, known = [], []
     for draw in range(settings.null_draws):
         labels = ensemble.y.copy()
-        labels[left] = flipped(
+        labels[left] = flip_labels(
             ensemble.y[left],
             twins[left],
             np.random.default_rng([settings.seed, draw, FLIPS, phase]),
         )
         other = ensemble.with_labels(labels)
         votes = other.vote(left, phase, other.first_start(left))
-        correct, total = counted(other, left, votes)
+        correct, total = pool_votes(other, left, votes)
         drawn.append(int(at_threshold(correct, total, settings.threshold).sum()))
         known.append(scores(correct, total))
         if on_draw is not None:
             on_draw(draw + 1)
-    return null_from(found, drawn), known
+    return make_null(found, drawn), known
 
 
-def counted(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
+def pool_votes(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
     """Return the right and all predictions of each row left, or those of its group."""
     if ensemble.settings.remove == "groups" and ensemble.groups is not None:
         groups = ensemble.groups[left]
-        return pooled(votes.correct, groups), pooled(votes.total, groups)
+        return pool_by_group(votes.correct, groups), pool_by_group(votes.total, groups)
     return votes.correct, votes.total
 
 
@@ -268,12 +268,12 @@ Z = 1.959963984540054
 """The 97.5 % point of the normal distribution, for a 95 % interval."""
 
 NOISE = 1e-4
-"""How far numbers are shaken, as a fraction of themselves: about what half precision rounds off, or
-another machine in an encoder."""
+"""Standard deviation of the noise, relative to each number: about the rounding of half precision,
+or of an encoder on another machine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Again(Result):
+class RunOverlap(Result):
     """Of the problems that a filter removed, how many another run of it removes too.
 
     Attributes:
@@ -300,7 +300,7 @@ class Again(Result):
         return self.both / either if either else None
 
 
-def again(kept: ArrayLike, other: ArrayLike, rows: int) -> Again:
+def compare_runs(kept: ArrayLike, other: ArrayLike, rows: int) -> RunOverlap:
     """Compare what two runs of a filter removed of the same rows.
 
     Args:
@@ -311,8 +311,8 @@ def again(kept: ArrayLike, other: ArrayLike, rows: int) -> Again:
     Raises:
         InputError: a row that there is not.
 
-    >>> again([0, 1], [0, 2], 5)
-    Again(share=0.6667, jaccard=0.5, removed=3, other=3, both=2)
+    >>> compare_runs([0, 1], [0, 2], 5)
+    RunOverlap(share=0.6667, jaccard=0.5, removed=3, other=3, both=2)
     """
     gone = np.ones((2, rows), np.bool_)
     for run, left in enumerate((kept, other)):
@@ -320,11 +320,11 @@ def again(kept: ArrayLike, other: ArrayLike, rows: int) -> Again:
         if len(known) and (known.min() < 0 or known.max() >= rows):
             raise InputError(f"there are {rows} rows; a kept row is not among them")
         gone[run, known] = False
-    return Again(int(gone[0].sum()), int(gone[1].sum()), int((gone[0] & gone[1]).sum()))
+    return RunOverlap(int(gone[0].sum()), int(gone[1].sum()), int((gone[0] & gone[1]).sum()))
 
 
 @contextlib.contextmanager
-def shaken(
+def perturb_vectors(
     X: NDArray[Any],
     ids: Sequence[Hashable],
     *,
@@ -338,7 +338,8 @@ def shaken(
     on the order of the rows. Vectors that are mapped from a file are lent from a file too.
 
     Args:
-        X: (n, d) vectors; or (n, K, d), those of all options, each shaken alike in a problem.
+        X: (n, d) vectors; or (n, K, d), those of all options, with the same noise
+            in a problem.
         ids: (n,) distinct ids of one kind that can be put in order.
         seed: 0 or more.
         noise: the standard deviation, relative to each number.

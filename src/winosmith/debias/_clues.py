@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 from winosmith import report, text
 from winosmith.blocks import join_blocks, plain
 from winosmith.dataset import Dataset
-from winosmith.debias._assess import Along, Assessment, Subset
-from winosmith.debias._rows import numbered
+from winosmith.debias._assess import AnswerHistograms, Assessment, Subset
+from winosmith.debias._rows import number_rows
 from winosmith.errors import DataError
 from winosmith.metrics import first_of_twins, null_interval_label
 from winosmith.problem import BLANK, Problem
@@ -282,7 +282,7 @@ class _Counted:
         self.answers = dataset.answers
         texts = [[plain(problem.sentence)] for problem in dataset]
         own = (
-            numbered(join_blocks(dataset.groups, texts), len(dataset))[self.rows]
+            number_rows(join_blocks(dataset.groups, texts), len(dataset))[self.rows]
             * max(len(self.keys), 1)
             + self.features
         )
@@ -472,14 +472,16 @@ def assessment_blocks(
 
 
 def _histograms(subsets: Sequence[Subset], which: str, what: str) -> tuple[report.Svg, ...]:
-    found: list[tuple[str, Along]] = [(subset.name, getattr(subset, which)) for subset in subsets]
+    found: list[tuple[str, AnswerHistograms]] = [
+        (subset.name, getattr(subset, which)) for subset in subsets
+    ]
     return report.histograms(
         [report.Bars(name, along.edges, along.counts, _in_short(along)) for name, along in found],
         what=what,
     )
 
 
-def _in_short(found: Along) -> str:
+def _in_short(found: AnswerHistograms) -> str:
     if found.kl is None or found.null is None:
         return "no KL: it needs both answers"
     null = found.null

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from winosmith import options
 from winosmith.debias import _solver
-from winosmith.debias._rows import Rows, scratch_folder, training_rows
+from winosmith.debias._rows import Rows, draw_training_rows, scratch_folder
 from winosmith.debias._solver import Basis, Start
 from winosmith.errors import DataError, OutputError
 from winosmith.parallel import Holder, one_thread, ordered_map, workers_of
@@ -159,7 +159,7 @@ class Ensemble:
 
 
 @contextlib.contextmanager
-def assembled(
+def open_ensemble(
     rows: Rows,
     settings: Settings,
     executor: Executor | None = None,
@@ -174,7 +174,7 @@ def assembled(
         folder = Path(tempfile.gettempdir())
     with threads() as own, one_thread(), _solver.basis_of(rows, own, folder) as basis:
         workers = executor or own
-        with shared(basis, rows.y, workers) as (held, arrays):
+        with share_arrays(basis, rows.y, workers) as (held, arrays):
             penalty = _solver.penalties(basis, settings.C)
             yield Ensemble(
                 basis, rows.y, rows.groups, settings, penalty, held, arrays, workers, own
@@ -225,7 +225,7 @@ class Share:
         groups: (size,) their groups, or None.
         ridge: (D,) penalty of each weight.
         intercept: its column in the basis.
-        train_size, seed, phase: see `training_rows`.
+        train_size, seed, phase: see `draw_training_rows`.
         classifiers: the numbers of its classifiers.
         start: where the solver starts.
     """
@@ -274,7 +274,7 @@ def train_and_vote(part: tuple[Share, Arrays | None]) -> Votes:
     from winosmith.debias._kernel import Kernel
 
     share, arrays = part
-    X, y = arrays or fetch(share.held)
+    X, y = arrays or load_arrays(share.held)
     y = y if share.labels is None else share.labels
     kernel = Kernel(X, y)
     partitions = [_partition(share, classifier) for classifier in share.classifiers]
@@ -293,7 +293,7 @@ def train_and_vote(part: tuple[Share, Arrays | None]) -> Votes:
 
 
 def _partition(share: Share, classifier: int) -> NDArray[np.int32]:
-    return training_rows(
+    return draw_training_rows(
         len(share.rows),
         share.train_size,
         seed=share.seed,
@@ -348,7 +348,9 @@ def needs_file(executor: Executor) -> bool:
 
 
 @contextlib.contextmanager
-def shared(basis: Basis, y: NDArray[np.float32], executor: Executor) -> Iterator[tuple[Held, Any]]:
+def share_arrays(
+    basis: Basis, y: NDArray[np.float32], executor: Executor
+) -> Iterator[tuple[Held, Any]]:
     """Hold the basis and the labels for the executor's workers while the block runs.
 
     Yields their place, and their token if the executor is a `Holder` (otherwise None).
@@ -383,7 +385,7 @@ def _labels_file(file: Path) -> Path:
     return file.with_name("labels.npy")
 
 
-def fetch(held: Held) -> Arrays:
+def load_arrays(held: Held) -> Arrays:
     """Return the arrays, mapped from their file when this is another process.
 
     Raises:

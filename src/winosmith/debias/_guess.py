@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._chance import Z
-from winosmith.debias._logit import Logit, blurred
-from winosmith.debias._rows import canonical_order, checked_rows, numbered
+from winosmith.debias._logit import Logit, rounding_error
+from winosmith.debias._rows import canonical_order, checked_rows, number_rows
 from winosmith.debias._units import Choices, Judged
 from winosmith.errors import DataError
 from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
@@ -94,7 +94,7 @@ def probe(
         raise DataError(f"a probe with {folds} folds needs as many groups; there are {len(groups)}")
     if options is None and not np.isfinite(X).all():
         raise DataError("X has values that are not finite")
-    group_of = numbered(groups, len(y))
+    group_of = number_rows(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
     of: _Vectors = (
         _Twos(X, np.asarray(y), turns).at(np.arange(len(y)))
@@ -108,7 +108,7 @@ def probe(
 
 def _untied(margins: Floats, rows: NDArray[Any], W: Floats) -> Floats:
     """Return products of rows with weights, (n, c); 0 if rounding alone may have made them."""
-    return np.where(np.abs(margins) <= blurred(rows, W), 0.0, margins)
+    return np.where(np.abs(margins) <= rounding_error(rows, W), 0.0, margins)
 
 
 def _probed(right: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
@@ -159,7 +159,7 @@ CONSTANT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Guess(Result):
+class GuesserAccuracy(Result):
     """How much one guesser guesses of one half when it has learnt from the other.
 
     Attributes:
@@ -197,8 +197,8 @@ class Verification(Result):
         draws: resamples behind each interval.
     """
 
-    before: Mapping[str, Guess]
-    after: Mapping[str, Guess]
+    before: Mapping[str, GuesserAccuracy]
+    after: Mapping[str, GuesserAccuracy]
     kept: float
     problems: int
     blocks: int
@@ -297,7 +297,7 @@ def verify(
     report_step = on_step or (lambda done, steps: None)
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}
-    numbers = numbered(blocks, len(labels))
+    numbers = number_rows(blocks, len(labels))
     for name, one in (others or {}).items():
         if len(one) != len(labels):
             raise DataError(f"{name}: there are {len(one)} vectors for {len(labels)} problems")
@@ -570,12 +570,12 @@ def _quantile(guessers: int, draws: int) -> float:
     return float(stdtrit(draws - 1, 1 - LEVEL / (2 * guessers)))
 
 
-def _summary(found: Sequence[_Scores], times: float) -> Guess:
+def _summary(found: Sequence[_Scores], times: float) -> GuesserAccuracy:
     """Return the mean over splits, and the interval that reaches `times` standard errors."""
     mean = np.mean([right for right, _ in found], axis=0)
     spread = times * float(np.std(mean[1:], ddof=1))
     accuracy = float(mean[0])
-    return Guess(
+    return GuesserAccuracy(
         accuracy,
         max(0.0, accuracy - spread),
         min(1.0, accuracy + spread),

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import aligned
+from winosmith.debias._rows import align
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int32]
@@ -87,7 +87,7 @@ class Kernel:
         def gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
             G = np.empty(W.shape)
             first, last = begin[columns], end[columns]
-            add_gradients(self.X, self.y, rows, first, last, places, aligned(W), G)
+            add_gradients(self.X, self.y, rows, first, last, places, align(W), G)
             return G
 
         return gradient
@@ -100,7 +100,7 @@ class Kernel:
         `weights` is (classifiers, D).
         """
         correct, total = np.zeros((2, len(rows)), np.int32)
-        even = aligned(np.concatenate([weights, weights[: len(weights) % 2]]))
+        even = align(np.concatenate([weights, weights[: len(weights) % 2]]))
         close = count_votes(self.X, self.y, rows, *_strung(partitions), even, correct, total)
         return correct, total, close
 
@@ -110,7 +110,7 @@ class Kernel:
         Each row's loss counts `scale` times; there is no penalty in it.
         """
         diagonal, product = np.zeros((2, len(weights)))
-        add_curvature(self.X, rows, aligned(weights[None])[0], scale, diagonal, product)
+        add_curvature(self.X, rows, align(weights[None])[0], scale, diagonal, product)
         return diagonal, product
 
     def leverage(self, rows: Places, diagonal: Floats) -> float:

@@ -73,7 +73,7 @@ Singles = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
 
-def blurred(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
+def rounding_error(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
     """Return how far rounding alone may move or part the products of units, (U, c).
 
     The rounding of a product is relative to the lengths of what is multiplied (Higham 2002,
@@ -85,10 +85,10 @@ def blurred(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
         W: (d, c) weights.
         starts: (U,) the first row of each unit; None if a row is a unit.
     """
-    return ROUNDING * np.outer(reaches(V, starts), np.linalg.norm(W, axis=0))
+    return ROUNDING * np.outer(unit_lengths(V, starts), np.linalg.norm(W, axis=0))
 
 
-def reaches(V: NDArray[Any], starts: Rows | None = None) -> Floats:
+def unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
     """Return the length that each unit counts as, (U,)."""
     lengths = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))
     if starts is not None:
@@ -174,7 +174,7 @@ class CrossLogit:
         if starts is not None:
             sizes = np.diff(np.append(starts, len(V)))
         self.starts, self.fold, self.sizes = starts, fold, sizes
-        self.rounded = ROUNDING * reaches(V, starts)
+        self.rounded = ROUNDING * unit_lengths(V, starts)
         self.order = np.argsort(np.repeat(fold, sizes), kind="stable")
         ends = np.cumsum(np.bincount(fold, sizes).astype(np.intp))
         there = sizes[np.argsort(fold, kind="stable")]
@@ -220,7 +220,7 @@ class CrossLogit:
                 found[self.order[rows]] = products
         return found, self.scale * np.linalg.norm(own, axis=2)
 
-    def blurred(self, long: Floats) -> Floats:
+    def rounding_error(self, long: Floats) -> Floats:
         """Return how far rounding alone may move or part the products of rows, (n, r).
 
         Args:

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._logit import CrossLogit
-from winosmith.debias._rows import group_numbers
+from winosmith.debias._rows import number_labels
 from winosmith.errors import DataError
 from winosmith.options import Aim, Count, FalseShare, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import one_thread, ordered_map
@@ -283,7 +283,7 @@ class _Units:
         rows = _matrix(V)
         if items is not None and len(items) != len(rows):
             raise DataError(f"items has {len(items)} entries; there are {len(rows)}")
-        unit = np.arange(len(rows)) if items is None else group_numbers(items)
+        unit = np.arange(len(rows)) if items is None else number_labels(items)
         count = int(unit.max()) + 1
         options = np.full(count, 2) if items is None else np.bincount(unit)
         if options.min() < 2:
@@ -316,9 +316,9 @@ class _Units:
             begin,
             keys[order],
             options[order],
-            np.arange(count) if blocks is None else group_numbers(blocks, order),
+            np.arange(count) if blocks is None else number_labels(blocks, order),
             # in tuples, for None is a kind like any other
-            group_numbers(
+            number_labels(
                 [(kind,) for kind in ([None] * count if kinds is None else kinds)], order
             ),
             order,

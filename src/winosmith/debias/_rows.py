@@ -1,9 +1,9 @@
 """What goes into AFLite: rows and labels, checked, in a canonical order, grouped and partitioned.
 
 Which rows belong together is a number for each row. Two ways to say it come in: a label a row,
-next to other columns (`group_numbers`), and the rows of each group, as `Dataset.groups` has them
-(`numbered`). Which rows a classifier is trained on (Algorithm 1, line 6, of WinoGrande) is
-`training_rows`.
+next to other columns (`number_labels`), and the rows of each group, as `Dataset.groups` has them
+(`number_rows`). Which rows a classifier is trained on (Algorithm 1, line 6, of WinoGrande) is
+`draw_training_rows`.
 
 The rotated copy of rows that don't fit into memory is a scratch file, which goes with the run.
 Rows of a file lie in any order, and are worked on in the canonical one. Reading them in that order
@@ -114,23 +114,17 @@ def checked_rows(
     folder = scratch_folder(X, scratch)
     if folder is not None:
         refuse_without_room(folder, 4 * X.size)  # before hours go by reading X
-    _tell_of_conversion(X)
-    _refuse_gaps(X, ids)
-    order = _order_of_content(X, classes) if ids is None else order_of_ids(ids)
-    numbers = None if groups is None else group_numbers(groups, order)
-    return Rows(X, order, classes[order].astype(np.float32), numbers)
-
-
-def _tell_of_conversion(X: NDArray[Any]) -> None:
-    """Say so when numbers are converted, or gathered from between others."""
-    plain = X.dtype == np.float32 and X.flags.c_contiguous
-    if not plain:
+    if X.dtype != np.float32 or not X.flags.c_contiguous:
         logging.getLogger(__name__).info(
             "X holds %s%s; it is converted %s rows at a time, and its rotated copy is float32",
             X.dtype.name if X.dtype.isnative else f"{X.dtype.name} in another byte order",
             "" if X.flags.c_contiguous else ", not in one piece",
             CHUNK,
         )
+    _refuse_gaps(X, ids)
+    order = _order_of_content(X, classes) if ids is None else order_of_ids(ids)
+    numbers = None if groups is None else number_labels(groups, order)
+    return Rows(X, order, classes[order].astype(np.float32), numbers)
 
 
 def checked_labels(
@@ -164,31 +158,40 @@ def checked_labels(
     return labels
 
 
-def problem_labels(data: Dataset) -> NDArray[np.int8]:
-    """Return the answers of two-option problems as labels, 0 or 1, in order.
+def choice_keys(data: Dataset) -> NDArray[np.intp]:
+    """Return the index of each problem's correct option, (n,).
 
     Raises:
-        DataError: there is no problem, one has more than two options, or its answer is withheld.
-
-    >>> from winosmith import Problem
-    >>> problem_labels(Dataset([Problem("a", "A _ b.", ("x", "y"), 1)])).tolist()
-    [1]
+        DataError: there is no problem, or an answer is withheld.
     """
     if not len(data):
         raise DataError("there are no problems to filter")
-    many = [problem for problem in data if len(problem.options) > 2]
-    if many:
-        raise DataError(
-            f"the problem {many[0].id!r} has {len(many[0].options)} options; a filter works on "
-            f"problems with two; leave out the {len(many)} that have more"
-        )
     withheld = [problem for problem in data if problem.answer is None]
     if withheld:
         raise DataError(
             f"the answer of the problem {withheld[0].id!r} is withheld; a filter needs answers; "
             f"leave out the {len(withheld)} without one"
         )
-    return np.array(data.answers, np.int8)
+    return np.array(data.answers, np.intp)
+
+
+def problem_labels(data: Dataset) -> NDArray[np.int8]:
+    """Return the answers of two-option problems as labels, 0 or 1, (n,).
+
+    Raises:
+        DataError: see `choice_keys`; or a problem has more than two options.
+
+    >>> from winosmith import Problem
+    >>> problem_labels(Dataset([Problem("a", "A _ b.", ("x", "y"), 1)])).tolist()
+    [1]
+    """
+    many = [problem for problem in data if len(problem.options) > 2]
+    if many:
+        raise DataError(
+            f"the problem {many[0].id!r} has {len(many[0].options)} options; a filter works on "
+            f"problems with two; leave out the {len(many)} that have more"
+        )
+    return choice_keys(data).astype(np.int8)
 
 
 def _refuse_gaps(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
@@ -268,14 +271,14 @@ def _plain(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(chunk + 0.0, "<f8")
 
 
-def group_numbers(
+def number_labels(
     groups: Sequence[Hashable], order: NDArray[np.intp] | None = None
 ) -> NDArray[np.intp]:
     """Return a number from 0 for each row's group, in order of first occurrence.
 
     A row whose group is None is a group of its own.
 
-    >>> group_numbers(["t1", None, "t1", None]).tolist()
+    >>> number_labels(["t1", None, "t1", None]).tolist()
     [0, 1, 0, 2]
     """
     listed = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
@@ -285,13 +288,13 @@ def group_numbers(
     return np.array([seen.setdefault(key, len(seen)) for key in keys], np.intp)
 
 
-def numbered(groups: Sequence[Sequence[int]], rows: int) -> NDArray[np.intp]:
+def number_rows(groups: Sequence[Sequence[int]], rows: int) -> NDArray[np.intp]:
     """Return a number from 0 for each row's group.
 
     Raises:
         DataError: the groups do not name each row from 0 on once.
 
-    >>> numbered([(0, 2), (1,)], 3).tolist()
+    >>> number_rows([(0, 2), (1,)], 3).tolist()
     [0, 1, 0]
     """
     members = np.fromiter((row for group in groups for row in group), np.intp)
@@ -313,7 +316,7 @@ def generator(seed: int, phase: int, classifier: int) -> np.random.Generator:
     return np.random.default_rng([seed, phase, classifier])
 
 
-def training_rows(
+def draw_training_rows(
     size: int,
     train_size: int,
     *,
@@ -342,9 +345,9 @@ def training_rows(
     Raises:
         DataError: no group has so few rows.
 
-    >>> training_rows(6, 3, seed=0, phase=0, classifier=0).tolist()
+    >>> draw_training_rows(6, 3, seed=0, phase=0, classifier=0).tolist()
     [3, 4, 5]
-    >>> training_rows(
+    >>> draw_training_rows(
     ...     6, 3, seed=0, phase=0, classifier=0, groups=np.array([0, 0, 1, 1, 2, 3])
     ... ).tolist()
     [0, 1, 4]
@@ -354,13 +357,15 @@ def training_rows(
         taken = np.zeros(size, np.bool_)
         taken[rng.choice(size, train_size, replace=False, shuffle=False)] = True
     else:
-        taken = fitting(groups, train_size, rng)
+        taken = draw_fitting_groups(groups, train_size, rng)
         if not taken.any():
             raise DataError(f"every group is larger than train_size, which is {train_size}")
     return np.flatnonzero(taken).astype(np.int32)
 
 
-def fitting(groups: NDArray[np.intp], room: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+def draw_fitting_groups(
+    groups: NDArray[np.intp], room: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
     """Return which rows are taken: whole groups in random order, each that still fits.
 
     Args:
@@ -486,7 +491,7 @@ def gather(X: NDArray[Any], order: NDArray[np.intp], matrix: Matrix) -> None:
         matrix[region, :columns] = matrix[region, :columns][wanted]
 
 
-def width_of(columns: int) -> int:
+def padded_width(columns: int) -> int:
     """Return the length of a row: coordinates and intercept, in whole cache lines.
 
     Rows that are a multiple of 1 KiB apart would compete for the same places in the cache.
@@ -495,7 +500,7 @@ def width_of(columns: int) -> int:
     return width + LINE if width % 256 == 0 else width
 
 
-def aligned(values: NDArray[np.float64]) -> NDArray[np.float32]:
+def align(values: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the values as float32 that start at a cache line."""
     copy = aligned_zeros(*values.shape)
     copy[:] = values

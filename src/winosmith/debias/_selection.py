@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import TIES, fitting, generator, numbered
+from winosmith.debias._rows import TIES, draw_fitting_groups, generator, number_rows
 from winosmith.errors import InputError
 
 BINS = 20
@@ -62,10 +62,10 @@ def at_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray[np
     return (total > 0) & (correct >= need[total])
 
 
-def pooled(votes: Counts, groups: NDArray[np.intp]) -> Counts:
+def pool_by_group(votes: Counts, groups: NDArray[np.intp]) -> Counts:
     """Return for each row the votes of its whole group.
 
-    >>> pooled(np.array([3, 4, 1], np.int32), np.array([0, 1, 0])).tolist()
+    >>> pool_by_group(np.array([3, 4, 1], np.int32), np.array([0, 1, 0])).tolist()
     [4, 4, 4]
     """
     return np.bincount(groups, votes).astype(np.int32)[groups]
@@ -88,7 +88,7 @@ def select(
     ids, may go with what they say, and removing by it would carve a bias of its own.
 
     With `groups`, each group goes whole or stays: in the order of their scores, each that fits
-    into what is left of the cutoff. The votes must then be `pooled`.
+    into what is left of the cutoff. The votes must then be `pool_by_group`.
 
     Args:
         correct: (size,) right predictions of each row, or of its group.
@@ -186,4 +186,4 @@ def subsample(
     rng = np.random.default_rng(seed)
     if groups is None:
         return np.sort(rng.choice(rows, size, replace=False, shuffle=False))
-    return np.flatnonzero(fitting(numbered(groups, rows), size, rng))
+    return np.flatnonzero(draw_fitting_groups(number_rows(groups, rows), size, rng))

@@ -56,7 +56,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import Rows, aligned_zeros, gather, is_mapped, scratch_matrix, width_of
+from winosmith.debias._rows import (
+    Rows,
+    aligned_zeros,
+    gather,
+    is_mapped,
+    padded_width,
+    scratch_matrix,
+)
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
 
@@ -111,7 +118,7 @@ def basis_of(rows: Rows, threads: Executor, scratch: Path | None = None) -> Iter
         DataError: the numbers are too large to be computed with.
         OutputError: the folder can't be written, or has no room.
     """
-    shape = len(rows.order), width_of(rows.X.shape[1])
+    shape = len(rows.order), padded_width(rows.X.shape[1])
     if scratch is None:
         yield _basis(rows, threads, aligned_zeros(*shape))
         return

@@ -20,7 +20,7 @@ from winosmith.blocks import copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import _proportion
-from winosmith.metrics._graded import Graded, columns_with, seen_by
+from winosmith.metrics._graded import Graded, find_columns, seen_by
 from winosmith.metrics._proportion import Proportion
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Scalar
@@ -28,7 +28,7 @@ from winosmith.report import Signature, fixed, percent, points, points_span, pro
 from winosmith.results import Result, computed, shown
 from winosmith.seen import inputs
 
-Tested = TypeVar("Tested", "Pair", "AgainstRoot")
+Tested = TypeVar("Tested", "Pair", "VersusRoot")
 
 _LONGEST, _FLIPS = 2_000_000, 20_000
 """Beyond which sum of the clusters' differences, in parts of a credit, signs are drawn, and how
@@ -54,8 +54,8 @@ class Pair(Result):
         interval: its 95 % interval, by the cluster bootstrap.
         mcnemar: the p-value of McNemar's exact test, which takes problems for independent: the
             usual figure, too small when twins are right or wrong together. With ties, of the
-            permutation test that it is a case of; see `compare_pair`.
-        p_value: of the exact test that keeps clusters together; see `compare_pair`.
+            permutation test that it is a case of; see `paired_p_value`.
+        p_value: of the exact test that keeps clusters together; see `paired_p_value`.
         adjusted: `p_value` after Holm's correction for all the pairs that were compared.
         agreement: how often they choose the same option.
     """
@@ -133,7 +133,7 @@ def compare(
     )
 
 
-def compare_pair(
+def paired_p_value(
     first: npt.ArrayLike, second: npt.ArrayLike, clusters: npt.NDArray[np.int64]
 ) -> float:
     """Return the two-sided p-value that two solvers are as good, exact and by clusters.
@@ -153,16 +153,16 @@ def compare_pair(
         clusters: the label of each problem's cluster, (n,).
 
     >>> apart, twins = np.arange(10), np.arange(10) // 2
-    >>> [round(compare_pair([1] * 10, [0] * 10, labels), 4) for labels in (apart, twins)]
+    >>> [round(paired_p_value([1] * 10, [0] * 10, labels), 4) for labels in (apart, twins)]
     [0.002, 0.0625]
     """
     gained = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    return flipped_signs(
+    return sign_flip_p_value(
         _proportion.cluster_totals(np.rint(gained * CREDITS)[:, None], clusters)[:, 0]
     )
 
 
-def flipped_signs(sums: npt.ArrayLike) -> float:
+def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     """Return how often sums whose signs are drawn again are together as far from nothing.
 
     Two-sided. Of sums that are 1 or -1 it is the binomial test: McNemar's, of the items that only
@@ -174,9 +174,9 @@ def flipped_signs(sums: npt.ArrayLike) -> float:
     Args:
         sums: whole numbers, (blocks,).
 
-    >>> round(flipped_signs([1] * 9 + [-1] * 3), 4), flipped_signs([2, -2])
+    >>> round(sign_flip_p_value([1] * 9 + [-1] * 3), 4), sign_flip_p_value([2, -2])
     (0.146, 1.0)
-    >>> round(flipped_signs([3] * 100) / 2.0**-99, 9)
+    >>> round(sign_flip_p_value([3] * 100) / 2.0**-99, 9)
     1.0
     """
     from scipy.optimize import brentq
@@ -241,7 +241,7 @@ def _drawn_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
 
 def _pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
     both, only_a, only_b, neither = crossed(a.credit, b.credit)
-    p_value = compare_pair(a.credit, b.credit, a.clusters)
+    p_value = paired_p_value(a.credit, b.credit, a.clusters)
     return Pair(
         first,
         second,
@@ -251,7 +251,7 @@ def _pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
         neither,
         float((a.credit - b.credit).sum()) / len(a.dataset),
         difference_interval(a.credit, b.credit, a.clusters, seed),
-        compare_pair(a.credit, b.credit, np.arange(len(a.dataset))),
+        paired_p_value(a.credit, b.credit, np.arange(len(a.dataset))),
         p_value,
         p_value,
         agreement(a, b, seed),
@@ -290,9 +290,11 @@ def difference_interval(
     totals = _proportion.cluster_totals(
         np.stack([difference, np.ones(len(difference))], axis=1), clusters
     )
-    prior = _proportion.joining(totals[:, 1], [[1, 1], [-1, 1], [0, 1]], _proportion.IN_HALVES)
-    sums = _proportion.resampled(totals, seed, draws=draws, prior=prior)
-    return _proportion.percentiles(sums[:, 0] / sums[:, 1])
+    prior = _proportion.pseudo_clusters(
+        totals[:, 1], [[1, 1], [-1, 1], [0, 1]], _proportion.IN_HALVES
+    )
+    sums = _proportion.resample(totals, seed, draws=draws, prior=prior)
+    return _proportion.percentile_interval(sums[:, 0] / sums[:, 1])
 
 
 def holm(p_values: npt.ArrayLike) -> list[float]:
@@ -366,12 +368,14 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     above, most, _ = totals.sum(axis=0)
     guess = float(chance.mean())
     ends = [[1 - guess, 1 - guess, 1], [-guess, 1 - guess, 1]]
-    drawn = _proportion.resampled(totals, seed, prior=_proportion.joining(totals[:, 2], ends))
+    drawn = _proportion.resample(
+        totals, seed, prior=_proportion.pseudo_clusters(totals[:, 2], ends)
+    )
     return Agreement(
         _proportion.counted(float(same.sum())),
         len(same),
         float(above / most),
-        _proportion.percentiles(drawn[:, 0] / drawn[:, 1]),
+        _proportion.percentile_interval(drawn[:, 0] / drawn[:, 1]),
         _proportion.counted(float((same - first.credit * second.credit).sum())),
     )
 
@@ -393,7 +397,7 @@ class Forgetting(Result):
         before, after: the accuracies.
         change: after minus before, −1 to 1; negative when something was forgotten.
         interval: its 95 % interval, paired, by the cluster bootstrap.
-        p_value: that nothing changed, paired and by clusters; see `compare_pair`.
+        p_value: that nothing changed, paired and by clusters; see `paired_p_value`.
         forgotten: how many problems were right before and are wrong now; whole except for ties.
         learned: how many were wrong before and are right now.
         signature: of the data and both predictions.
@@ -454,7 +458,7 @@ def _in_percent(found: Proportion) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AgainstRoot(Result):
+class VersusRoot(Result):
     """A solver on perturbed problems of one kind, and on their roots.
 
     Attributes:
@@ -466,7 +470,7 @@ class AgainstRoot(Result):
         lost: right on the root, wrong on the perturbed problem.
         won: the other way round.
         mcnemar: the p-value of McNemar's exact test, which takes pairs for independent.
-        p_value: of the exact test that keeps families and twins together (`compare_pair`).
+        p_value: of the exact test that keeps families and twins together (`paired_p_value`).
         adjusted: `p_value` after Holm's correction for all the values.
         consistent: the fraction of pairs that are both right or both wrong; ties count as if a fair
             draw of its own settled each.
@@ -491,7 +495,7 @@ class AgainstRoot(Result):
     unchanged: int = 0
 
 
-def against_root(graded: Graded, field: str, seed: int = 0) -> tuple[AgainstRoot, ...]:
+def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[VersusRoot, ...]:
     """Compare a solver on perturbed problems with itself on their roots, for each value of a field.
 
     The eight kinds of perturbation of Abdou et al. (2020) are the values of `perturbed_wsc.kind`;
@@ -507,7 +511,7 @@ def against_root(graded: Graded, field: str, seed: int = 0) -> tuple[AgainstRoot
         DataError: no such field, or no perturbed problem whose root is in the data.
         SameInputError: every perturbed problem is the same input as its root.
     """
-    pairs = _pairs(graded, columns_with(graded.dataset, [field])[field])
+    pairs = _pairs(graded, find_columns(graded.dataset, [field])[field])
     if not pairs:
         raise DataError("no perturbed problem has its root in the data set, to stand beside it")
     sees, local = seen_by(graded)
@@ -535,14 +539,14 @@ def _pairs(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:
     return found
 
 
-def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> AgainstRoot:
+def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> VersusRoot:
     rows, roots = (np.array(side) for side in zip(*pairs, strict=True))
     clusters = graded.clusters[rows]
     now, before = graded.credit[rows], graded.credit[roots]
     tied, either = graded.tied[roots], int((graded.tied[rows] | graded.tied[roots]).sum())
     _, won, lost, _ = crossed(now, before)
-    p_value = compare_pair(now, before, clusters)
-    return AgainstRoot(
+    p_value = paired_p_value(now, before, clusters)
+    return VersusRoot(
         value,
         graded.share(rows),
         _proportion.proportion(before, clusters, ties=int(tied.sum())),
@@ -550,7 +554,7 @@ def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> AgainstRoot
         difference_interval(now, before, clusters, seed),
         lost,
         won,
-        compare_pair(now, before, np.arange(len(rows))),
+        paired_p_value(now, before, np.arange(len(rows))),
         p_value,
         p_value,
         _proportion.proportion(now * before + (1 - now) * (1 - before), clusters, ties=either),
@@ -575,15 +579,15 @@ PSI = (0.1, 0.2, 0.3, 0.5)
 """The fractions of problems on which two models differ, where no answers are available."""
 
 
-def detectable(
+def detectable_difference(
     n: int, psi: float, *, design: float = 1.0, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
     """Return the least difference between two models that n items find, 0–1; None for none.
 
-    "Find" means that the exact test is significant (`compare_pair`, of independent items McNemar's)
-    with that power. The power is exact (Duffy 1984): a sum over the number of items on which only
-    one model is right, which is binomial (n, ψ); of these the better one is right on a binomial
-    number with the probability (1 + δ/ψ) / 2. The design effect divides n.
+    "Find" means that the exact test (`paired_p_value`; McNemar's if items are independent) is
+    significant with that power. The power is exact (Duffy 1984): a sum over the number of items on
+    which only one model is right, which is binomial (n, ψ); of these the better one is right on a
+    binomial number with the probability (1 + δ/ψ) / 2. The design effect divides n.
 
     Args:
         n: items.
@@ -595,7 +599,7 @@ def detectable(
     Raises:
         DataError: psi or n out of range.
 
-    >>> round(detectable(1000, 0.3), 3), detectable(20, 0.1)
+    >>> round(detectable_difference(1000, 0.3), 3), detectable_difference(20, 0.1)
     (0.049, None)
     """
     from scipy.optimize import brentq
@@ -619,7 +623,7 @@ _UNLIKELY = 1e-9
 """Numbers of items that differ beyond these quantiles are omitted from a power."""
 
 
-def detectable_by_share(
+def detectable_differences(
     dataset: Dataset, shares: Sequence[float] = PSI
 ) -> tuple[tuple[float, float | None], ...]:
     """Return what a data set detects before any model has answered, by the share that differ.
@@ -632,14 +636,14 @@ def detectable_by_share(
         shares: of problems on which two models differ in being right.
 
     Returns:
-        Each share with the least difference; see `detectable`.
+        Each share with the least difference; see `detectable_difference`.
 
     >>> from winosmith.testing import made_twins
-    >>> [round(least or 1, 3) for _, least in detectable_by_share(made_twins(500))]
+    >>> [round(least or 1, 3) for _, least in detectable_differences(made_twins(500))]
     [0.029, 0.04, 0.049, 0.064]
     """
     if not len(dataset):
         return tuple((psi, None) for psi in shares)
     n = len(dataset)
     design = 1 + sum(len(rows) ** 2 - len(rows) for rows in copies(dataset)) / n
-    return tuple((psi, detectable(n, psi, design=design)) for psi in shares)
+    return tuple((psi, detectable_difference(n, psi, design=design)) for psi in shares)

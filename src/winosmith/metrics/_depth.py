@@ -14,16 +14,9 @@ from rapidfuzz.distance import Levenshtein
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.lineage import Depths, depths
+from winosmith.metrics import _proportion
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import (
-    Proportion,
-    cluster_totals,
-    counted,
-    null_interval,
-    percentiles,
-    proportion,
-    resampled,
-)
+from winosmith.metrics._proportion import Proportion
 from winosmith.problem import BLANK, Problem
 from winosmith.results import Result
 from winosmith.text import tokens
@@ -164,7 +157,7 @@ class Family:
             "root": self.root,
             "root_right": None if self.root_credit is None else _right(self.root_credit),
             "n": len(self.depths),
-            "wrong": counted(float(self.wrong.sum())),
+            "wrong": _proportion.counted(float(self.wrong.sum())),
             "mean": self.mean,
             "first": self.first,
             "deepest": int(self.depths.max()),
@@ -349,7 +342,7 @@ def _observed(family: Family) -> Floats:
 def _bootstrap(totals: Floats, clusters: Ints, seed: int, draws: int) -> Sums | None:
     if len(np.unique(clusters)) < LEAST_CLUSTERS:
         return None
-    return resampled(cluster_totals(totals, clusters), seed, draws=draws)
+    return _proportion.resample(_proportion.cluster_totals(totals, clusters), seed, draws=draws)
 
 
 def _figure(
@@ -365,21 +358,25 @@ def _figure(
     of_coins = _ratios(coins, place)
     coin = float(of_coins.mean()) if expected is None else expected
     if not observed[below]:
-        null = DepthNull(coin, null_interval(of_coins), None, None, None)
+        null = DepthNull(coin, _proportion.null_interval(of_coins), None, None, None)
         return ErrorDepth(None, None, 0, null)
     value = float(observed[above] / observed[below])
-    errors = counted(float(observed[below]))
+    errors = _proportion.counted(float(observed[below]))
     of_shuffles = _ratios(shuffles, place)
     centre = float(of_shuffles.mean())
     as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
     null = DepthNull(
         coin,
-        null_interval(of_coins),
+        _proportion.null_interval(of_coins),
         centre,
-        null_interval(of_shuffles),
+        _proportion.null_interval(of_shuffles),
         float((1 + as_far.sum()) / (1 + len(as_far))),
     )
-    interval = None if drawn is None else percentiles(_ratios(drawn, place), clusters=clusters)
+    interval = (
+        None
+        if drawn is None
+        else _proportion.percentile_interval(_ratios(drawn, place), clusters=clusters)
+    )
     return ErrorDepth(value, interval, errors, null)
 
 
@@ -547,7 +544,7 @@ def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
         for at, name in enumerate(names)
     ]
     found.sort(key=lambda kind: (-kind.wrong_edits, -kind.edits, kind.kind))
-    errors = proportion(wrong, clusters, ties=int(tied.sum()))
+    errors = _proportion.proportion(wrong, clusters, ties=int(tied.sum()))
     return EditKinds(errors, left_out, tuple(found))
 
 
@@ -591,9 +588,11 @@ def _kind(
     interval: tuple[float, float] | None,
 ) -> EditKind:
     having = edits > 0
-    errors = proportion(wrong[having], clusters[having], ties=int(tied[having].sum()))
+    errors = _proportion.proportion(wrong[having], clusters[having], ties=int(tied[having].sum()))
     excess = errors.value - float(wrong.mean())
-    return EditKind(name, int(edits.sum()), counted(float(edits @ wrong)), errors, excess, interval)
+    return EditKind(
+        name, int(edits.sum()), _proportion.counted(float(edits @ wrong)), errors, excess, interval
+    )
 
 
 def _intervals(
@@ -601,8 +600,9 @@ def _intervals(
 ) -> list[tuple[float, float] | None]:
     """Return the interval of each kind's excess, from the same draws of families."""
     of_all = np.column_stack([wrong, np.ones(len(wrong))])
-    sums = resampled(
-        cluster_totals(np.hstack([of_all, having, having * wrong[:, None]]), clusters), seed
+    sums = _proportion.resample(
+        _proportion.cluster_totals(np.hstack([of_all, having, having * wrong[:, None]]), clusters),
+        seed,
     )
     base = sums[:, 0] / sums[:, 1]
     number = having.shape[1]
@@ -610,6 +610,8 @@ def _intervals(
         excess = sums[:, 2 + number :] / sums[:, 2 : 2 + number] - base[:, None]
     families = [len(np.unique(clusters[column])) for column in having.T]
     return [
-        percentiles(drawn[~np.isnan(drawn)], clusters=number) if number >= LEAST_CLUSTERS else None
+        _proportion.percentile_interval(drawn[~np.isnan(drawn)], clusters=number)
+        if number >= LEAST_CLUSTERS
+        else None
         for drawn, number in zip(excess.T, families, strict=True)
     ]

@@ -189,7 +189,7 @@ def columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
             yield key, column
 
 
-def columns_with(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scalar]]:
+def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scalar]]:
     """Return the values of each field by its name; raises DataError where a wanted one is none."""
     known = dict(columns(dataset))
     unknown = next((name for name in wanted if name not in known), None)
@@ -227,7 +227,7 @@ MENTIONED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class Comparability:
     """Whether a comparison of groups is about the solver.
 
     Attributes:
@@ -240,7 +240,7 @@ class Carried:
     note: str | None = None
 
 
-def carried(graded: Graded, field: str, column: Sequence[Scalar]) -> Carried:
+def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Comparability:
     """Return whether the values of a field can be compared for a solver.
 
     Two groups are the same input when the solver was given the same sentences and options in both:
@@ -257,9 +257,9 @@ def carried(graded: Graded, field: str, column: Sequence[Scalar]) -> Carried:
     sees, local = seen_by(graded)
     for one, other, shared, size in _overlaps(inputs(graded.dataset, "pronoun", local), column):
         if shared == size:
-            return Carried(_refusal(field, (one, other), size, _COPIES))
+            return Comparability(_refusal(field, (one, other), size, _COPIES))
     if sees == "pronoun":
-        return Carried()
+        return Comparability()
     blank = inputs(graded.dataset, "blank", local)
     notes: list[str] = []
     for one, other, shared, size in _overlaps(blank, column):
@@ -268,17 +268,17 @@ def carried(graded: Graded, field: str, column: Sequence[Scalar]) -> Carried:
         same = f"{shared:,} of {size:,} inputs of {str(one)!r} and {str(other)!r} are the same"
         if sees == "blank":
             if shared == size:
-                return Carried(_refusal(field, (one, other), size, _UNSEEN))
+                return Comparability(_refusal(field, (one, other), size, _UNSEEN))
             notes.append(f"{same}, as the solver saw the blank in the pronoun's place")
             continue
         equal, of = _equal_answers(graded, blank, [value in (one, other) for value in column])
         if shared == size and equal == of:
-            return Carried(_refusal(field, (one, other), size, _UNMOVED))
+            return Comparability(_refusal(field, (one, other), size, _UNMOVED))
         notes.append(
             f"{same} if the solver did not see the pronoun, which its file does not tell "
             f"({equal:,} of {of:,} got the same answer whatever their pronoun)"
         )
-    return Carried(note="; ".join(notes) or None)
+    return Comparability(note="; ".join(notes) or None)
 
 
 def seen_by(graded: Graded) -> tuple[Sees | None, int | None]:

@@ -532,9 +532,9 @@ def _with_interval(
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
     of = _proportion.cluster_totals(totals, clusters)
-    prior = _proportion.joining(of[:, 0], [[1.0, *end] for end in ends])
-    drawn = coefficient(_proportion.resampled(of, seed, prior=prior))
-    interval = _proportion.percentiles(drawn[~np.isnan(drawn)])
+    prior = _proportion.pseudo_clusters(of[:, 0], [[1.0, *end] for end in ends])
+    drawn = coefficient(_proportion.resample(of, seed, prior=prior))
+    interval = _proportion.percentile_interval(drawn[~np.isnan(drawn)])
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
 
 

@@ -259,7 +259,7 @@ def cluster_totals(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Fl
     return totals
 
 
-def resampled(
+def resample(
     totals: Floats, seed: int, *, draws: int = DRAWS, prior: Floats | None = None
 ) -> Floats:
     """Return the sums over as many clusters drawn with replacement, (draws, q).
@@ -290,10 +290,10 @@ IN_HALVES = (0.5, 0.5, 1.0)
 2005, section 3)."""
 
 
-def joining(
+def pseudo_clusters(
     sizes: Floats, kinds: Sequence[Sequence[float]], weights: Sequence[float] | None = None
 ) -> Floats:
-    """Return clusters of the mean size that join the urn of `resampled`, one of each kind.
+    """Return clusters of the mean size that join the urn of `resample`, one of each kind.
 
     Without them, what was never seen among a few clusters would be taken for impossible: all right
     would be right for certain.
@@ -308,7 +308,7 @@ def joining(
     return np.column_stack([joins, mean * np.asarray(kinds)])
 
 
-def percentiles(
+def percentile_interval(
     values: npt.ArrayLike, level: float = 0.95, clusters: int | None = None
 ) -> tuple[float, float]:
     """Return the interval that holds the middle `level` of the values.
@@ -322,11 +322,11 @@ def percentiles(
         values: draws, (draws,).
         level: of the interval, 0–1.
         clusters: how many were drawn from, 2 or more; None to leave the interval as it is, if
-            clusters have joined the urn (`joining`). A null has `null_interval`.
+            clusters have joined the urn (`pseudo_clusters`). A null has `null_interval`.
 
     >>> values = np.arange(1001)
-    >>> [round(end) for end in (*percentiles(values), *percentiles(values, clusters=30))]
-    [25, 975, 19, 981]
+    >>> [np.round(percentile_interval(values, clusters=n)).tolist() for n in (None, 30)]
+    [[25.0, 975.0], [19.0, 981.0]]
     """
     tail = 0.5 - level / 2
     if clusters is not None:
@@ -359,9 +359,9 @@ def bootstrap_interval(
     """
     each = np.asarray(values, dtype=np.float64)
     totals = cluster_totals(np.stack([each, np.ones(len(each))], axis=1), clusters)
-    prior = joining(totals[:, 1], [[end, 1] for end in ends]) if ends else None
-    sums = resampled(totals, seed, prior=prior)
-    return percentiles(sums[:, 0] / sums[:, 1])
+    prior = pseudo_clusters(totals[:, 1], [[end, 1] for end in ends]) if ends else None
+    sums = resample(totals, seed, prior=prior)
+    return percentile_interval(sums[:, 0] / sums[:, 1])
 
 
 Rounding = Literal["nearest", "down", "up", "any"]

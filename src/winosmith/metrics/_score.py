@@ -14,7 +14,7 @@ import numpy.typing as npt
 from winosmith.blocks import plain, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics._graded import Graded, carried, columns_with
+from winosmith.metrics._graded import Graded, check_comparable, find_columns
 from winosmith.metrics._proportion import (
     INTERVAL,
     SIZE,
@@ -111,8 +111,8 @@ def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
         graded: from `grade`.
         by: fields whose values are scored apart: "origin.author", "lineage.root", a key of
             `extra` such as "winogender.gender". A field whose values are the same input for the
-            solver is refused with the reason (`carried`). Every key that ends in ".associative" or
-            ".switchable" is taken without asking (Trichelair et al. 2019).
+            solver is refused with the reason (`check_comparable`). Every key that ends in
+            ".associative" or ".switchable" is included by default (Trichelair et al. 2019).
         seed: of the null of the calibration.
 
     Raises:
@@ -215,7 +215,7 @@ Groups = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
 
 
 def _groups(graded: Graded, by: Sequence[str]) -> Groups:
-    known = columns_with(graded.dataset, by)
+    known = find_columns(graded.dataset, by)
     wanted = dict.fromkeys(("origin.domain", "origin.source", *_subsets(graded.dataset), *by))
     found = {"options": [len(problem.options) for problem in graded.dataset]}
     values: dict[str, Sequence[Scalar]] = {
@@ -228,7 +228,7 @@ def _groups(graded: Graded, by: Sequence[str]) -> Groups:
     for name, column in values.items():
         different = {value for value in column if value is not None}
         if len(different) <= MOST_GROUPS:
-            comparable = carried(graded, name, column)
+            comparable = check_comparable(graded, name, column)
             if comparable.refused:
                 refused[name] = comparable.refused
                 continue
@@ -412,7 +412,7 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
     Raises:
         DataError: a prediction has no scores.
     """
-    need_scores(graded, "calibration")
+    require_scores(graded, "calibration")
     log_probabilities = _log_softmax([prediction.scores for prediction in graded.predictions])
     answers = [problem.answer or 0 for problem in graded.dataset]
     rows = np.arange(len(answers))
@@ -501,7 +501,7 @@ def margins(graded: Graded) -> Margins:
     Raises:
         DataError: a prediction has no scores.
     """
-    need_scores(graded, "margins")
+    require_scores(graded, "margins")
     margin, lead = np.array(
         [
             _margin_and_lead(prediction, problem.answer or 0)
@@ -526,7 +526,7 @@ def margins(graded: Graded) -> Margins:
     )
 
 
-def need_scores(graded: Graded, what: str) -> None:
+def require_scores(graded: Graded, what: str) -> None:
     """Refuse predictions without scores, with a DataError that names the first."""
     bare = next((p.problem_id for p in graded.predictions if not p.scores), None)
     if bare is not None:

@@ -15,7 +15,7 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import _proportion
 from winosmith.metrics._compare import probability_same
-from winosmith.metrics._graded import Graded, carried, seen_by
+from winosmith.metrics._graded import Graded, check_comparable, seen_by
 from winosmith.metrics._proportion import Proportion
 from winosmith.problem import BLANK, Extra, Problem, Scalar
 from winosmith.report import Signature, fixed, percent, points, points_span, sign
@@ -27,7 +27,7 @@ _PRONOUN = re.compile(r"\[[^\]]*\]")
 Records = Sequence[Mapping[str, Any]]
 
 
-def marked(dataset: Dataset, records: Records) -> Dataset:
+def add_marks(dataset: Dataset, records: Records) -> Dataset:
     """Return the problems with their marks in `extra`: "trichelair.associative", ".switchable".
 
     Args:
@@ -51,8 +51,8 @@ def marked(dataset: Dataset, records: Records) -> Dataset:
 def switched_sentences(dataset: Dataset, records: Records) -> dict[str, str]:
     """Return id → sentence with the options switched, of the problems marked as switchable.
 
-    As `marked`; it takes the records of `WSC_switched_label.json`, in whose sentences the pronoun
-    in brackets becomes the blank. For `switched`.
+    As `add_marks`, of the records of `WSC_switched_label.json`. The pronoun in brackets becomes the
+    blank. For `switch_options`.
     """
     return {
         dataset[row].id: _PRONOUN.sub(BLANK, str(record.get("sentence_switched")), count=1)
@@ -105,7 +105,7 @@ class Consistency(Result):
     both: Proportion = field(metadata=shown("both right", lambda found: percent(found.value)))
 
 
-def switched(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Filtered:
+def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Filtered:
     """Return the problems with their two options switched in the sentence, and so other answers.
 
     "Emma passed the ball to Janie because _ was open" becomes "Janie passed the ball to Emma
@@ -121,7 +121,7 @@ def switched(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Fi
             are in the sentence, word for word.
 
     >>> pair = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)
-    >>> other = switched(Dataset([pair])).kept[0]
+    >>> other = switch_options(Dataset([pair])).kept[0]
     >>> other.sentence, other.answer
     ('Janie passed the ball to Emma because _ was open.', 0)
     """  # noqa: E501
@@ -325,7 +325,7 @@ def gender_gap(
 
     Raises:
         DataError: not Winogender, an occupation without a share, or a cell without sentences.
-        SameInputError: the solver's female and male inputs are the same (`carried`).
+        SameInputError: the solver's female and male inputs are the same (`check_comparable`).
     """
     occupations = [str(p.extra.get("winogender.occupation", "")) for p in graded.dataset]
     genders = np.array([str(p.extra.get("winogender.gender", "")) for p in graded.dataset])
@@ -337,7 +337,7 @@ def gender_gap(
     if unknown:
         raise DataError(f"there is no share of women for {', '.join(map(repr, unknown[:3]))}")
     of_genders = [gender if gender in GENDERS else None for gender in genders.tolist()]
-    comparable = carried(graded, "the gender of the pronoun", of_genders)
+    comparable = check_comparable(graded, "the gender of the pronoun", of_genders)
     if comparable.refused:
         raise SameInputError(comparable.refused)
     half = 50 if max(female_share.values()) > 1 else 0.5
@@ -388,13 +388,15 @@ def _gap(
     columns = [cells[0] * graded.credit, cells[0], cells[1] * graded.credit, cells[1]]
     totals = _proportion.cluster_totals(np.stack(columns, axis=1), labels)
     # Only the one right, only the other, neither decided.
-    plains = _proportion.joining(totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], _proportion.IN_HALVES)
-    gotchas = _proportion.joining(totals[:, 3], [[0, 1], [1, 1], [0.5, 1]])
+    plains = _proportion.pseudo_clusters(
+        totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], _proportion.IN_HALVES
+    )
+    gotchas = _proportion.pseudo_clusters(totals[:, 3], [[0, 1], [1, 1], [0.5, 1]])
     prior = np.hstack([plains, gotchas[:, 1:]])
-    sums = _proportion.resampled(totals, seed, prior=prior)
+    sums = _proportion.resample(totals, seed, prior=prior)
     whole = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
     return Gap(
         plain,
         caught,
-        _proportion.percentiles(whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]),
+        _proportion.percentile_interval(whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]),
     )

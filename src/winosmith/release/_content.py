@@ -19,7 +19,7 @@ from winosmith._version import __version__
 from winosmith.blocks import HOLDERS, Former, Side, assign_sides, blocks, shuffled_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics import Copies, copies, detectable_by_share
+from winosmith.metrics import Copies, copies, detectable_differences
 from winosmith.options import declaration, table_of
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
@@ -400,7 +400,7 @@ class Content:
     def detectable(self) -> dict[str, tuple[tuple[float, float | None], ...]]:
         """The smallest difference between two models that each part detects."""
         every = {**self.parts, "all": self.dataset}
-        return {part: detectable_by_share(dataset) for part, dataset in every.items()}
+        return {part: detectable_differences(dataset) for part, dataset in every.items()}
 
 
 def _extremes(counts: Sequence[int]) -> str:
