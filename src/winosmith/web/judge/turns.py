@@ -48,8 +48,12 @@ class Gone(InputError):  # noqa: N818 - it reads as what happened
     """The problem is no longer this judge's to answer."""
 
 
-def go_on(person: Person) -> Slot | None:
+def go_on(person: Person, judge: Judge | None = None) -> Slot | None:
     """Give a person the next problem; the one that they hold already comes first.
+
+    Args:
+        person: the judge.
+        judge: their row, if the caller's transaction has it from `judge_of`.
 
     Returns:
         The slot, held for `SiteRules.lease_minutes`; None if nothing is left for this person,
@@ -60,11 +64,10 @@ def go_on(person: Person) -> Slot | None:
         InputError: the person may not judge.
     """
     with writing():
-        judge = judge_of(person)
+        judge = judge or judge_of(person)
         if stops(judge) or in_a_test(person):
             return None
-        held = current(person)
-        if held is not None:
+        if _held_by(person).exists() and (held := current(person)) is not None:
             Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease())
             return held
         if job_is_done(judge):
@@ -125,8 +128,11 @@ def current(person: Person) -> Slot | None:
 
     Its lease may have run out: the slot is theirs as long as nobody else took it.
     """
-    rows = Slot.objects.filter(holder=person, answered_at=None, open=True)
-    return rows.select_related("problem__twin").order_by("taken_at").first()
+    return _held_by(person).select_related("problem").order_by("taken_at").first()
+
+
+def _held_by(person: Person) -> QuerySet[Slot]:
+    return Slot.objects.filter(holder=person, answered_at=None, open=True)
 
 
 def lease() -> timedelta:
@@ -400,24 +406,26 @@ def undo(person: Person, ref: str) -> Slot:
 
 def undoable(person: Person) -> Slot | None:
     """Return the slot with a person's last answer where it can still be taken back."""
-    return so_far(person)[1]
+    ref = so_far(person)[1]
+    return Slot.objects.get(holder=person, ref=ref) if ref else None
 
 
-def so_far(person: Person) -> tuple[int, Slot | None]:
-    """Return how many problems a person has judged, and what `undoable` returns."""
+def so_far(person: Person) -> tuple[int, str | None]:
+    """Return how many problems a person has judged, and the reference of the `undoable` slot."""
     given = Slot.objects.filter(holder=person, answered_at__isnull=False)
-    last = given.filter(open=False).select_related("problem").order_by("-answered_at").first()
-    if last is None:
-        return 0, None
-    late = last.answered_at <= timezone.now() - UNDO
-    gone = last.gold or last.excluded or last.problem.state != State.JUDGING
-    return given.count(), None if late or gone else last
+    columns = "answered_at", "gold", "excluded", "problem__state", "ref"
+    newest = given.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
+    for at, gold, excluded, state, ref in newest:
+        late = at <= timezone.now() - UNDO
+        gone = gold or excluded or state != State.JUDGING
+        return given.count(), None if late or gone else ref
+    return 0, None
 
 
 def _held(person: Person, ref: str) -> Slot:
     """Return the open slot that a person holds; its problem is locked first, then the slot."""
     rows = Slot.objects.filter(holder=person, ref=ref)
-    rows = rows.select_related("problem__twin__contributor")
+    rows = rows.select_related("problem")
     slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
     if slot is None:
         raise Gone(

@@ -163,7 +163,8 @@ def _act(request: HttpRequest, place: Place) -> HttpResponse:
         return answer
     except InputError as refused:
         return _shown(request, page(place, typed, key or new_key(), error=str(refused)), 422)
-    request.session[AGAINST] = typed.against
+    if request.session.get(AGAINST) != typed.against:  # else nothing is written for it
+        request.session[AGAINST] = typed.against
     return redirect("perturb:made", made.ref)
 
 
