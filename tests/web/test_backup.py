@@ -197,11 +197,13 @@ def test_a_database_is_served_with_its_own_key_only(
 LET_IN = """
 from winosmith.web._lock import writing
 from winosmith.web.api.models import make
+from winosmith.web.jobs import MAIL, later
 from winosmith.web.people.accounts import invite, reset
 from winosmith.web.people.models import Person
 from django.test import Client
 bob = Person.objects.get(name="bob")
 Client().force_login(bob)
+later(MAIL, email="bob@example.org", there="http://localhost", language="en")
 with writing():
     result = [invite(["judge"], 60), reset(bob, 60), make(bob, "nightly")[1]]
 """
@@ -210,9 +212,11 @@ OPEN = """
 from django.contrib.auth import authenticate
 from winosmith.web.api.models import find
 from winosmith.web.people.accounts import invitation_of
+from winosmith.web.jobs import Job
 from winosmith.web.people.models import Session
 links = [invitation_of(link.split("/")[-2]) for link in {links!r}[:2]]
 doors = [Session.objects.exists(), *(link is not None for link in links), bool(find({links!r}[2]))]
+doors.append(Job.objects.filter(kind="mail").exists())
 result = [doors, authenticate(username="bob", password={password!r}) is not None]
 """
 
@@ -221,15 +225,15 @@ result = [doors, authenticate(username="bob", password={password!r}) is not None
 def test_a_restored_backup_lets_nobody_in_without_a_password(
     served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
 ) -> None:
-    """Log-ins, tokens, invitations and links for a new password end; passwords still work."""
+    """Log-ins, tokens, invitations, links and waiting mails end; passwords still work."""
     postgres = request.getfixturevalue("postgres") if database == "postgresql" else None
     site = _site_with_problems(served, tmp_path, database)
     links = site.do(LET_IN)
     asked = OPEN.format(links=links, password=PASSWORD)
-    assert site.do(asked) == [[True] * 4, True]
+    assert site.do(asked) == [[True] * 5, True]
     site.admin("backup", str(site.folder), str(tmp_path / "one.tar"))
     again = _restored(site, tmp_path / "one.tar", tmp_path / "closed", postgres)
-    assert again.do(asked) == [[False] * 4, True]
+    assert again.do(asked) == [[False] * 5, True]
 
 
 ERASE = """

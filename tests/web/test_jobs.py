@@ -6,16 +6,20 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.conf import settings
+from django.db import OperationalError, transaction
+from django.test import TestCase
 from django.utils import timezone
 
 from tests.waiting import until
 from tests.web.working import work_off
 from winosmith.errors import InputError
+from winosmith.locks import FileLock
 from winosmith.web import jobs, pages
 from winosmith.web.jobs import (
     BACKUP,
@@ -26,11 +30,14 @@ from winosmith.web.jobs import (
     MAIL,
     MEASURE,
     MOST_TRIES,
+    ROUND,
+    ROUND_LOCK,
     Child,
     Job,
     later,
     run_next,
     take_over,
+    wait_for,
     worker_process,
 )
 from winosmith.web.people.models import Hits, Person
@@ -295,6 +302,75 @@ def test_a_process_that_ends_at_once_is_started_ever_more_seldom() -> None:
             now[0] = float(second)
             child.look_after()
     assert started == [0, 1, 3, 7, 15]
+
+
+@pytest.fixture
+def rounds(db: Any, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return whether each call of a round's work continued one that had begun."""
+    calls: list[bool] = []
+    monkeypatch.setitem(jobs.works, ROUND, lambda job, _: calls.append(job.tries > 0))
+    return calls
+
+
+def test_a_round_waits_for_the_process_that_is_at_one(
+    rounds: list[bool], adam: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While another process holds the lock of rounds, a command begins none; then it does."""
+    job = jobs.note(adam, ROUND, {}, state="waiting")
+    lock = FileLock.take(settings.SITE.folder / ROUND_LOCK)
+    assert lock is not None
+    assert not jobs.rounds_are_idle()
+    before: list[int] = []
+
+    def release(_seconds: float) -> None:
+        before.append(len(rounds))
+        lock.close()
+
+    monkeypatch.setattr(time, "sleep", release)
+    wait_for(job)
+    assert (before, rounds, Job.objects.get(pk=job.pk).state) == ([0], [False], "done")
+    assert jobs.rounds_are_idle()
+
+
+def test_a_command_resumes_a_round_whose_process_was_killed(rounds: list[bool], adam: Any) -> None:
+    """Its row still says that it runs: the round continues, and counts as another try."""
+    job = jobs.note(adam, ROUND, {}, state="running", tries=1)
+    wait_for(job)
+    assert (rounds, Job.objects.get(pk=job.pk).state) == ([True], "done")
+
+
+def test_a_command_waits_for_a_locked_database_and_then_does_its_round(
+    rounds: list[bool], adam: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The round is put off, not failed, and the attempt does not count as a try."""
+    job = jobs.note(adam, ROUND, {}, state="waiting")
+    tries: list[int] = []
+
+    def work(job: Job, _progress: Any) -> None:
+        tries.append(Job.objects.get(pk=job.pk).tries)
+        if len(tries) < 3:
+            raise OperationalError("database is locked")
+
+    monkeypatch.setitem(jobs.works, ROUND, work)
+    monkeypatch.setattr(jobs, "PUT_OFF", 0.0)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    wait_for(job)
+    assert (tries, Job.objects.get(pk=job.pk).state) == ([1, 1, 1], "done")
+
+
+def test_a_file_stays_until_the_drop_of_its_job_is_committed(adam: Any) -> None:
+    """Undone by a fault, a drop leaves job and file as they were."""
+    job = jobs.note(adam, BACKUP, {}, state="shown")
+    job.file.parent.mkdir(exist_ok=True)
+    job.file.touch()
+    with suppress(ZeroDivisionError), transaction.atomic():
+        job.drop(adam)
+        raise ZeroDivisionError
+    assert (Job.objects.get(pk=job.pk).state, job.file.exists()) == ("shown", True)
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        job.drop(adam)
+        assert job.file.exists()
+    assert not job.file.exists()
 
 
 def test_an_admin_sees_stops_and_retries_jobs(

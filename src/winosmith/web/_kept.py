@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from django.core.cache import cache
-from django.db import connection
 
 A_SECOND = 1000
 """Problems for each of which figures are kept a second longer: counting so many takes 1 to 20 ms,
@@ -83,7 +81,7 @@ SHARE = 20
 
 
 class Refreshed(Generic[Value]):
-    """A value that is made again when it is old: at once if that is quick, otherwise in a thread.
+    """A value that is made again when it is old; meanwhile, other threads read the old one.
 
     Args:
         make: makes it, from the database.
@@ -94,36 +92,21 @@ class Refreshed(Generic[Value]):
         self._turn = threading.Lock()
         self._made: list[Value] = []
         self._due = 0.0
-        self._thread: threading.Thread | None = None
 
     def latest(self) -> Value:
         """Return the value; the first one is waited for, however long it takes."""
-        with self._turn:
-            if not self._made or self._due == 0:
-                return self._work()
-            if time.monotonic() >= self._due and not (self._thread and self._thread.is_alive()):
-                self._thread = threading.Thread(target=self._aside, name="figures", daemon=True)
-                self._thread.start()
-            return self._made[0]
+        if self._turn.acquire(blocking=not self._made):
+            try:
+                if not self._made or time.monotonic() >= self._due:
+                    start = time.monotonic()
+                    self._made = [self._make()]
+                    took = time.monotonic() - start
+                    self._due = 0.0 if took <= QUICK else time.monotonic() + SHARE * took
+            finally:
+                self._turn.release()
+        return self._made[0]
 
     def forget(self) -> None:
         """Let the next look make it again."""
         with self._turn:
-            self._made, self._due = [], 0.0
-
-    def _work(self) -> Value:
-        start = time.monotonic()
-        made = self._make()
-        took = time.monotonic() - start
-        self._made[:] = [made]
-        self._due = 0.0 if took <= QUICK else time.monotonic() + SHARE * took
-        return made
-
-    def _aside(self) -> None:
-        """Make it in a thread; what fails is logged, and the old one stays."""
-        try:
-            self._work()
-        except Exception:
-            logging.getLogger(__name__).exception("statistics could not be recomputed")
-        finally:
-            connection.close()
+            self._made = []

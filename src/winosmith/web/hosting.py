@@ -190,6 +190,7 @@ def _missing() -> bool:
 
 def _migrate() -> None:
     from django.core.management import call_command
+    from django.core.management.sql import emit_post_migrate_signal
     from django.db import connection
 
     with _one_at_a_time():
@@ -197,8 +198,8 @@ def _migrate() -> None:
             _make_tables()
         if _missing():
             call_command("migrate", interactive=False, verbosity=0)
-        else:
-            _emit_post_migrate()
+        else:  # areas look after the first texts, the search index, as `migrate` lets them
+            emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
     connection.close()
 
 
@@ -220,13 +221,6 @@ def _make_tables() -> None:
         done.objects.bulk_create(
             done(app=app, name=name) for app, name in MigrationLoader(None).graph.nodes
         )
-
-
-def _emit_post_migrate() -> None:
-    """Let areas look after what they keep (the first texts, the search index), as migrate does."""
-    from django.core.management.sql import emit_post_migrate_signal
-
-    emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
 
 
 @contextmanager
@@ -482,12 +476,10 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
 def _into_one_file(site: Site) -> None:
     """Put what SQLite keeps next to its file into it, for those who copy that file alone."""
     if site.database.url is None:
-        with contextlib.suppress(sqlite3.Error), contextlib.closing(_connect(site)) as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _connect(site: Site) -> sqlite3.Connection:
-    return sqlite3.connect(site.database.path, timeout=5)
+        with contextlib.suppress(sqlite3.Error):
+            connection = sqlite3.connect(site.database.path, timeout=5)
+            with contextlib.closing(connection):
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def load_all() -> None:

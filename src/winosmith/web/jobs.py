@@ -22,12 +22,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
-from django.db import DatabaseError, OperationalError, connection, models
+from django.db import DatabaseError, OperationalError, connection, models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
@@ -146,14 +147,14 @@ class Job(models.Model):
         return can and self.actor_id is not None
 
     @property
+    def retryable(self) -> bool:
+        """Whether it can run again: it has failed, and is not a mail, whose address is deleted."""
+        return self.state == State.FAILED and self.kind != MAIL
+
+    @property
     def file(self) -> Path:
         """Where its file is, or was."""
         return Path(settings.SITE.folder, UPLOADS, self.mark)
-
-    @property
-    def begun(self) -> bool:
-        """Whether a job that is to be carried out may have been carried out in part."""
-        return self.state == State.RUNNING
 
     def confirm(self, person: Any) -> None:
         """Let a job that was shown be carried out, as an admin decided.
@@ -161,7 +162,7 @@ class Job(models.Model):
         Raises:
             InputError: it was confirmed or discarded already.
         """
-        self._decide(self._is(State.SHOWN), ALREADY, state=State.WAITING, decided=person)
+        self._decide(Q(state=State.SHOWN), ALREADY, State.WAITING, decided=person)
 
     def drop(self, person: Any = None) -> None:
         """Give up a job that waits to be confirmed, as an admin or the time decided.
@@ -169,8 +170,7 @@ class Job(models.Model):
         Raises:
             InputError: it was confirmed or discarded already.
         """
-        self._decide(self._is(State.SHOWN), ALREADY, **self._over(State.DROPPED, person))
-        self.file.unlink(missing_ok=True)
+        self._decide(Q(state=State.SHOWN), ALREADY, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
         """Stop what is read, waits to begin, or comes in from a file; what came in stays.
@@ -180,38 +180,35 @@ class Job(models.Model):
         """
         now = Q(state__in=BEFORE) | Q(state=State.RUNNING, kind=IMPORT)
         late = gettext_noop("This can’t be stopped any more.")
-        self._decide(now & Q(actor__isnull=False), late, **self._over(State.STOPPED, person))
-        self.file.unlink(missing_ok=True)
+        self._decide(now & Q(actor__isnull=False), late, State.STOPPED, decided=person)
 
     def retry(self, person: Any) -> None:
         """Let a job that failed run again; what it had finished is not done twice.
 
         Raises:
-            InputError: it has not failed.
+            InputError: it is not `retryable`.
         """
         unread = self.kind in looks and self.decided_id is None
-        columns = {} if unread else {"decided": person}
         state = State.WAITING
         if unread:
             state = State.READING
         elif self.kind == IMPORT or self.error == ENDED:  # it may have done a part
             state = State.RUNNING
-        columns |= {"state": state, "tries": 0, "error": "", "ended": None}
-        self._decide(self._is(State.FAILED), gettext_noop("This has not failed."), **columns)
+        columns = {} if unread else {"decided": person}
+        failed = Q(state=State.FAILED) & ~Q(kind=MAIL)
+        why = gettext_noop("This has not failed, or it can’t run again.")
+        self._decide(failed, why, state, tries=0, error="", **columns)
 
-    @staticmethod
-    def _is(state: Any) -> Q:
-        return Q(state=state)
-
-    @staticmethod
-    def _over(state: Any, person: Any) -> dict[str, Any]:
-        return {"state": state, "decided": person, "ended": timezone.now()}
-
-    def _decide(self, now: Q, otherwise: str, **columns: Any) -> None:
+    def _decide(self, now: Q, otherwise: str, state: Any, **columns: Any) -> None:
         """Change the row if it is still as it must be, in one transaction."""
+        is_over = state in (State.DROPPED, State.STOPPED)
+        ended = timezone.now() if is_over else None
         with writing():
-            if not Job.objects.filter(now, pk=self.pk).update(**columns):
+            rows = Job.objects.filter(now, pk=self.pk)
+            if not rows.update(state=state, ended=ended, **columns):
                 raise InputError(_(otherwise))
+            if is_over:
+                transaction.on_commit(partial(_forget_file, self))
 
 
 State = Job.State
@@ -268,7 +265,7 @@ watchers: list[Callable[[], object]] = []
 
 
 class NotNowError(Exception):
-    """A job, by its key, can't be done now, because of the database."""
+    """A job, by its key, can't be done now: the database or the mail server is not available."""
 
 
 class Stopped(Exception):  # noqa: N818 - it tells of a wish, not of a fault
@@ -308,7 +305,8 @@ def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyTy
             is begun again, this is not another try.
 
     Raises:
-        NotNowError: the database didn't answer, or was locked; another job may be possible.
+        NotNowError: the database or the mail server didn't answer, or was busy; another job may be
+            possible.
     """
     waits = [key for key, until in put_off.items() if until > time.monotonic()]
     due = Job.objects.filter(state__in=BUSY, kind__in=kinds, at__lte=timezone.now())
@@ -331,8 +329,8 @@ def _run(job: Job, tries: int) -> None:
             return _write(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
         _write(job, state=State.RUNNING, tries=tries)
         came = works[job.kind](job, lambda done: _tell(job, done))
-    except (Stopped, OperationalError):
-        raise  # the database is away, or taken: the worker tries again
+    except (Stopped, OperationalError, NotNowError):
+        raise  # the worker tries again
     except WinosmithError as error:
         _end(job, State.FAILED, error=str(error))
         if job.state == State.READING:  # otherwise the file stays for a day, for a retry
@@ -346,11 +344,13 @@ def _run(job: Job, tries: int) -> None:
 
 
 def _end(job: Job, state: Any, **columns: Any) -> None:
-    """Write how a job ended; a duty is due again, and a mail, which names an address, is gone."""
+    """Write how a job ended; a duty is due again. Of a mail, no address stays."""
     if job.kind == MAIL:
-        with writing():
-            job.delete()
-        return
+        if state == State.DONE:
+            with writing():
+                job.delete()
+            return
+        columns["asked"] = {}
     now = timezone.now()
     if job.mark in duties:
         state, columns["at"] = State.WAITING, now + timedelta(seconds=duties[job.mark])

@@ -15,7 +15,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django.apps import apps
@@ -125,30 +124,24 @@ ROOM = 1 << 18
 """Bytes that must find room on the disk."""
 
 
-@dataclass
-class _Last:
-    """What was found last, and when, in seconds of the monotonic clock."""
+_last: list[tuple[float, str]] = []
+"""When it was looked at last, in seconds of the monotonic clock, and what was found."""
 
-    wrong: str = ""
-    at: float = float("-inf")
-
-
-_last = _Last()
 _TURN = threading.Lock()
 
 
 def wrong() -> str:
     """Return what is wrong, in a sentence; "" where the site is well."""
     with _TURN:
-        if time.monotonic() > _last.at + KEPT:
+        if not _last or time.monotonic() > _last[0][0] + KEPT:
             told: queue.SimpleQueue[str] = queue.SimpleQueue()
             threading.Thread(target=_tell, args=(told,), name="health", daemon=True).start()
             try:
-                _last.wrong = told.get(timeout=WITHIN)
+                found = told.get(timeout=WITHIN)
             except queue.Empty:
-                _last.wrong = AWAY
-            _last.at = time.monotonic()
-        return _last.wrong
+                found = AWAY
+            _last[:] = [(time.monotonic(), found)]
+        return _last[0][1]
 
 
 def _tell(told: queue.SimpleQueue[str]) -> None:

@@ -12,6 +12,7 @@ import urllib.request
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from email import message_from_string, policy
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,17 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.test import override_settings
+from django.utils import timezone
 
 from tests.waiting import until
 from tests.web.serving import PASSWORD
 from winosmith.errors import InputError, RecipeError
 from winosmith.web._rules import MAIL_PASSWORD, Mail, SiteRules
+from winosmith.web.jobs import MAIL, Job, NotNowError, later, run_next
 from winosmith.web.people import news, news as mail
 from winosmith.web.people.accounts import end_access, invitation_of, new_password, recovery_link
 from winosmith.web.people.models import Person
-from winosmith.web.people.news import send_news
+from winosmith.web.people.news import STALE, send_news
 from winosmith.web.people.privacy import data_about, erase
 from winosmith.web.problems.models import Problem
 
@@ -42,6 +45,7 @@ class Post(socketserver.ThreadingTCPServer):
     def __init__(self) -> None:
         self.taken: list[tuple[list[str], Any]] = []
         self.refused = ""  # an address
+        self.code = 550
         super().__init__(("127.0.0.1", 0), _Talk)
 
 
@@ -60,7 +64,7 @@ class _Talk(socketserver.StreamRequestHandler):
             if word == "RCPT":
                 to.append(line.partition("<")[2].partition(">")[0])
                 if to[-1] == self.server.refused:
-                    self._say(f"550 <{to.pop()}> is nobody here")
+                    self._say(f"{self.server.code} <{to.pop()}> is not served")
                     continue
             if word == "DATA":
                 self._say("354 go on")
@@ -254,6 +258,62 @@ def test_a_refused_mail_keeps_nobody_elses_back(
     post.refused = ""
     assert send_news() == 1
     assert post.taken[1][0] == [ADDRESS]
+
+
+def _ask_for_a_mail(person: Any) -> None:
+    later(
+        MAIL,
+        person=person.pk,
+        email=ADDRESS,
+        news=False,
+        there="https://twins.example.org",
+        language="en",
+    )
+
+
+@pytest.mark.parametrize("fault", ["refused", "unreachable"])
+def test_a_mail_that_can_not_be_sent_for_a_moment_is_sent_later(
+    sending: list[Any], post: Post, fault: str
+) -> None:
+    """Greylisted or without a mail server, the mail stays; once the server takes it, it is sent."""
+    _ask_for_a_mail(sending[0])
+    post.refused, post.code = (ADDRESS, 451) if fault == "refused" else ("", 550)
+    port = post.server_address[1] if fault == "refused" else 1
+    with override_settings(EMAIL_PORT=port), pytest.raises(NotNowError) as raised:
+        run_next([MAIL])
+    assert raised.value.args == (Job.objects.get(kind=MAIL).pk,)
+    assert not post.taken
+    post.refused = ""
+    assert run_next([MAIL])
+    assert [to for to, _message in post.taken] == [[ADDRESS]]
+    assert not Job.objects.filter(kind=MAIL).exists()
+
+
+def test_a_mail_that_is_refused_for_good_is_shown_as_failed_without_its_address(
+    sending: list[Any], post: Post, person: Any, visit: Any
+) -> None:
+    """Admins see that it failed and why; nobody can retry it, because its address is deleted."""
+    _ask_for_a_mail(sending[0])
+    post.refused = ADDRESS
+    assert run_next([MAIL])
+    job = Job.objects.get(kind=MAIL)
+    assert (job.state, job.asked) == ("failed", {})
+    assert "550" in job.error
+    page = visit(person("adam", is_superuser=True)).get("/admin/jobs/").content.decode()
+    assert job.error in page
+    assert ADDRESS not in page
+    assert 'value="retry"' not in page
+    with pytest.raises(InputError):
+        job.retry(Person.objects.get(name="adam"))
+
+
+def test_a_mail_that_waited_for_an_hour_is_not_sent(sending: list[Any], post: Post) -> None:
+    """After an hour nobody waits for it; its row says so and holds no address."""
+    _ask_for_a_mail(sending[0])
+    Job.objects.filter(kind=MAIL).update(at=timezone.now() - STALE - timedelta(minutes=1))
+    assert run_next([MAIL])
+    job = Job.objects.get(kind=MAIL)
+    assert (post.taken, job.state, job.asked) == ([], "failed", {})
 
 
 def test_who_leaves_while_others_are_mailed_gets_none(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
+from django.test import TestCase
 from django.utils import timezone
 
 from tests.web.run.visits import CUPS, HEAD
@@ -194,7 +195,8 @@ def test_what_nobody_confirms_is_dropped(
     """After a day the file is gone, and it can be confirmed no more; a younger one stays."""
     old, young = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
     Job.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(hours=25))
-    assert tidy()["run"] == 1
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        assert tidy()["run"] == 1
     assert (old.file.exists(), young.file.exists()) == (False, True)
     with pytest.raises(InputError):
         done(old)
@@ -258,7 +260,8 @@ def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:
     """Whoever drops it is told so; confirmed afterwards, it is refused."""
     job = _proposed(send, file=CUPS)
     path = f"/admin/jobs/{job.mark}/confirm/"
-    assert send(path, do="drop").status_code == 302
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        assert send(path, do="drop").status_code == 302
     assert not job.file.exists()
     assert send(path, do="confirm").status_code == 409
     assert Job.objects.get(pk=job.pk).state == "dropped"
@@ -481,7 +484,8 @@ def test_an_import_is_stopped_and_gone_on_with(
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "import_problems", stopping)
-        ended = done(job)
+        with TestCase.captureOnCommitCallbacks(execute=True):
+            ended = done(job)
     assert (ended.state, ended.done, ended.ended is None) == ("stopped", 2, False)
     assert not job.file.exists()
     assert Problem.objects.count() == 2
@@ -500,7 +504,8 @@ def test_what_waits_to_be_read_can_be_stopped(
     job = Job.objects.create(actor=adam, kind="import", asked={"file": "x"}, state="reading")
     (kept / "uploads").mkdir(exist_ok=True)
     job.file.write_text(CUPS)
-    job.stop(adam)
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        job.stop(adam)
     work_off()
     job.refresh_from_db()
     assert (job.state, job.came) == ("stopped", {})

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -393,21 +394,28 @@ def has_seen(person: Person, problem: Problem) -> bool:
 def unseen(person: Person) -> models.Q:
     """Return the condition that a slot is new to a person: neither read nor written by them.
 
-    A problem of which they know only the local context is new, unless they hold another slot on it.
-    Its other half is not. The condition uses the index of what they read, by twin and problem, so
-    it stays correct if the site changes its rule on both halves.
+    A problem of which they know the local context alone is new, unless they stand on another slot
+    of it; its other half is not.
+
+    It looks into the index of what they read, by twin and problem, so that the answer stays right
+    when the site changes its mind about both halves. It is SQL because each vote needs it twice,
+    and each time Django needs 1 ms more to build it from `Exists` and `OuterRef`.
     """
-    rows = Seen.objects.filter(person=person, twin_id=models.OuterRef("twin_id"))
-    theirs = Slot.objects.filter(holder=person, problem_id=models.OuterRef("problem_id"))
-    if settings.RULES.both_halves:
-        rows = rows.filter(problem_id=models.OuterRef("problem_id"))
-        rows = rows.filter(models.Q(spent=True) | models.Exists(theirs))
-    else:
-        other = ~models.Q(problem_id=models.OuterRef("problem_id"))
-        rows = rows.filter(models.Q(spent=True) | other | models.Exists(theirs))
-    return models.Q(~models.Exists(rows)) & (
-        models.Q(contributor=None) | ~models.Q(contributor=person)
+    values = [person.pk, person.pk, not settings.RULES.both_halves]
+    return models.Q(RawSQL(_UNSEEN, values, models.BooleanField()))  # noqa: S611 - a constant
+
+
+_UNSEEN = """
+    (judge_slot.contributor_id IS NULL OR judge_slot.contributor_id <> %s) AND NOT EXISTS (
+        SELECT 1 FROM judge_seen seen
+        WHERE seen.person_id = %s AND seen.twin_id = judge_slot.twin_id
+        AND (%s OR seen.problem_id = judge_slot.problem_id)
+        AND (seen.spent OR seen.problem_id <> judge_slot.problem_id OR EXISTS (
+            SELECT 1 FROM judge_slot theirs
+            WHERE theirs.holder_id = seen.person_id AND theirs.problem_id = judge_slot.problem_id
+        ))
     )
+"""
 
 
 def note_read(person: Person | None, shown: Iterable[Problem]) -> None:

@@ -47,8 +47,12 @@ class ProblemLostError(InputError):
     """The judge can no longer answer the problem."""
 
 
-def next_problem(person: Person) -> Slot | None:
-    """Give a person the next problem; a problem that they already hold comes first.
+def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
+    """Give a person the next problem; the one that they hold already comes first.
+
+    Args:
+        person: the judge.
+        judge: their row, if the caller's transaction has it from `judge_of`.
 
     Returns:
         The slot, leased for `SiteRules.lease_minutes`; None if nothing is left for this person,
@@ -59,11 +63,10 @@ def next_problem(person: Person) -> Slot | None:
         InputError: the person may not judge.
     """
     with writing():
-        judge = judge_of(person)
+        judge = judge or judge_of(person)
         if trust.is_stopped(judge) or in_a_test(person):
             return None
-        held = current_slot(person)
-        if held is not None:
+        if _held_by(person).exists() and (held := current_slot(person)) is not None:
             Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease_length())
             return held
         if job_is_done(judge):
@@ -124,8 +127,11 @@ def current_slot(person: Person) -> Slot | None:
 
     It stays theirs after its lease until another judge takes it.
     """
-    rows = Slot.objects.filter(holder=person, answered_at=None, open=True)
-    return rows.select_related("problem__twin").order_by("taken_at").first()
+    return _held_by(person).select_related("problem").order_by("taken_at").first()
+
+
+def _held_by(person: Person) -> QuerySet[Slot]:
+    return Slot.objects.filter(holder=person, answered_at=None, open=True)
 
 
 def lease_length() -> timedelta:
@@ -398,24 +404,26 @@ def undo(person: Person, ref: str) -> Slot:
 
 def undoable(person: Person) -> Slot | None:
     """Return the slot with a person's last answer where it can still be taken back."""
-    return count_judged(person)[1]
+    ref = count_judged(person)[1]
+    return Slot.objects.get(holder=person, ref=ref) if ref else None
 
 
-def count_judged(person: Person) -> tuple[int, Slot | None]:
-    """Return how many problems a person has judged, and the result of `undoable`."""
+def count_judged(person: Person) -> tuple[int, str | None]:
+    """Return how many problems a person has judged, and the reference of the `undoable` slot."""
     given = Slot.objects.filter(holder=person, answered_at__isnull=False)
-    last = given.filter(open=False).select_related("problem").order_by("-answered_at").first()
-    if last is None:
-        return 0, None
-    late = last.answered_at <= timezone.now() - UNDO
-    gone = last.gold or last.excluded or last.problem.state != State.JUDGING
-    return given.count(), None if late or gone else last
+    columns = "answered_at", "gold", "excluded", "problem__state", "ref"
+    newest = given.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
+    for at, gold, excluded, state, ref in newest:
+        late = at <= timezone.now() - UNDO
+        gone = gold or excluded or state != State.JUDGING
+        return given.count(), None if late or gone else ref
+    return 0, None
 
 
 def _lock_slot(person: Person, ref: str) -> Slot:
     """Return the open slot of a person; first its problem is locked, then the slot."""
     rows = Slot.objects.filter(holder=person, ref=ref)
-    rows = rows.select_related("problem__twin__contributor")
+    rows = rows.select_related("problem")
     slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
     if slot is None:
         raise ProblemLostError(

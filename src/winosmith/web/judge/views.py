@@ -118,7 +118,7 @@ def whole(request: HttpRequest, person: Person) -> Done:
     )
     if slot.gold:  # which is talked about before the next problem comes
         return {"to": reverse("judge:checked", args=[slot.ref])}, None
-    return {}, turns.next_problem(person)
+    return {}, turns.next_problem(person, person.judging)  # which `answer` has locked
 
 
 @_acting
@@ -169,9 +169,10 @@ def _go(request: HttpRequest, to: str) -> HttpResponse:
 def _show(
     request: HttpRequest, slot: Slot, *, error: str = "", typed: Any = None, status: int = 200
 ) -> HttpResponse:
+    judge = getattr(request.user, "judging", None)  # known already after an answer
     page = {
         **_around(request.user),
-        "held": trust.held_judge(request.user),
+        "held": judge is not None and judge.held is not None,
         **turns.slot_context(slot, typed or {}),
         "error": error,
         "reasons": Skip.Reason.choices,

@@ -171,10 +171,7 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
         _record_validation(problem, not dropped)
         chosen = Counter(response.choice for response in cast if response.purpose == "validate")
         counts = ",".join(map(str, sorted(chosen.values(), reverse=True)))
-        Verdict.objects.update_or_create(
-            problem=problem,
-            defaults={"counts": counts, "valid": not dropped, "at": timezone.now()},
-        )
+        Verdict(problem=problem, counts=counts, valid=not dropped).save()
 
 
 def _record_validation(problem: Problem, valid: bool) -> None:

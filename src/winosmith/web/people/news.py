@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from smtplib import SMTPException
+from smtplib import SMTPNotSupportedError, SMTPRecipientsRefused
 from typing import Any
 
 from cryptography.fernet import InvalidToken
@@ -36,10 +36,10 @@ from django.utils.crypto import salted_hmac
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import get_language, gettext as _
 
-from winosmith.errors import InputError
+from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
-from winosmith.web.jobs import MAIL, Job, Progress, later
+from winosmith.web.jobs import MAIL, Job, NotNowError, Progress, later
 from winosmith.web.people.accounts import recovery_link, recovery_links
 from winosmith.web.people.addresses import address, network
 from winosmith.web.people.gates import SOON, rate_limit
@@ -198,14 +198,37 @@ def offer_address(person: Person, email: str, news: bool, request: HttpRequest) 
 
 
 STALE = timedelta(hours=1)
-"""The age after which nobody waits for a mail: the site was down, or comes from a backup."""
+"""After which nobody waits for a mail: the site or the mail server was down, or the row comes from
+a backup."""
+
+
+class MailError(WinosmithError):
+    """The mail server did not take a mail; it may take it later if `is_temporary`."""
+
+    def __init__(self, message: str, is_temporary: bool) -> None:
+        super().__init__(message)
+        self.is_temporary = is_temporary
 
 
 def send_mail(job: Job, _progress: Progress) -> None:
-    """Send a requested link, to an address or to a new password."""
-    asked, email = job.asked, job.asked["email"]
+    """Send the link that somebody asked for, to an address or to a new password.
+
+    Raises:
+        NotNowError: the mail server may take it later.
+        MailError: it won't, or the mail has waited for longer than `STALE`.
+    """
     if job.at < timezone.now() - STALE:
-        return
+        raise MailError("It waited for more than an hour, so it was not sent.", is_temporary=False)
+    try:
+        _send_link(job)
+    except MailError as error:
+        if error.is_temporary:
+            raise NotNowError(job.pk) from None
+        raise
+
+
+def _send_link(job: Job) -> None:
+    asked, email = job.asked, job.asked["email"]
     with translation.override(asked["language"]):
         if "person" in asked:
             for person in Person.objects.filter(pk=asked["person"], is_active=True):
@@ -216,8 +239,12 @@ def send_mail(job: Job, _progress: Progress) -> None:
             return
         subject = _("A new password at %(title)s") % {"title": settings.RULES.title}
         for person in ResetForm().get_users(email):
-            page = {"link": asked["there"] + recovery_link(person, WAY_IN), "user": person}
-            _send(subject, "people/mail_reset.txt", page, person.email)
+            if person.pk not in asked.get("sent", ()):
+                page = {"link": asked["there"] + recovery_link(person, WAY_IN), "user": person}
+                _send(subject, "people/mail_reset.txt", page, person.email)
+                asked["sent"] = [*asked.get("sent", ()), person.pk]  # the next may be refused
+                with writing():
+                    job.save(update_fields=["asked"])
 
 
 def address_token(person: Person, email: str, news: bool) -> str:
@@ -272,18 +299,26 @@ def _store_address(person: Person, email: str, *, news: bool) -> None:
         person.save(update_fields=["email", "mail_news", "mailed"])
 
 
-def _send(subject: str, template: str, page: dict[str, Any], email: str) -> bool:
-    """Send a mail; return whether the server accepted it. The log names no address."""
+def _send(subject: str, template: str, page: dict[str, Any], email: str) -> None:
+    """Send a mail; log what is wrong, without the address.
+
+    Raises:
+        MailError: the server did not take it.
+    """
     text = render_to_string(template, {**page, "rules": settings.RULES})
     try:
         EmailMessage(" ".join(subject.split()), text, to=[email]).send()
-        return True
-    except (SMTPException, ValueError) as error:  # which may spell the address
-        fault = f"{type(error).__name__} {getattr(error, 'smtp_code', '')}"
-    except OSError as error:
-        fault = str(error)
-    logging.getLogger(__name__).error("a mail could not be sent: %s", fault)
-    return False
+    except (OSError, ValueError) as error:
+        codes = [getattr(error, "smtp_code", None)]
+        if isinstance(error, SMTPRecipientsRefused):
+            codes = [code for code, _reply in error.recipients.values()]
+        lasting = isinstance(error, (ValueError, SMTPNotSupportedError)) or any(
+            code is not None and code >= 500 for code in codes
+        )
+        shown = " ".join(map(str, (type(error).__name__, *filter(None, codes))))
+        logging.getLogger(__name__).error("a mail could not be sent: %s", shown)
+        reason = f"The mail server did not take it: {shown}."
+        raise MailError(reason, is_temporary=not lasting) from None  # `error` may spell the address
 
 
 def send_news() -> int:
@@ -303,7 +338,8 @@ def send_news() -> int:
             continue
         page = {"n": len(items), "link": there + reverse("people:news")}
         subject = _("News at %s") % settings.RULES.title
-        if _send(subject, "people/mail_news.txt", page, person.email):
+        with suppress(MailError):
+            _send(subject, "people/mail_news.txt", page, person.email)
             with writing():
                 wishes.update(mailed=timezone.now())
             sent += 1

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -29,10 +29,14 @@ from winosmith.web.people import models
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, Session, pseudonym
 
 
-def current_documents() -> QuerySet[Document]:
+def _current() -> dict[str, int]:
+    """Return the key of the newest version of each kind of text."""
+    return dict(Document.objects.order_by("version").values_list("kind", "pk"))
+
+
+def current_documents() -> list[Document]:
     """Return the newest version of each text, the consent first."""
-    newer = Document.objects.filter(kind=OuterRef("kind"), version__gt=OuterRef("version"))
-    return Document.objects.filter(~Exists(newer)).order_by("kind")
+    return list(Document.objects.filter(pk__in=_current().values()).order_by("kind"))
 
 
 def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
@@ -42,10 +46,11 @@ def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
         person: None for a visitor.
         judging: the texts for judging, which are fewer for a person who is paid only to judge.
     """
-    paid_judge = judging and person is not None and person.hired and person.is_judge
-    study = Q(kind=Document.Kind.STUDY)
-    agreed = Agreement.objects.filter(person=person, document=OuterRef("pk"))
-    return list(current_documents().filter(study if paid_judge else ~study).filter(~Exists(agreed)))
+    paid_judge = bool(judging and person is not None and person.hired and person.is_judge)
+    agreed = set(Agreement.objects.filter(person=person).values_list("document", flat=True))
+    needed = {key for kind, key in _current().items() if (kind == "study") == paid_judge}
+    left = needed - agreed  # usually none: then the texts are not read
+    return list(Document.objects.filter(pk__in=left).order_by("kind")) if left else []
 
 
 def has_agreed(person: Person) -> bool:

@@ -146,7 +146,8 @@ def _act(request: HttpRequest, place: Place) -> HttpResponse:
         return _shown(
             request, pages.page(place, typed, key or gates.new_key(), error=str(refused)), 422
         )
-    request.session[AGAINST] = typed.against
+    if request.session.get(AGAINST) != typed.against:  # otherwise nothing is written
+        request.session[AGAINST] = typed.against
     return redirect("perturb:made", made.ref)
 
 

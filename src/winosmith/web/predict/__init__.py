@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -17,10 +19,5 @@ class Config(AppConfig):
         from winosmith.web.predict.asking import forget_texts
 
         erasing.append(forget_texts)
-        watchers.append(_watch)
-
-
-def _watch() -> None:
-    from winosmith.web.predict.process import watch  # which loads what solvers need
-
-    watch()
+        # Its module loads what solvers need.
+        watchers.append(lambda: import_module("winosmith.web.predict.process").watch())

@@ -18,24 +18,20 @@ class Config(AppConfig):
         from winosmith.web.run import backups, files, human_tests, studies, uploads
 
         kind = Job.Kind
-        looks.update(
-            {
-                kind.IMPORT: files.look,
-                kind.TEST: human_tests.look_test,
-                kind.STUDY_LIST: studies.look_list,
-                kind.STUDY_PAID: studies.look_paid,
-            }
-        )
-        works.update(
-            {
-                kind.IMPORT: files.let_in,
-                kind.TEST: human_tests.open_test,
-                kind.TEST_PUBLISH: human_tests.publish_test,
-                kind.STUDY_PLACES: studies.change_places,
-                kind.STUDY_LIST: studies.let_come,
-                kind.STUDY_PAID: studies.reconcile,
-                kind.BACKUP: backups.make,
-            }
-        )
+        looks |= {
+            kind.IMPORT: files.look,
+            kind.TEST: human_tests.look_test,
+            kind.STUDY_LIST: studies.look_list,
+            kind.STUDY_PAID: studies.look_paid,
+        }
+        works |= {
+            kind.IMPORT: files.let_in,
+            kind.TEST: human_tests.open_test,
+            kind.TEST_PUBLISH: human_tests.publish_test,
+            kind.STUDY_PLACES: studies.change_places,
+            kind.STUDY_LIST: studies.let_come,
+            kind.STUDY_PAID: studies.reconcile,
+            kind.BACKUP: backups.make,
+        }
         renew_rules()
         tidying["run"] = uploads.forget_files

@@ -91,7 +91,7 @@ def open_test(job: Job, progress: Progress) -> dict[str, Any]:
     """Carry out the opening of a test; called again after an interrupt, it continues."""
     asked = job.asked
     opened = None
-    if job.begun:  # its last step may have been done before somebody pulled the plug
+    if job.state == job.State.RUNNING:  # its last step may have been done before an interrupt
         opened = Round.objects.filter(name=asked["name"], created__gte=job.at).first()
     if opened is None:
         consent = asked["consent"].replace("\r\n", "\n").strip() or None
@@ -134,7 +134,7 @@ def propose_publishing(person: Person, name: str) -> Job:
 def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
     """Carry out the publishing of a test; called again after an interrupt, it is done."""
     name = job.asked["name"]
-    published = rounds.round_named(name).published if job.begun else None
+    published = rounds.round_named(name).published if job.state == job.State.RUNNING else None
     if published is not None and published >= job.at:
         return dict(job.came)
     return _public(rounds.publish_round(name, by=job.decided))

@@ -398,8 +398,8 @@ def _jobs() -> QuerySet[Job]:
 
 
 def _shown_jobs() -> QuerySet[Job]:
-    """Return the jobs that an admin may see, the newest first: mails name addresses."""
-    rows = Job.objects.exclude(kind=MAIL).order_by("-pk")
+    """Return the jobs that an admin may see, the newest first: mails to be sent name addresses."""
+    rows = Job.objects.exclude(kind=MAIL, state__in=BUSY).order_by("-pk")
     return rows.select_related("actor", "decided")
 
 
