@@ -117,7 +117,7 @@ def _read_files(
             _check_same(problem, held, path)
             held.setdefault(problem.id, (problem, path))
         names.append(problems.name)
-        contents.tell()
+        contents.warn()
         if omitted := _omitted(contents):
             warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
         notes = (*filter(None, [omitted]), *contents.notes)

@@ -108,7 +108,7 @@ def read_target(
         if not any((how or {}).values()):
             raise
         contents = formats.scan(path, **(how or {}))
-    contents.tell()
+    contents.warn()
     if not contents.items:
         raise FormatError("the file holds no record that can be read", path)
     name = name or _name(contents.format.name, len(contents.items), path)
