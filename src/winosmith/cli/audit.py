@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from winosmith.audit import RepairSettings
+from winosmith.cli._declared import declared_options
 from winosmith.cli._options import PAGE, format_option, json_option, named_columns, read_contents
 from winosmith.cli._predictions import filter_option
 from winosmith.cli._printing import Output, echo, fail_gate, say
@@ -59,18 +61,14 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=_files)
 @format_option
-@click.option("--draws", default=1000, show_default=True, type=click.IntRange(19, 1_000_000),
-              help="Initial number of random draws for the p-values of cues; p is at least "
-              "1 / (1 + draws). Draws are added, up to 20,000, until it is clear whether p is "
-              "below 0.05.")  # fmt: skip
+@declared_options(RepairSettings, only=("draws", "seed"))
 @click.option("--no-probes", is_flag=True, help="Skip the models of words.")
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
               help="Also try models of an encoder's vectors, in addition to word models; light: "
               "hashed words, without a download.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Random seed.")
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, borderline, probe=3pt, "
-              "duplicates, contradictions, leak, options, refused, texts, licence, canary; several "
+              "duplicates, contradictions, options, refused, leak, texts, licence, canary; several "
               "with commas.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
               help="Answers of models: a table with ids and a column of letters for each model, a "
@@ -82,7 +80,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               metavar="FILE", help="Texts that may contain the items, as JSON Lines or plain text, "
               "gzipped or not; may be repeated.")  # fmt: skip
 @click.option("--suspects", default=100, show_default=True, type=click.IntRange(1, 10_000),
-              help="Number of keys to send to people, those that models doubt most.")  # fmt: skip
+              help="Number of keys for people to check: those that models doubt most.")  # fmt: skip
 @click.option("--to-judge", "site", type=click.Path(exists=True, file_okay=False), metavar="DIR",
               help="Send the suspects to the judges of the site in this folder.")  # fmt: skip
 @click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
@@ -92,13 +90,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "folder, with the removed items and the reasons; several files go to folders of "
               "their names. Copies in several files stay in the last one: give the test set "
               "last.")  # fmt: skip
-@click.option("--set-aside", default=None, type=click.IntRange(0, 10_000), metavar="N",
-              help="Number of items that --repair sets aside because models (--answers) doubt "
-              "their keys, in each file; 0 for none.  [default: those on which models agree "
-              "strongly on another option, at most 2 % of the items]")  # fmt: skip
-@click.option("--least-kept", default=0.2, show_default=True, type=click.FloatRange(0, 1),
-              metavar="FRACTION", help="Smallest fraction of the items that --repair may keep; it "
-              "is refused if thinning would keep fewer.")  # fmt: skip
+@declared_options(RepairSettings, only=("set_aside", "least_kept"), of="Of --repair: ")
 @click.option("--force", is_flag=True, help="Replace another repair in the folder.")
 @click.option("--out", type=PAGE, metavar="FILE.html", help="Write the report to this page.")
 @json_option
@@ -164,15 +156,15 @@ def command(
     for path in data:
         name = formats.stem(path) if formats.stem(path) not in splits else path
         splits[name], refused[name] = _read(path, format_name)
-        declared[name] = audit.declared(path, splits[name])
+        declared[name] = audit.find_declared(path, splits[name])
     how = {
         "answers": _answers(answers, splits, filters) if answers else None,
         "draws": options["draws"],
         "probe_draws": 0 if options["no_probes"] else 200,
         "seed": options["seed"],
     }
-    asked = {name: options[name] for name in ("set_aside", "least_kept", "force")}
-    mended = _repaired(splits, repaired, {**how, **asked}) if repaired else {}
+    of_repair = {name: options[name] for name in ("set_aside", "least_kept", "force")}
+    repairs = _repair(splits, repaired, {**how, **of_repair}) if repaired else {}
     found = audit.audit(
         splits,
         **how,
@@ -186,16 +178,16 @@ def command(
     record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
     Output(
         f"Audit of {' + '.join(splits)}",
-        record | _mended(mended),
-        audit.sections(found, [*mended.values()]),
+        record | _repair_records(repairs),
+        audit.sections(found, [*repairs.values()]),
         verdict=audit.verdict(found),
         signature=audit.signature(found),
         apart=True,
     ).tell(as_json=options["as_json"], out=options["out"])
     if not options["as_json"]:
         echo(f"For a README: {found.line}")
-        for name, one in mended.items():
-            folder = Path(repaired or "", name if len(mended) > 1 else "")
+        for name, one in repairs.items():
+            folder = Path(repaired or "", name if len(repairs) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
     if judged is not None:
         _to_judge(found, options["suspects"], judged.secret)
@@ -221,7 +213,7 @@ def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
     from winosmith import audit
 
     try:
-        names = {name for name, _ in audit.parsed_rules(rules)}
+        names = {name for name, _ in audit.parse_rules(rules)}
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="--fail-on") from None
     if "probe" in names and not probes:
@@ -248,7 +240,7 @@ def _check_splits(names: Sequence[str]) -> None:
         )
 
 
-def _repaired(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -> dict[str, Repair]:
+def _repair(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -> dict[str, Repair]:
     """Repair one file into a folder, or each of several into a folder there."""
     from winosmith import audit
 
@@ -259,16 +251,16 @@ def _repaired(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -
     }
 
 
-def _mended(found: Mapping[str, Repair]) -> dict[str, object]:
+def _repair_records(found: Mapping[str, Repair]) -> dict[str, object]:
     """Return the JSON records of repairs: one record, or several by split."""
     from winosmith import audit
 
-    told = {
+    records = {
         name: one.record() | {"verdict": audit.repair_verdict(one)} for name, one in found.items()
     }
-    if len(told) > 1:
-        return {"repairs": told}
-    return dict.fromkeys(("repair",)[: len(told)], next(iter(told.values()), None))
+    if len(records) == 1:
+        return {"repair": records.popitem()[1]}
+    return {"repairs": records} if records else {}
 
 
 def _answers(
@@ -292,7 +284,7 @@ def _answers(
     found = read(paths, items, named_columns(), filters)
     for model, own in found.items():
         if others := sum(name not in ids for name in own.by_id):
-            say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item and are ignored")
+            say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item; ignored")
     return found
 
 
@@ -340,7 +332,7 @@ def _read(path: str, format_name: str | None) -> tuple[Dataset, list[str]]:
     """Return the items of a file, and the place and reason of each omitted record."""
     from winosmith import audit, formats
 
-    tell = audit.paced(say, f"{path}: reading", 100, "%")
+    tell = audit.report_progress(say, f"{path}: reading", 100, "%")
     contents = read_contents(
         path, format_name, omit_bad=True, on_progress=lambda share: tell(int(100 * share))
     )
