@@ -60,7 +60,7 @@ import numpy as np
 
 from winosmith import Dataset, Problem, audit, embed, formats, metrics
 from winosmith.answers import Answers, of_choices, read as read_answers
-from winosmith.audit._repair import RepairSettings, Thinning
+from winosmith.audit._repair import RepairPlan, Thinning
 from winosmith.parallel import ordered_map
 
 SHARED = (
@@ -221,11 +221,11 @@ def of_null(job: Job) -> Iterator[list[str]]:
         found = audit.battery(
             items.keyed_anew(keys), draws=job.draws, max_draws=job.max_draws, seed=at
         )
-        content = any(one.about == "content" for one in found.named)
-        flagged = content if job.uneven else bool(found.named)
+        content = any(one.about == "content" for one in found.flagged)
+        flagged = content if job.uneven else bool(found.flagged)
         yield (
             ["flagged"] * flagged
-            + ["borderline"] * (bool(found.borderline) and not found.named)
+            + ["borderline"] * (bool(found.borderline) and not found.flagged)
             + ["significant"] * any(one.p <= 0.05 for one in found.found)
         )
 
@@ -257,7 +257,7 @@ def of_planted(job: Job) -> Iterator[list[str]]:
     longest = longest_of(items)
     for at, rng in job.rngs():
         planted = with_longest(items, longest, job.share / (1 - 1 / job.options), rng)
-        found = audit.battery(planted, draws=job.draws, max_draws=job.max_draws, seed=at).named
+        found = audit.battery(planted, draws=job.draws, max_draws=job.max_draws, seed=at).flagged
         it = any(one.cue == "the longest, in characters" for one in found)
         yield ["it"] * it + ["some"] * bool(found)
 
@@ -279,8 +279,8 @@ def of_seeds(job: Job) -> Iterator[list[str]]:
             audit.battery(planted, draws=job.draws, max_draws=job.max_draws, seed=2 * at + seed)
             for seed in (0, 1)
         )
-        same = [found.cue for found in one.named] == [found.cue for found in two.named]
-        yield ["same"] * same + ["flagged"] * bool(one.named)
+        same = [found.cue for found in one.flagged] == [found.cue for found in two.flagged]
+        yield ["same"] * same + ["flagged"] * bool(one.flagged)
 
 
 def seeds(asked: argparse.Namespace) -> None:
@@ -463,7 +463,7 @@ def holds(
     its probability, so that the lots by which keys were planted add no noise.
     """
     fixed = np.zeros(len(items), np.bool_)
-    thinning = Thinning(items, fixed, RepairSettings(draws=draws, probe_draws=50, seed=seed))
+    thinning = Thinning(items, fixed, RepairPlan.of(draws=draws, probe_draws=50, seed=seed))
     shares = items.gathered(items.picked(audit.CUES))
     new = ~seen[items.leads]
     chance = np.arange(shares.shape[1]) < items.unit_counts[:, None]

@@ -42,7 +42,7 @@ PICTURES = {
         ("In short", "AFLite, phase by phase"),
     ),
     "docs/how-to/audit.md": Picture(
-        "audit.html", IMAGES / "audit.png", ("What can be guessed", "Cues of quiz"), 560
+        "audit.html", IMAGES / "audit.png", ("Summary", "Cues of quiz"), 560
     ),
 }
 """By the page whose commands write the report."""

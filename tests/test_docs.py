@@ -138,7 +138,7 @@ def test_the_picture_of_an_audit_and_its_text_are_of_one_run() -> None:
     """The picture has the verdict that the command prints, and the same keys at each position."""
     words, printed = _pictured("docs/how-to/audit.md", "audit.png", "winosmith audit quiz.csv")
     assert printed.partition("\n")[0] in words
-    (told,) = re.findall(r"Keys at each position: [\d:, ]+", printed)
+    (told,) = re.findall(r"Number of keys at each position: [\d, ]+", printed)
     assert told in words
 
 

@@ -76,8 +76,8 @@ def test_vectors_find_what_words_find() -> None:
     assert question.p > 0.05
     assert len(options.solved) == pytest.approx(options.right * 200, abs=2)
     html = audit.page(found)
-    assert "mine, from the options alone, by vectors" in html
-    assert "solved from the options alone, by vectors" in html
+    assert "mine: model of vectors that sees only the options" in html
+    assert "that a model of vectors solves from only the options" in html
     assert "embedder:places" in audit.signature(found)
     assert found.record()["splits"]["mine"]["probes"][3]["by"] == "vectors"
 
@@ -169,7 +169,7 @@ def test_a_question_that_tells_its_position_is_found() -> None:
     options, question, _ = audit.probes(audit.Items.of(data), draws=49)
     assert question.right > 0.9
     assert question.p == 0.02
-    assert "option 1, where the question has denied" in {word.text for word in question.words}
+    assert "option 1, if the question has denied" in {word.text for word in question.words}
     assert options.p > 0.05
 
 
@@ -180,8 +180,8 @@ def test_a_long_question_is_paired_by_its_end() -> None:
         for at, p in enumerate(_worded(80, 0.9))
     ]
     told = {word.text for word in audit.probes(audit.Items.of(Dataset(data)), draws=19)[2].words}
-    assert "granite, where the question has late" in told
-    assert "granite, where the question has early" not in told
+    assert "granite, if the question has late" in told
+    assert "granite, if the question has early" not in told
     html = audit.page(audit.audit(Dataset(data), cues=audit.CUES[:1], draws=19, probe_draws=59))
     assert "x59 late" in html
     assert "early w" not in html
@@ -264,7 +264,7 @@ def test_near_copies_with_other_answers_are_told_to_be_looked_at() -> None:
     html = audit.page(audit.audit(data, cues=audit.CUES[:1], draws=19, probe_draws=0))
     table = html.partition("Nearly identical items of mine with different answers")[2]
     assert table.index("granite") < table.index("marble") < table.index("chalk")
-    assert "Look whether a key is wrong" in table
+    assert "Check whether a key is wrong" in table
 
 
 def test_what_a_template_or_another_list_left_is_found() -> None:
@@ -298,7 +298,7 @@ def test_items_that_splits_share_are_found() -> None:
     train = Dataset([_item("a", asked, ("granite", "marble")), _item("b", "Who?", ("x", "y"))])
     test = Dataset([_item("t", asked + " Now", ("granite", "marble"))])
     splits = {"train": train, "test": test}
-    assert audit.across(splits) == {("train", "test"): (("a", "t"),)}
+    assert _review.find_shared(splits) == {("train", "test"): (("a", "t"),)}
     twice = Dataset([*train, _item("c", asked, ("granite", "marble"))])
     told = audit.audit({"train": twice, "test": test}, cues=audit.CUES[:1], draws=19, probe_draws=0)
     assert "train has 1 item of test" in told.failures("leak")
@@ -308,9 +308,9 @@ def test_a_template_is_not_told_in_all_its_pairs() -> None:
     """Of items that are like all others each is told beside twenty, and splits still share it."""
     words = "the long template of a question whose words are all the same but for the number"
     data = [_item(str(at), f"{words} w{at}?", ("no", "yes")) for at in range(100)]
-    pairs = audit.near(data)
+    pairs = _review.find_near_duplicates(data)
     assert 20 * 60 < len(pairs) <= 20 * 100
-    found = audit.across({"a": Dataset(data[:60]), "b": Dataset(data[60:])})
+    found = _review.find_shared({"a": Dataset(data[:60]), "b": Dataset(data[60:])})
     assert {other for _, other in found["a", "b"]} == {*map(str, range(60, 100))}
 
 
@@ -358,13 +358,13 @@ def test_the_page_tells_the_verdict_first_and_the_record_is_json() -> None:
     """The page begins with what can be guessed; the record holds every figure as JSON."""
     found = audit.audit(_worded(120, 0.9), cues=audit.CUES[5:6], draws=39, probe_draws=59)
     html = audit.page(found)
-    assert html.index("No cue of mine stands out, but a model of words") < html.index("<h2")
+    assert html.index("No cue of mine is flagged, but a model of words") < html.index("<h2")
     assert "granite" in html
-    assert html.count("is expected; chance may give as much") == 1  # the cue's, not the model's
+    assert html.count("; within chance") == 1  # the cue's, not the model's
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["splits"]["mine"]["items"] == 120
     assert found.line.startswith("Audited by winosmith")
-    assert ": mine: no cue stands out, " in found.line
+    assert ": mine: no cue is flagged; " in found.line
 
 
 def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
@@ -379,7 +379,7 @@ def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
         "mine gives answers away by a field: the id's last character gives the answer away in 100 %"
     )
     assert len(found.failures("leak")) == 1
-    assert "mine: id tells the key" in found.line
+    assert "mine: id reveals the key" in found.line
 
 
 def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
@@ -389,14 +389,14 @@ def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
     first, other, *rest = part.battery.found
 
     def page(p: float) -> str:
-        named = [replace(first, named=1, p=0.025, p_given=0.025, draws_given=39),
-                 replace(other, named=2, p=p, p_given=0.025, draws_given=39)]  # fmt: skip
+        named = [replace(first, rank=1, p=0.025, p_given=0.025, draws_given=39),
+                 replace(other, rank=2, p=p, p_given=0.025, draws_given=39)]  # fmt: skip
         battery = replace(part.battery, found=(*named, *rest))
         return audit.page(replace(found, parts=(replace(part, battery=battery),)))
 
-    told = f"“{other.cue}” is right in"
+    told = f"“{other.cue}” is correct for"
     assert f"{told} {100 * other.right:.1f}" in page(0.8)
-    assert "(p = 0.800). It is flagged for what it adds" in page(0.8)
+    assert "(p = 0.800). It is flagged because it adds" in page(0.8)
     assert told not in page(0.025)
 
 
@@ -409,41 +409,39 @@ def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
     battery = replace(part.battery, found=(unsure, *rest), draws=20_000)
     found = replace(found, parts=(replace(part, battery=battery),))
     assert audit.verdict(found).startswith(
-        "It is borderline whether mine gives answers away: 20,000 draws can't decide about"
+        "It is borderline whether mine gives answers away: 20,000 random draws can't decide about"
     )
-    assert f"70.0 % by {first.cue} is borderline (chance" in found.line
+    assert f"“{first.cue}”, correct for 70.0 %, is borderline (chance" in found.line
     assert "Of 6 cues, none is flagged, and 1 is borderline." in audit.page(found)
     record = found.record()["splits"]["mine"]
     assert (record["named"], record["borderline"]) == ([], [first.cue])
     assert found.failures("cue=0pt") == []
-    assert [told.partition(" is right")[0] for told in found.failures("borderline")] == [
-        f"mine: {first.cue}"
+    assert [told.partition(" is correct")[0] for told in found.failures("borderline")] == [
+        f"mine: “{first.cue}”"
     ]
 
 
 def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is tried: by the words that probes pair and by vectors; less without them."""
-    monkeypatch.setattr(_audit, "_memory", lambda: float("inf"))
     asked, said = " ".join("abcdefgh" * 8), " and ".join("word" for _ in range(1400))
     data = Dataset(
         Problem(f"{at}", f"{asked} {at}?", (said, f"{said} end"), 0, blank=None)
         for at in range(440)
     )
-    told = _audit._room(data, probes=True)
-    assert told.startswith(" (this takes about 3 GiB of memory; with `probe_draws=0` 0.1")
-    assert _audit._room(data, probes=False) == _audit._room(_worded(80, 0.5), probes=True) == ""
+    told = _audit._memory_note(data, probes=True)
+    assert told.startswith(" (this needs about 3 GiB of memory; 0.1 GiB with `probe_draws=0`")
+    assert (
+        _audit._memory_note(data, probes=False)
+        == _audit._memory_note(_worded(80, 0.5), probes=True)
+        == ""
+    )
     unspaced = Dataset(
         Problem(f"{at}", f"{'水火土' * 20}{at}", ("金木" * 900, "木金" * 900), 0, blank=None)
         for at in range(800)
     )
-    assert "GiB" in _audit._room(unspaced, probes=True)
+    assert "GiB" in _audit._memory_note(unspaced, probes=True)
     monkeypatch.setattr(_audit, "_COUNTED", 100)
-    assert _audit._room(data, probes=True) == told
-    monkeypatch.setattr(_audit, "_memory", lambda: 1.5 * 2**30)
-    assert _audit._room(data, probes=True) == (
-        " (this takes about 3 GiB of memory, and there are 1.5: try 166 items drawn at random, "
-        "or with `probe_draws=0` 0.1)"
-    )
+    assert _audit._memory_note(data, probes=True) == told
 
 
 def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -461,8 +459,8 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
         "mine: probes: 2 of 6 draws, about 3 minutes left",
         "mine: probes: 4 of 6 draws, about 2 minutes left",
         "mine: copies, fields, splits",
-        "mine: near copies: 14 of 120 items, about 11 minutes left",
-        "mine: near copies: 60 of 120 items, about 3 minutes left",
+        "mine: near-duplicates: 14 of 120 items, about 11 minutes left",
+        "mine: near-duplicates: 60 of 120 items, about 3 minutes left",
         "mine: fields: 1 of 3 fields, about 3 minutes left",
     ]
 
@@ -484,7 +482,7 @@ def test_each_word_of_a_large_set_is_held_once(monkeypatch: pytest.MonkeyPatch) 
     wholes = Corpus.of(problem.options for problem in data).wholes
     looked: list[Sequence[Sequence[str]]] = []
     monkeypatch.setattr(_review, "find", lambda words, *_: looked.append(words))
-    _review.near(list(data))
+    _review.find_near_duplicates(list(data))
     for held in (wholes, *looked):
         said = [word for words in held for word in words]
         assert len({*map(id, said)}) == len({*said}) < len(said)

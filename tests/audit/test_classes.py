@@ -34,19 +34,19 @@ def test_a_negation_that_tells_the_label_is_named(tmp_path: Path) -> None:
     found = told.parts[0].best
     assert found is not None
     assert (found.cue, found.about) == (
-        "contradiction, where the hypothesis has a negation",
+        "contradiction, if the hypothesis has a negation",
         "class",
     )
-    assert "Write such texts for the other labels too." in audit.page(told)
+    assert "Write such texts for the other labels, too." in audit.page(told)
     even = audit.audit(_pairs(tmp_path, 0.2), draws=99, probe_draws=0)
-    assert even.parts[0].battery.named == ()
+    assert even.parts[0].battery.flagged == ()
 
 
 def test_labels_that_are_even_name_no_position_after_a_cue_of_classes(tmp_path: Path) -> None:
     """Where no negation is, contradictions are rare; that makes no label a cue by its position."""
     data = [p for at, p in enumerate(_pairs(tmp_path, 0.9)) if at % 3 or at > 30]
     found = audit.audit(Dataset(data), draws=99, probe_draws=0).parts[0].battery
-    assert [one.about for one in found.named] == ["class"]
+    assert [one.about for one in found.flagged] == ["class"]
     assert found.positions_p > 0.2
 
 
@@ -59,8 +59,8 @@ def test_a_sign_is_named_beside_an_answer_that_is_mostly_right() -> None:
                 int(rng.random() < (0.35 if sign else 0.85)), blank=None)
         for at, (sign, number) in enumerate(signs)
     )  # fmt: skip
-    named = audit.audit(data, draws=99, probe_draws=0).parts[0].battery.named
-    assert [one.cue for one in named] == ["the second", "no, where the text has a negation"]
+    named = audit.audit(data, draws=99, probe_draws=0).parts[0].battery.flagged
+    assert [one.cue for one in named] == ["the second", "no, if the text has a negation"]
 
 
 def test_signs_are_those_of_the_hypothesis_and_not_of_its_premise(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_signs_are_those_of_the_hypothesis_and_not_of_its_premise(tmp_path: Path
     assert len(cues) == 3 * 7
     view = audit.View(pair.sentence, pair.options, audit.Corpus.of([pair.options]))
     assert [cue.name for cue in cues if any(cue.score(view))] == [
-        f"{label}, where the hypothesis {sign}"
+        f"{label}, if the hypothesis {sign}"
         for sign in ("has fewer words than most", "has all its words in the premise")
         for label in LABELS
     ]

@@ -65,7 +65,7 @@ def test_a_second_copy_of_every_item_changes_no_p(dataset: Dataset) -> None:
     again = [replace(problem, id=f"{problem.id} again") for problem in dataset]
     one = audit.battery(audit.Items.of(dataset), draws=39)
     two = audit.battery(audit.Items.of(Dataset([*dataset, *again])), draws=39)
-    assert {f.cue: (f.p, f.named) for f in two.found} == {f.cue: (f.p, f.named) for f in one.found}
+    assert {f.cue: (f.p, f.rank) for f in two.found} == {f.cue: (f.p, f.rank) for f in one.found}
     assert two.positions_p == one.positions_p
 
 
@@ -136,8 +136,8 @@ def _lengths(n: int, share: float, seed: int = 0) -> Dataset:
 def test_a_planted_cue_is_named_first_and_explains_its_likes() -> None:
     """If the longest option is the key, length is flagged, once, and no p is under 1/(1 + B)."""
     tried = audit.battery(audit.Items.of(_lengths(200, 0.8)), draws=199)
-    assert [found.cue for found in tried.named] == ["the longest, in characters"]
-    assert tried.named[0].p == 0.005
+    assert [found.cue for found in tried.flagged] == ["the longest, in characters"]
+    assert tried.flagged[0].p == 0.005
     assert all(found.p >= 0.005 for found in tried.found)
 
 
@@ -149,7 +149,7 @@ def test_keys_of_one_position_name_a_position_and_no_content() -> None:
         options = ("stone", "a cold river", f"the mouse of {at} rivers")
         answer = 0 if rng.random() < 0.5 else int(rng.integers(3))
         found.append(Problem(str(at), f"What is number {at}? _", options, answer))
-    named = audit.battery(audit.Items.of(Dataset(found)), draws=199).named
+    named = audit.battery(audit.Items.of(Dataset(found)), draws=199).flagged
     assert [one.cue for one in named] == ["the first"]
 
 
@@ -165,7 +165,7 @@ def test_a_position_after_the_fourth_is_a_cue_too() -> None:
     best = found.parts[0].best
     assert best is not None
     assert best.cue == "the fifth"
-    assert "“the fifth” has 29.0" in audit.page(found)
+    assert "“the fifth” is the key of 29.0" in audit.page(found)
 
 
 @settings(deadline=None, max_examples=15)
@@ -179,7 +179,8 @@ def test_a_band_is_of_shares(dataset: Dataset) -> None:
 def test_a_set_without_cues_has_none_named() -> None:
     """Keys drawn at random name no cue in most sets: here in 19 of 20 at least."""
     named = [
-        audit.battery(audit.Items.of(_lengths(60, 0.5, seed)), draws=99).named for seed in range(20)
+        audit.battery(audit.Items.of(_lengths(60, 0.5, seed)), draws=99).flagged
+        for seed in range(20)
     ]
     assert sum(map(bool, named)) <= 4
 

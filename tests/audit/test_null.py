@@ -148,19 +148,19 @@ def test_two_seeds_flag_the_same_cues() -> None:
         keys = rng.integers(4, size=len(of.leads))
         planted = of.keyed_anew(np.where(rng.random(len(keys)) < 0.1 * (at % 3), longest, keys))
         one, two = (audit.battery(planted, draws=19, seed=2 * at + seed) for seed in (0, 1))
-        differ += [f.cue for f in one.named] != [f.cue for f in two.named]
+        differ += [f.cue for f in one.flagged] != [f.cue for f in two.flagged]
     assert differ <= 3
 
 
 def test_draws_are_added_until_p_is_decided() -> None:
     """A clear p takes the draws asked for, another up to the most, and then it is borderline."""
     clear = audit.battery(_sized(60, 0.0, 2), draws=99)
-    assert (clear.draws, clear.named, clear.borderline) == (99, (), ())
+    assert (clear.draws, clear.flagged, clear.borderline) == (99, (), ())
     strong = audit.battery(_sized(60, 0.9, 5), draws=19)
     assert strong.draws > 19  # of 19 draws none tells p = 0.05 from less
-    assert strong.named[0].p < 0.05
+    assert strong.flagged[0].p < 0.05
     few = audit.battery(_sized(60, 0.9, 5), draws=19, max_draws=19)
-    assert (few.draws, few.named) == (19, ())
+    assert (few.draws, few.flagged) == (19, ())
     assert few.borderline[0].cue == "the longest, in characters"
 
 

@@ -66,8 +66,8 @@ def test_items_without_spaces_between_words_are_told_as_not_looked_for(tmp_path:
     assert found["quiz"].found(data) == ((39, 39), (0, 78))
     assert found["quiz"].record()["items_unread"] == 1
     told = audit.page(audit.audit({"quiz": data}, texts=found, draws=19, probe_draws=0))
-    assert "items not looked for in the texts" in told
-    assert "keys that stand in the texts, of 39" in told
+    assert "items not searched for" in told
+    assert "keys in the texts, of 39" in told
 
 
 def test_copies_of_a_question_are_found_too(tmp_path: Path) -> None:
@@ -108,9 +108,9 @@ def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
     for name, lines in (("leaked", leaked), ("clean", clean)):
         texts = audit.overlap({"quiz": data}, _written(tmp_path / name, ["\n\n".join(lines)]))
         found = audit.audit({"quiz": data}, texts=texts, draws=99, probe_draws=0)
-        named[name] = [one.cue for one in found.parts[0].battery.named]
+        named[name] = [one.cue for one in found.parts[0].battery.flagged]
         assert len(texts["quiz"].asked) == (67 if name == "leaked" else 200)
-        assert "questions that stand in the texts, of 200 looked for" in audit.page(found)
+        assert "questions in the texts, of 200 searched for" in audit.page(found)
     (one,) = named["leaked"]
     assert one in ("the most often in the texts", "the most often in a text with its question")
     assert named["clean"] == []
@@ -147,7 +147,7 @@ def test_a_card_declares_a_licence(card: str, text: str, says: str | None, tmp_p
     """A licence is found in the cards beside a file, and in nothing else there."""
     path = _written(tmp_path / "quiz.jsonl", ["{}"])
     _written(tmp_path / card, [text])
-    assert audit.declared(path).licence == (says and (says, card))
+    assert audit.find_declared(path).licence == (says and (says, card))
 
 
 def test_what_items_declare_comes_first_and_a_canary_is_more_than_a_bird(tmp_path: Path) -> None:
@@ -156,10 +156,10 @@ def test_what_items_declare_comes_first_and_a_canary_is_more_than_a_bird(tmp_pat
     path = _written(tmp_path / "data" / "quiz.jsonl", ['{"question": "Is a canary a bird?"}'])
     item = Problem("a", "It is _", ("x", "y"), 0, origin=Origin(licence="CC0-1.0"))
     data = Dataset([item], "quiz")
-    known = audit.declared(path, data)
+    known = audit.find_declared(path, data)
     assert known == audit.Declared(("CC0-1.0", "its items"), None)
     found = audit.audit(data, draws=19, probe_draws=0, declared={"quiz": known})
     assert found.failures("licence,canary") == ["quiz: no canary is declared"]
     assert "No canary of quiz is declared" in audit.page(found)
     _written(tmp_path / "CANARY", [f"BENCHMARK DATA. canary GUID {GUID}"])
-    assert audit.declared(path).canary == (GUID, "CANARY")
+    assert audit.find_declared(path).canary == (GUID, "CANARY")

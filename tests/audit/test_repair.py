@@ -121,8 +121,11 @@ def test_few_items_are_not_shown_and_never_clean() -> None:
     told = audit.repair_verdict(found)
     assert "Not shown" in told
     assert "clean" not in audit.repair_page(found)
-    assert {bound.rule for bound in found.proof.bounds if bound.by_lot} == {"the first", "the last"}
-    assert audit.repair_page(found).count("dealt by lot</td>") == 2
+    assert {bound.rule for bound in found.proof.bounds if bound.is_shuffled} == {
+        "the first",
+        "the last",
+    }
+    assert audit.repair_page(found).count("shuffled</td>") == 2
     assert found.proof.needed is None or found.proof.needed > 120
 
 
@@ -268,7 +271,7 @@ def test_what_cannot_be_repaired_is_refused_by_name() -> None:
     """Too few blocks, keys that a cue always tells, and items without keys are told apart."""
     with pytest.raises(DataError, match="there are 99 blocks"):
         _repaired(_planted(99, 0.0))
-    with pytest.raises(DataError, match=r"characters” picks the key of 97\.1 % of the items"):
+    with pytest.raises(DataError, match=r"characters” is correct for 97\.1 % of the items"):
         _repaired(_planted(400, 1.0))
     with pytest.raises(DataError, match="no item has a key"):
         _repaired(Dataset(p.blind() for p in _planted(120, 0.0)))
@@ -342,7 +345,9 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
     assert all(found[name].proof.bounds for name in splits)
     alone = audit.repair(splits["test"], **how)
     assert alone.dataset == found["test"].dataset
-    assert "Items that a later split has, left out: 4, as same" in audit.repair_page(found["train"])
+    assert "Removed items that a later split has: 4, such as same" in audit.repair_page(
+        found["train"]
+    )
     assert (tmp_path / "out" / "train" / "kept.jsonl").exists()
     again = audit.repair_splits(splits, tmp_path / "b", seed=1, **how)
     assert [again[name].tried for name in splits] == [2, 2]
@@ -362,8 +367,8 @@ def test_a_split_that_is_too_small_is_refused_before_anything_is_learnt(tmp_path
     for splits, message in (
         ({"train": large, "test": _planted(40, 0.4, seed=7)}, "test: there are 40 blocks"),
         ({"train": large, "dev": copied, "test": test},
-         "dev: there are 80 blocks .* in the 80 items that are left of 140 "
-         r"\(in a later split: 60\), too few .* leave dev out, and the others are repaired"),
+         r"dev: there are 80 blocks .* in the remaining 80 of 140 items \(in a later split: 60\); "
+         "a repair needs 100.* omit dev to repair the others"),
     ):  # fmt: skip
         with pytest.raises(DataError, match=message):
             audit.repair_splits(
@@ -377,7 +382,7 @@ def test_where_one_split_can_not_be_repaired_none_is_written(tmp_path: Path) -> 
     """A split of which next to nothing is left, or whose folder is taken, leaves no other's."""
     splits = {"train": _planted(130, 0.4), "test": _planted(400, 1.0, seed=7)}
     how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
-    with pytest.raises(DataError, match=r"test: no item .* Nothing was written; leave test out"):
+    with pytest.raises(DataError, match=r"test: no item .* Nothing was written; omit test"):
         audit.repair_splits(splits, tmp_path, **how)
     assert not any(tmp_path.iterdir())
     (tmp_path / "test").mkdir()

@@ -42,7 +42,7 @@ def test_items_are_ranked_by_agreement_on_another_option() -> None:
     assert found.suspects[0].agreement == 1.0
     assert found.missed == ()
     assert found.saturated == ()
-    assert next(iter(found.right)) in ("one", "two", "three")
+    assert next(iter(found.models)) in ("one", "two", "three")
 
 
 @given(st.integers(2, 5), st.integers(0, 99))
@@ -91,16 +91,16 @@ def test_the_audit_tests_two_models_as_compare_does(copies: int) -> None:
         for name, own in chosen.items()
     }
     compared = compare(graded)
-    assert [*found.accuracies] == ["one", "two", "three"]
+    assert [*found.models] == ["one", "two", "three"]
     for name, of in compared.accuracies.items():
-        assert (found.accuracies[name].right, found.accuracies[name].n) == (of.right, of.n)
-        assert found.accuracies[name].interval == pytest.approx(of.interval)
+        assert (found.models[name].accuracy.right, found.models[name].answered) == (of.right, of.n)
+        assert found.models[name].interval == pytest.approx(of.interval)
     expected = {(p.first, p.second): p.p_value for p in compared.pairs}
     p_values = [expected[pair.better, pair.worse] for pair in found.pairs]
     assert [pair.p_value for pair in found.pairs] == p_values
     assert [pair.adjusted for pair in found.pairs] == holm(p_values)
     part = audit.audit(data, draws=19, probe_draws=0, answers=of_choices(chosen))
-    assert f"{100 * found.right['two']:.1f}" in audit.page(part)
+    assert f"{100 * found.models['two'].right:.1f}" in audit.page(part)
 
 
 def test_saturated_and_missed_items_are_told() -> None:
@@ -110,10 +110,13 @@ def test_saturated_and_missed_items_are_told() -> None:
     two: dict[str, int | None] = {"q0": 0, "q1": 2}
     found = audit.triage(audit.Items.of(data), of_choices({"one": one, "two": two}))
     assert (found.saturated, found.missed) == (("q0", "q2"), ("q1",))
-    assert found.answered == {"one": 3, "two": 2}
+    assert [one.answered for one in found.models.values()] == [3, 2]
     invalid = audit.triage(audit.Items.of(data), of_choices({"one": one, "two": {"q2": None}}))
-    assert (invalid.saturated, invalid.invalid) == (("q0",), {"one": 0, "two": 1})
-    assert invalid.right == {"one": 2 / 3, "two": 0.0}
+    assert (invalid.saturated, [one.invalid for one in invalid.models.values()]) == (
+        ("q0",),
+        [0, 1],
+    )
+    assert [one.right for one in invalid.models.values()] == [2 / 3, 0.0]
 
 
 def test_an_answer_that_is_no_option_is_refused() -> None:
@@ -136,7 +139,7 @@ def test_answers_to_one_split_are_told_of_that_split_alone() -> None:
         {"a": _items(5), "b": other}, draws=19, probe_draws=0, answers=of_choices({"m": given})
     )
     assert [part.triage is None for part in found.parts] == [True, False]
-    assert "1 model. Items that all get right: 1; that none does: 0." in audit.page(found)
+    assert "1 model. Items that all models solve: 1; that none solves: 0." in audit.page(found)
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
     gone = {e.problem.id: e.reason for e in found.filtered.dropped if e.stage == "set aside"}
     assert gone.keys() == {*found.set_aside.ids}
     assert gone[first.id].startswith(
-        f"{first.models} models choose “{problem.options[first.other]}”, its key is “"
+        f"{first.models} models choose “{problem.options[first.other]}”, but its key is “"
     )
     assert "three models must" not in audit.repair_page(found)
     every = _repaired(data, answers=of_choices(said), set_aside=1000)
@@ -182,12 +182,12 @@ def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
     beyond = found.doubts.as_strong
     assert beyond > 10
     for sentence in (
-        "Set aside because models agree on another option: 10 items, as "
+        "Set aside because models agree on another option: 10 items, such as "
         + found.doubts.set_aside[0].id,
         "Most may be sound items that models miss.",
         "are biased upwards",
-        f"On {beyond - 10} more items models agree as strongly",
-        f"`set_aside={beyond}` sets them aside too",
+        f") on {beyond - 10} more items.",
+        f"set_aside={beyond} includes them",
     ):
         assert sentence in page
     assert record["dropped"]["set aside"] == 10
@@ -248,12 +248,12 @@ def test_too_few_kept_are_refused_before_anything_is_written(tmp_path: Path) -> 
     steps: list[str] = []
     folder = tmp_path / "out"
     with pytest.raises(
-        DataError, match=r"characters” picks the key of 89\.5 % of the items"
+        DataError, match=r"characters” is correct for 89\.5 % of the items"
     ) as error:
         audit.repair_to_folder(data, folder, step=steps.append, **HOW)
     message = str(error.value)
-    assert "would be kept, and at least 20 % must be" in message
-    assert "rewrite options so that “the longest, in characters” picks another one" in message
+    assert "would be kept, but at least 20 % must be" in message
+    assert "rewrite options so that “the longest, in characters” is incorrect" in message
     assert not folder.exists()
     lower = float(message.rpartition("least_kept=")[2].rstrip("`"))
     found = audit.repair_to_folder(
@@ -279,5 +279,5 @@ def test_splits_share_answers_and_only_answered_ones_set_items_aside(tmp_path: P
         audit.repair_splits({"other": other}, tmp_path / "b", answers=of_choices(foreign), **HOW)
     with pytest.raises(DataError, match="another data set"):
         _repaired(data, answers=of_choices(foreign))
-    with pytest.raises(DataError, match="no models' answers to set 3 items aside by"):
+    with pytest.raises(DataError, match="3 items can't be set aside without models' answers"):
         _repaired(data, set_aside=3)

@@ -36,8 +36,8 @@ def test_a_rule_that_is_broken_ends_with_code_1(told: Path, tmp_path: Path, cli:
     out = tmp_path / "audit.html"
     asked = ("--draws", "99", "--out", out, "--fail-on", "cue=3pt,duplicates")
     printed = cli("audit", told, *asked, code=1)
-    assert "choosing “the longest, in characters” is right in 100.0" in printed
-    assert "Broken: told: the longest, in characters" in cli.err
+    assert "choosing “the longest, in characters” is correct for 100.0" in printed
+    assert "Broken: told: “the longest, in characters”" in cli.err
     assert "Audit of told" in out.read_text("utf-8")
 
 
@@ -62,7 +62,7 @@ def test_records_that_are_no_items_are_a_finding(told: Path, cli: Cli) -> None:
     ("rules", "message"),
     [
         ("leak,cues=3pt", "there is no rule 'cues=3pt' (do you mean cue=3pt?); there are cue=3pt, "
-         "probe=3pt, borderline, duplicates, contradictions, leak, options, refused, texts, "
+         "probe=3pt, borderline, duplicates, contradictions, options, refused, leak, texts, "
          "licence, canary"),
         ("cue", "there is no rule 'cue'"),
         ("cue=3%", "there is no rule 'cue=3%'"),
@@ -149,7 +149,7 @@ def test_suspects_wait_for_judges_on_a_site(
     site = serving.made(prepared_site, tmp_path / "site", {}, None)
     asked = ("audit", *doubted, "--to-judge", str(site.folder))
     told, again = (forking.run(asked, site.environment).stderr for _ in range(2))
-    assert "Not sent to judges: q7: it holds a further '_'" in told
+    assert "Not sent to judges: q7: it contains a further '_'" in told
     assert "Added to the site for judging: 1; already there: 0." in told
     assert "Added to the site for judging: 0; already there: 1." in again
     site.admin("export", str(site.folder), "--out", str(tmp_path / "out"))
@@ -199,7 +199,7 @@ def test_a_repair_is_written_and_told_on_terminal_page_and_json(
     asked = ["audit", str(leaning), "--draws", "39", "--no-probes", "--repair", str(folder)]
     printed = cli(*asked, "--out", page)
     assert "Not shown" in printed
-    assert "Repairs of these items that were tried: 1" in printed
+    assert "its neighbours: 1" in printed
     assert "Repair: before and after" in page.read_text("utf-8")
     assert "Repair of leaning" in (folder / "report.html").read_text("utf-8")
     record = cli.told(*asked)["repair"]
@@ -269,8 +269,8 @@ def test_a_set_in_which_nearly_every_key_is_the_longest_is_refused(
     quiz.write_text("\n".join(rows) + "\n", encoding="utf-8")
     asked = ["audit", str(quiz), "--draws", "39", "--no-probes", "--repair", str(folder)]
     message = cli.refused(*asked)
-    assert "would be kept, and at least 20 % must be" in message
-    assert "Instead of leaving items out, rewrite options" in message
+    assert "would be kept, but at least 20 % must be" in message
+    assert "Instead of removing items, rewrite options" in message
     assert not folder.exists()
     lower = message.partition("--least-kept ")[2].split()[0]
     cli(*asked, "--least-kept", lower)
@@ -355,5 +355,5 @@ def test_a_repair_takes_enough_items(told: Path, tmp_path: Path, cli: Cli) -> No
     """Too few items are refused with what to do, and no folder is left."""
     folder = tmp_path / "fixed"
     few = ["audit", str(told), "--draws", "19", "--no-probes", "--repair", str(folder)]
-    assert "too few for a repair" in cli.refused(*few)
+    assert "a repair needs 100" in cli.refused(*few)
     assert not folder.exists()

@@ -157,7 +157,7 @@ def test_what_does_not_fit_is_set_aside_too(data_dir: Path, tmp_path: Path, cli:
         (["--recast", "problems"], "the file contains problems already; omit --recast problems"),
         (
             ["--to", "superglue-wsc"],
-            "'superglue-wsc' holds only claims; turn the others into them",
+            "'superglue-wsc' stores only claims; convert the others",
         ),
         (["--from", "copa-xml"], "the XML is not well-formed"),
         (["--to", "wsc-xml"], "'wsc-xml' is not one of 'winosmith', 'csv', 'winogrande', 'superg"),

@@ -168,8 +168,8 @@ def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:
     errors = sum(WRONG["near"])
     assert (made["value"], made["lost"], made["won"]) == ("made", errors, 0)
     told = " ".join(cli("score", *BOTH, "--by", "origin.source").split())
-    assert "near beside its answers to the roots, by origin.source" in told
-    assert "It is right on every root: where they were chosen for that" in told
+    assert "near compared with its answers to the roots, by origin.source" in told
+    assert "It is correct on every root: if roots were chosen for that" in told
 
 
 def test_annotators_have_an_error_depth_and_an_agreement(cli: Cli) -> None:
@@ -241,7 +241,7 @@ def test_without_a_tagger_the_rest_is_measured(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "pip install 'winosmith[language]'" in " ".join(done.stdout.split())
     assert "Families without an error" in done.stdout
-    assert "most frequent in errors" not in done.stdout
+    assert "Most frequent kinds of edits" not in done.stdout
 
 
 def test_partial_predictions_show_the_problems_that_all_answered() -> None:

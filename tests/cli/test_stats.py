@@ -214,7 +214,7 @@ def test_a_column_pairs_what_a_command_reads(tmp_path: Path, cli: Cli) -> None:
 def test_a_command_says_what_the_reader_did(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    """Twins told by their texts and blanks set apart are said by whatever command reads them."""
+    """Twins found by their texts and blanks set apart are said by whatever command reads them."""
     monkeypatch.chdir(tmp_path)
     warnings.simplefilter("always", formats.ReadingNote)
     rows = [f'"The cup hit the jug and _{verb} at once.",cup,jug,{n}' for verb, n in
@@ -222,7 +222,7 @@ def test_a_command_says_what_the_reader_did(
     Path("t.csv").write_text("\n".join(["sentence,option1,option2,answer", *rows]))
     said = cli.aside(command.format("t.csv"))
     assert "t.csv: 2 sentences have their blanks against a word ('and _broke')" in said
-    assert "t.csv: 2 of 2 problems are read as 1 twin, told by their texts" in said
+    assert "t.csv: 2 of 2 problems are read as 1 twin, found by their texts" in said
 
 
 def test_convert_tells_what_was_mended(tmp_path: Path, cli: Cli) -> None:

@@ -590,7 +590,10 @@ def test_a_row_whose_lists_do_not_fit_hides_no_other(tmp_path: Path) -> None:
     rows[22]["answers"] = ["A"]
     found = formats.scan(put(tmp_path, jsonl(rows)))
     [bad] = found.bad
-    assert (bad.line, bad.reason) == (23, "'answers' has not one for each of the 2 in 'questions'")
+    assert (bad.line, bad.reason) == (
+        23,
+        "'answers' doesn't have one for each of the 2 in 'questions'",
+    )
     assert [item.id for item in found.items[:3]] == ["t0/1", "t0/2", "t1/1"]
     assert len(found.items) == 48
     assert "the questions are those in 'questions', with 'options', 'answers' b" in found.notes[0]
@@ -602,7 +605,10 @@ def test_an_id_that_many_rows_share_is_that_of_a_text(tmp_path: Path) -> None:
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert [item.id for item in found.items[:2]] == ["0", "1"]
     assert len(found.items) == 40
-    assert "30 of 40 rows have that of another one; the questions are numbered" in found.notes[0]
+    assert (
+        "30 of 40 rows repeat the value of another row; the questions are numbered"
+        in found.notes[0]
+    )
     rows = [{**row, "id": max(1, n)} for n, row in enumerate(rows)]
     [bad] = formats.scan(put(tmp_path, jsonl(rows))).bad
     assert bad.reason == "the id '1' was already used at line 1"
@@ -626,7 +632,7 @@ def test_a_second_column_of_answers_is_compared_with_the_first(
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert not any(item.extra for item in found.items)
     assert found.notes[0] == (
-        "'answer_index' is the key again, and is omitted; it differs in 1 of 40 rows (line 7)"
+        "'answer_index' repeats the key, and is omitted; it differs in 1 of 40 rows (line 7)"
     )
 
 
@@ -663,11 +669,11 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
     rows = [{"question": "Why?", "choices": row["choices"], "schluessel": "A"} for row in ROWS]
     [note] = formats.scan(put(tmp_path, jsonl(rows))).notes
     assert note == (
-        "no question has an answer, as no column is known; name theirs with `answer=`: in "
+        "no question has an answer, because no column is known; name theirs with `answer=`: in "
         "'schluessel' each row has one"
     )
     [note] = formats.scan(put(tmp_path, jsonl([{**row, "answer": ""} for row in ROWS]))).notes
-    assert note.startswith("no question has an answer, as the column 'answer' holds none")
+    assert note.startswith("no question has an answer, because the column 'answer' has none")
 
 
 def test_a_text_in_windows_encoding_is_read_if_it_is_named(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ WAYS = {"csv": as_csv, "winosmith": as_own, "winogrande": as_winogrande}
 def told(path: Path, text: str) -> Dataset:
     """Return what is read of a file with this text, which must be said."""
     path.write_text(text)
-    with pytest.warns(ReadingNote, match="told by their texts"):
+    with pytest.warns(ReadingNote, match="found by their texts"):
         return formats.read(path)
 
 

@@ -10,6 +10,7 @@ import pytest
 from tests.drawings import ANEW
 from winosmith import report
 from winosmith.report import _svg
+from winosmith.text import Change
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +103,7 @@ def sections_of(text: str) -> list[report.Section]:
 
 def family_of(text: str, versions: int = 20) -> report.Family:
     """Return a family in which every third version is wrong for one solver or for both."""
-    changes = [report.Change(text), report.Change(text, "removed"), report.Change(text, "added")]
+    changes = [Change(text, ""), Change(text, "del"), Change(text, "ins")]
     return report.Family(
         text,
         [

@@ -7,11 +7,12 @@ import re
 from hypothesis import given, strategies as st
 
 from winosmith import report
+from winosmith.text import Change
 
 
 def version(right: bool | None, parent: int | None, depth: int | None = None) -> report.Version:
     """Return a version with one solver's mark."""
-    return report.Version([report.Change("A _ .")], "a", depth, [right], parent)
+    return report.Version([Change("A _ .", "")], "a", depth, [right], parent)
 
 
 FAMILIES = st.lists(st.tuples(st.booleans(), st.integers(0, 100)), min_size=1, max_size=60).map(

@@ -230,5 +230,5 @@ def test_a_reliability_diagram_tells_each_point() -> None:
     rows = [report.Stated(0.6, 0.5, 0.4, 0.6, 80), report.Stated(0.95, 0.7, 0.6, 0.8, 1200)]
     drawn = report.reliability(rows, name="toy", note="calibration error 0.2")
     assert drawn.title == "toy: calibration"
-    assert "70\u00a0% right of 1,200 at 95\u00a0%" in drawn.description
+    assert "70\u00a0% correct of 1,200 at 95\u00a0%" in drawn.description
     assert "calibration error 0.2" in drawn.markup

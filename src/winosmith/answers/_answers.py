@@ -38,7 +38,7 @@ class Log(Result):
     reported: Mapping[str, float] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the facts as JSON can hold them, without empty ones."""
+        """Return the facts as JSON, without empty ones."""
         return {name: value for name, value in super().record().items() if value}
 
     def notes(self) -> list[str]:
@@ -75,8 +75,8 @@ class Answers:
     Attributes:
         predictions: one for each item, in the order of the source.
         solver: the name of the model or solver; if the source has none, the name of the file.
-        parameters: what it was run with; empty if the source does not say.
-        data: the digest of the problems without their answers; None if the source does not say.
+        parameters: of the run; empty if the source does not state them.
+        data: the digest of the problems without their answers; None if the source has none.
         log: the facts that a harness's log states.
     """
 

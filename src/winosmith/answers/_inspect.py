@@ -136,7 +136,7 @@ def _row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
 
 
 def _input(given: Any, attachments: Mapping[str, str]) -> str:
-    """Return what a sample asks: a text, or the user's part of a conversation."""
+    """Return the question of a sample: a text, or the user's part of a conversation."""
     if isinstance(given, list):
         return " ".join(
             _input(message.get("content" if "role" in message else "text", ""), attachments)

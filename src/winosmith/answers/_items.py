@@ -21,14 +21,14 @@ class Row:
     """A row of a log: the item that the model was asked, and the answer.
 
     Attributes:
-        place: where it is; None if the log is one document.
+        place: of the item; None if the log is one document.
         id: the item's id in the log.
         question: the question; empty if it is only known as a part of `text`.
         options: the options in the log's order; empty if they are only known as a part of `text`.
         text: all that was asked.
         reply: the text of the answer, or the index of an option in the log's order; None if the
             model was not asked, or if its scores can't be assigned to the options.
-        scores: of the options in the log's order; empty if there are none.
+        scores: of the options in the log's order; empty without scores.
         target: the log's key, as it writes it or as an index in its order; None without one.
         key: the index of the key in the item's own record in the log, if it has one.
         correct: the harness's verdict, if it gives one.
@@ -99,7 +99,7 @@ class Items:
 
 
 def look_up(record: Any, *keys: str | int) -> Any:
-    """Return a value inside nested objects and lists of a log; None if there is none.
+    """Return a value inside nested objects and lists of a log; None if it is missing.
 
     >>> look_up({"eval": {"models": ["m"]}}, "eval", "models", 0)
     'm'
@@ -144,7 +144,7 @@ def _has_question(text: str, problem: Problem) -> bool:
 
 
 def _end(text: str, problem: Problem) -> tuple[int, int]:
-    """Return the place in a text where its last copy of a question ends, and the longest first."""
+    """Return the end of the last copy of a question in a text, for the longest question first."""
     last = tidy(problem.sentence if problem.blank is None else problem.after or problem.before)
     return text.rfind(last) + len(last), len(problem.sentence)
 

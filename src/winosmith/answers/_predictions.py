@@ -68,9 +68,9 @@ def write_predictions(
     Args:
         predictions: one for each problem.
         path: the file, `.jsonl` by custom.
-        dataset: what was asked; the header takes its digest without answers.
+        dataset: the problems; the header has their digest without answers.
         solver: the solver's name.
-        parameters: what it was run with, as JSON can hold it.
+        parameters: of the run, as JSON can hold it.
 
     Raises:
         DataError: the predictions don't fit the data set; see `Answers.of`.

@@ -1,4 +1,4 @@
-"""Answers of any source: what a file is, and what the files of a folder are."""
+"""Answers of any source: the kind of a file, and of the files of a folder."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _read_file(
 
 
 def _not_answers(file: AnswerFile) -> FormatError:
-    """Return the error of a file that is none of the sources."""
+    """Return the error of a file that is not a source of answers."""
     if file.rows.first:
         return FormatError(f"these are not answers; {SOURCES}", file.path, 1)
     reason = next((row.reason for row in file.rows), None)

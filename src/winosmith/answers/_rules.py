@@ -35,7 +35,7 @@ SOURCES = (
 )
 
 INVALID = "[invalid]"
-"""What filters of lm-evaluation-harness write in place of a reply in which they find no answer."""
+"""The texts that filters of lm-evaluation-harness write if they find no answer in a reply."""
 
 _LABELS = ("letter", "1", "text")
 """The kinds of labels that users write; numbers count from 1."""

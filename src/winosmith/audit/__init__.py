@@ -1,4 +1,4 @@
-"""What gives the answers of a multiple-choice set away: the audit of any set.
+"""The audit of a multiple-choice set: the artifacts that give its answers away.
 
 >>> from winosmith import audit
 >>> from winosmith.testing import made_twins
@@ -9,22 +9,22 @@
 
 from __future__ import annotations
 
-from winosmith.audit._audit import Audit, Part, audit, parsed_rules
+from winosmith.audit._audit import Audit, AuditSettings, Check, Part, audit, parse_rules
 from winosmith.audit._battery import MAX_DRAWS, Battery, Found, battery
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._in_place import Fixed, FixedFile, Unchanged, fix
 from winosmith.audit._items import Items
 from winosmith.audit._overlap import Overlap, overlap
-from winosmith.audit._pace import paced
+from winosmith.audit._pace import report_progress
 from winosmith.audit._probes import Probe, Word, probes
-from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, Thin, prove
+from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, prove
 from winosmith.audit._repair import Changed, Repair, RepairSettings, repair
 from winosmith.audit._repaired import repair_page, repair_splits, repair_to_folder, repair_verdict
 from winosmith.audit._report import page, sections, signature, verdict
-from winosmith.audit._review import Declared, Review, across, declared, near, review
+from winosmith.audit._review import Declared, Review, find_declared, review
 from winosmith.audit._todo import Rewrite, todo, write_todo
-from winosmith.audit._triage import Against, Suspect, Triage, for_people, triage
+from winosmith.audit._triage import Against, ModelAnswers, Suspect, Triage, for_people, triage
 from winosmith.audit._wrong_keys import Accuracy, Concentration, Doubts
 
 __all__ = [
@@ -35,9 +35,11 @@ __all__ = [
     "Accuracy",
     "Against",
     "Audit",
+    "AuditSettings",
     "Battery",
     "Bound",
     "Changed",
+    "Check",
     "Concentration",
     "Corpus",
     "Cue",
@@ -47,6 +49,7 @@ __all__ = [
     "FixedFile",
     "Found",
     "Items",
+    "ModelAnswers",
     "Overlap",
     "Part",
     "Probe",
@@ -56,23 +59,19 @@ __all__ = [
     "Review",
     "Rewrite",
     "Suspect",
-    "Thin",
     "Triage",
     "Unchanged",
     "View",
     "Word",
-    "across",
     "audit",
     "battery",
     "class_cues",
-    "declared",
+    "find_declared",
     "fix",
     "for_people",
-    "near",
     "overlap",
-    "paced",
     "page",
-    "parsed_rules",
+    "parse_rules",
     "probes",
     "prove",
     "repair",
@@ -80,6 +79,7 @@ __all__ = [
     "repair_splits",
     "repair_to_folder",
     "repair_verdict",
+    "report_progress",
     "review",
     "sections",
     "signature",

@@ -1,33 +1,48 @@
-"""The audit of a set: every split by itself, and what splits share."""
+"""The audit of a set: each split separately, and the items that splits share."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from winosmith import formats
 from winosmith._version import __version__
 from winosmith.answers import Answers
-from winosmith.audit._battery import Battery, Found, battery
+from winosmith.audit._battery import LEAST_DRAWS, Battery, Found, battery
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items
 from winosmith.audit._overlap import Overlap
-from winosmith.audit._pace import Step, paced
-from winosmith.audit._probes import ASKED, Probe, probes
-from winosmith.audit._review import Declared, Review, across, leaked, review, shared
+from winosmith.audit._pace import Step, report_progress
+from winosmith.audit._probes import ASKED, SEEN, Probe, probes
+from winosmith.audit._review import Declared, Review, find_shared, review, shared_sentence
 from winosmith.audit._triage import Triage, triage
 from winosmith.dataset import Dataset
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import detectable_differences
-from winosmith.report import percent
+from winosmith.options import Seed, declaration
+from winosmith.report import joined, percent
 from winosmith.results import HIDDEN, Result, computed
 from winosmith.text import pieces
+
+
+@declaration
+class AuditSettings:
+    """How cues and models are compared with chance."""
+
+    draws: Annotated[int, Field(ge=LEAST_DRAWS, le=1_000_000)] = 1000
+    """Initial number of random draws for the p-values of cues; p is at least 1 / (1 + draws). Draws
+    are added, up to 20,000, until it is clear whether p is below 0.05."""
+    probe_draws: Annotated[int, Field(ge=0)] = 200
+    """Number of random draws for the p-values of the models of words; 0 skips these models."""
+    seed: Seed = 0
+    """Random seed."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +50,17 @@ class Part(Result):
     """The audit of one split.
 
     Attributes:
-        name: of the split.
+        name: name of the split.
         dataset: its items.
-        items: those with a key, as cues and probes see them.
+        items: its items with a key, as cues and probes see them.
         battery: the scores of the cues; see `Found`.
         probes: of words that see the options, the question, and both, and then of vectors; empty
-            where there are too few items.
-        review: the rest of what a reviewer looks for.
-        refused: what of the file is no item: where, and why.
-        triage: what models' answers tell; None if there are none to this split.
-        overlap: what of it is in a collection of texts; None if none was given.
-        declared: its licence and its canary; None if no file is known.
+            if there are too few items.
+        review: the other findings.
+        refused: place and reason of each record of the file that is not an item.
+        triage: the findings from models' answers; None without answers to this split.
+        overlap: the parts that occur in a collection of texts; None without texts.
+        declared: its licence and its canary; None if the file is not known.
     """
 
     name: str = field(metadata=HIDDEN)
@@ -69,7 +84,7 @@ class Part(Result):
     @property
     @computed()
     def chance(self) -> float:
-        """The fraction of items that guessing gets right."""
+        """The accuracy of guessing, 0–1."""
         return self.items.chance
 
     @property
@@ -81,38 +96,103 @@ class Part(Result):
     @property
     @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
     def detectable(self) -> tuple[tuple[float, float | None], ...]:
-        """The least difference between two models that the items find, by the share that differ."""
+        """The smallest detectable difference between two models, by the fraction that differ."""
         return detectable_differences(Dataset(self.items.problems))
 
     @property
     def best(self) -> Found | None:
-        """The cue that is named first, which earns most beyond chance; None if none is."""
-        return self.battery.named[0] if self.battery.named else None
+        """The flagged cue that scores most above chance; None if no cue is flagged."""
+        return self.battery.flagged[0] if self.battery.flagged else None
 
     @property
-    def telling(self) -> tuple[Probe, ...]:
-        """The probes that guess better than their null, at 0.05 over all of them."""
+    def significant(self) -> tuple[Probe, ...]:
+        """The probes that predict better than chance, at 0.05 over all of them (Bonferroni)."""
         return tuple(probe for probe in self.probes if probe.p <= 0.05 / len(self.probes))
+
+
+@dataclass(frozen=True)
+class Check:
+    """A question about a split that is answered with a list of items.
+
+    Attributes:
+        title: the findings, in the plural.
+        find: returns the ids of items, or of groups of items; for fields and for records that are
+            not items, a sentence on each; None if there are too few items to find any.
+        rule: its name in `Audit.failures`; empty if it has none.
+    """
+
+    title: str
+    find: Callable[[Part], Sequence[Sequence[str]] | None]
+    rule: str = ""
+
+    def examples(self, found: Sequence[Sequence[str]], most: int = 3) -> str:
+        """Return the first findings in words.
+
+        >>> Check("", lambda part: ()).examples([("0", "240"), ("3", "5")])
+        '0 and 240; 3 and 5'
+        """
+        if all(len(ids) == 1 for ids in found):
+            return joined([ids[0] for ids in found], most)
+        more = [f"{len(found) - most:,} more"] * (len(found) > most)
+        return "; ".join([*map(joined, found[:most]), *more])
+
+    def failures(self, part: Part, _: float = 0.0) -> list[str]:
+        """Return a sentence on the findings, or on each leak, as a rule of `Audit.failures`."""
+        found = self.find(part)
+        if self.rule == "leak":
+            return [sentence for (sentence,) in found or ()]
+        return [f"{self.title}: {len(found):,} ({self.examples(found, 1)})"] if found else []
+
+
+def _each(name: str) -> Callable[[Part], Sequence[Sequence[str]]]:
+    return lambda part: [(one,) for one in getattr(part.review, name)]
+
+
+CHECKS = (
+    Check("groups of identical items", lambda part: part.review.copies.groups, "duplicates"),
+    Check(
+        "groups of identical items with different keys",
+        lambda part: part.review.copies.contradictions,
+        "contradictions",
+    ),
+    Check(
+        "fields that reveal the key",
+        lambda part: (
+            None if part.review.leaks is None else [(str(leak),) for leak in part.review.leaks]
+        ),
+        "leak",
+    ),
+    Check("pairs of nearly identical items", lambda part: part.review.alike),
+    Check(
+        "pairs of nearly identical items with different answers",
+        lambda part: part.review.differing,
+    ),
+    Check("items with equal options (except case or a final mark)", _each("equal"), "options"),
+    Check("items with another number of options than most", _each("uneven")),
+    Check("items with an unfilled field of a template", _each("unfilled")),
+    Check("records that are not items", lambda part: [(one,) for one in part.refused], "refused"),
+)
+"""The questions that are answered with a list of items."""
 
 
 def _shared_record(
     of: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
 ) -> list[dict[str, Any]]:
     return [
-        {"splits": names, "count": shared(pairs), "examples": pairs[:5]}
+        {"splits": names, "count": len({other for _, other in pairs}), "examples": pairs[:5]}
         for names, pairs in of.items()
     ]
 
 
 @dataclass(frozen=True)
 class Audit(Result):
-    """What gives the answers of a set away.
+    """The artifacts that give the answers of a set away.
 
     Attributes:
-        parts: one a split.
-        shared: for two splits, the pairs of ids that are copies of each other or nearly so.
+        parts: one for each split.
+        shared: for two splits, the pairs of ids that are copies or near-duplicates.
         seed: of all draws.
-        embedder: what determines the vectors that were probed; empty if none were.
+        embedder: the parameters of the vectors that were probed; empty if none were.
         version: of winosmith.
     """
 
@@ -131,36 +211,35 @@ class Audit(Result):
     @property
     @computed()
     def line(self) -> str:
-        """One line for a README: what can be guessed of each split, and by what."""
-        return f"Audited by winosmith {__version__}: " + "; ".join(map(_in_short, self.parts))
+        """One line for a README: the accuracy without reading, in each split."""
+        return f"Audited by winosmith {__version__}: " + "; ".join(map(_summary, self.parts))
 
     def failures(self, rules: str) -> list[str]:
-        """Return what breaks rules, a sentence each.
+        """Return a sentence for each finding that breaks a rule.
 
         Args:
             rules: separated by commas. `cue=3pt`: a cue is flagged that scores 3 points or more
-                above what is expected; one that is borderline does not break it. `borderline`: a
-                cue is borderline. `probe=3pt`: a probe that finds something scores 3 points or
-                more above what is expected. `duplicates`: identical items, in a
-                split or across. `contradictions`: identical items with different keys. `leak`: a
-                field gives answers away, or splits share items. `options`: items with options that
-                are equal but for case or a mark at the end. `refused`: records that are no items.
-                `texts`: a question is in the texts. `licence`, `canary`: none is declared.
+                above its expected value. `borderline`: a cue is borderline. `probe=3pt`: a
+                significant probe scores 3 points or more above its expected value. `duplicates`:
+                identical items, in a split or across. `contradictions`: identical items with
+                different keys. `leak`: a field gives answers away, or splits share items.
+                `options`: items with options that are equal except for case or a final mark.
+                `refused`: records that are not items. `texts`: a question is in the texts.
+                `licence`, `canary`: none is declared.
 
         Raises:
-            InputError: there is no such rule.
+            InputError: a rule is unknown.
 
         >>> from winosmith.testing import made_twins
         >>> audit(made_twins(40), draws=50).failures("cue=3pt,duplicates")
         []
         """
         found = []
-        for name, points in parsed_rules(rules):
-            found += [
-                f"{part.name}: {told}" for part in self.parts for told in _RULES[name](part, points)
-            ]
+        for name, points in parse_rules(rules):
+            for part in self.parts:
+                found += [f"{part.name}: {sentence}" for sentence in _RULES[name](part, points)]
             if name in ("leak", "duplicates"):
-                found += [leaked(one, other, pairs) for (one, other), pairs in self.shared.items()]
+                found += [shared_sentence(*names, pairs) for names, pairs in self.shared.items()]
         return list(dict.fromkeys(found))
 
 
@@ -168,37 +247,33 @@ def audit(
     data: Dataset | formats.Readable | Mapping[str, Dataset | formats.Readable],
     *,
     cues: Sequence[Cue] = CUES,
-    draws: int = 1000,
-    probe_draws: int = 200,
     embedder: TextEmbedder | None = None,
-    seed: int = 0,
     refused: Mapping[str, Sequence[str]] | None = None,
     answers: Mapping[str, Answers] | None = None,
     texts: Mapping[str, Overlap] | None = None,
     declared: Mapping[str, Declared] | None = None,
     step: Step = lambda _: None,
+    **settings: Any,
 ) -> Audit:
-    """Audit a set of any multiple-choice items: what gives its answers away.
+    """Audit a set of any multiple-choice items: find the artifacts that give its answers away.
 
     Args:
         data: the items, with their answers, as a data set or as `formats.read` takes them; or
             splits by their names.
-        cues: rules that pick an option without reading; `[*CUES, Cue(...)]` adds one. Where options
-            are classes, `class_cues` come with them.
-        draws: number of draws of the null of the cues to begin with; p is at least
-            1 / (1 + draws). Draws are added, up to 20,000, while a p is undecided; see `battery`.
-        probe_draws: of the null of the probes; 0 leaves the probes out.
+        cues: rules that select an option without reading; `[*CUES, Cue(...)]` adds one. If options
+            are classes, `class_cues` are added.
         embedder: of texts, such as `embed.EncoderEmbedder`; its vectors are probed next to words.
-        seed: of all draws.
-        refused: by split, what of its file is no item.
-        answers: what models chose; the ids of all splits are one name space.
-        texts: by split, what of it is in a collection of texts; see `overlap`. It adds cues.
-        declared: by split, its licence and its canary; see `declared`.
-        step: is called with what is done next.
+        refused: by split, the records of its file that are not items.
+        answers: of models; ids are unique across the splits.
+        texts: by split, its parts that occur in a collection of texts; see `overlap`. It adds cues.
+        declared: by split, its licence and its canary; see `find_declared`.
+        step: is called with the next step.
+        settings: `draws`, `probe_draws` and `seed`, the attributes of `AuditSettings`.
 
     Raises:
         DataError: a split without a single key, two cues of one name, a cue whose scores don't
-            fit, or answers of which none is for an item.
+            fit, or answers none of which is for an item.
+        RecipeError: a setting is unknown or out of range.
 
     >>> from winosmith import Problem
     >>> data = Dataset(Problem(f"{n}", f"Cup {n} hit _.", ("jug", "cup"), int(n % 5 > 0))
@@ -207,6 +282,7 @@ def audit(
     >>> found.cue, found.right
     ('the second', 0.8)
     """
+    how = AuditSettings(**settings)
     named = data if isinstance(data, Mapping) else {"": data}
     read = {name: formats.dataset_of(part) for name, part in named.items()}
     splits = {name or part.name or "data": part for name, part in read.items()}
@@ -216,52 +292,65 @@ def audit(
         raise DataError(f"two cues are named {twice!r}" if twice else "there is no cue to try")
     parts = []
     for name, dataset in splits.items():
-        step(f"{name}: cues{_room(dataset, probes=probe_draws > 0, vectors=embedder is not None)}")
+        memory = _memory_note(dataset, probes=how.probe_draws > 0, vectors=embedder is not None)
+        step(f"{name}: cues{memory}")
         try:
             items = Items.of(dataset)
         except DataError as error:
             raise DataError(f"{name}: {error}") from None
-        beside = texts.get(name) if texts else None
-        given = [*cues, *class_cues(dataset), *(beside.cues if beside else ())]
-        items.picked(items.readable(given), paced(step, f"{name}: cues", len(items), "items"))
-        tried = battery(items, given, draws=draws, seed=seed)
-        learn = probe_draws > 0 and learnable(items)
-        if learn:
-            step(f"{name}: probes")
-        tell = paced(step, f"{name}: probes", len(SEEN) * probe_draws, "draws")
-        probed = probes(items, draws=probe_draws, seed=seed, tell=tell) if learn else ()
-        if learn and embedder is not None:
-            step(f"{name}: vectors of questions and options")
-            tell = paced(step, f"{name}: vectors", len(SEEN) * probe_draws, "draws")
-            probed += probes(items, embedder, draws=probe_draws, seed=seed, tell=tell)
+        overlap = texts.get(name) if texts else None
+        tried = [*cues, *class_cues(dataset), *(overlap.cues if overlap else ())]
+        tell = report_progress(step, f"{name}: cues", len(items), "items")
+        items.picked(items.readable(tried), tell)
+        scores = battery(items, tried, draws=how.draws, seed=how.seed)
+        probed: tuple[Probe, ...] = ()
+        of_vectors = f"{name}: vectors of questions and options"
+        kinds = [(None, f"{name}: probes"), *([(embedder, of_vectors)] if embedder else [])]
+        for kind, what in kinds if how.probe_draws and learnable(items) else ():
+            step(what)
+            tell = report_progress(step, what, len(SEEN) * how.probe_draws, "draws")
+            probed += probes(items, kind, draws=how.probe_draws, seed=how.seed, tell=tell)
         step(f"{name}: copies, fields, splits")
-        left = tuple(refused.get(name, ())) if refused else ()
-        seen = review(dataset, seed, lambda told, name=name: step(f"{name}: {told}"))  # type: ignore[misc]
+        found = review(dataset, how.seed, lambda what, name=name: step(f"{name}: {what}"))  # type: ignore[misc]
         models = triage(items, answers) if answers is not None else None
-        if models and answers and not any(models.answered.values()):
+        if models and answers and not models.models:
             models = None  # they answered another split
-        told = declared.get(name) if declared else None
-        parts.append(Part(name, dataset, items, tried, probed, seen, left, models, beside, told))
+        parts.append(
+            Part(
+                name,
+                dataset,
+                items,
+                scores,
+                probed,
+                found,
+                tuple((refused or {}).get(name, ())),
+                models,
+                overlap,
+                (declared or {}).get(name),
+            )
+        )
     if answers and not any(part.triage for part in parts):
-        raise DataError("compared by their ids, no answer is of an item; another data set?")
+        raise DataError(FOREIGN)
     if len(splits) > 1:
-        step("what splits share")
-    both = across(splits, step)
+        step("items in several splits")
     known = embedder.parameters if embedder is not None else {}
     determined = {name: value for name, value in known.items() if name != "combine"}  # of problems
-    return Audit(tuple(parts), both, seed, determined)
+    return Audit(tuple(parts), find_shared(splits, step), how.seed, determined)
 
+
+FOREIGN = "no answer has the id of an item; are the answers for another data set?"
+"""The error for answers to other items."""
 
 _OPTION, _WORD, _PAIR, _VECTOR = 700, 34, 32, 9_400
-"""Bytes that an option takes, a word of an item, a word of an option beside a word of the question,
-and an option's vectors of 512 numbers: measured."""
+"""Bytes of memory for an option, a word of an item, a pair of a question's and an option's word,
+and an option's vectors of 512 numbers, as measured."""
 
 _COUNTED = 10_000
-"""So many items' words are counted at most, to tell how many all have."""
+"""Number of items, at most, whose words are counted to estimate the memory."""
 
 
-def _room(dataset: Dataset, *, probes: bool, vectors: bool = False) -> str:
-    """Return how much memory a large set takes, and what to do without it; nothing for others."""
+def _memory_note(dataset: Dataset, *, probes: bool, vectors: bool = False) -> str:
+    """Return the memory that a large set needs, and how to need less; "" for others."""
     some = dataset.problems[:: 1 + len(dataset) // _COUNTED]
     cues = learnt = 0
     for problem in some:
@@ -269,29 +358,15 @@ def _room(dataset: Dataset, *, probes: bool, vectors: bool = False) -> str:
         cues += _OPTION * len(problem.options) + _WORD * (asked + said)
         learnt += _PAIR * (2 + min(asked, ASKED)) * said + _VECTOR * len(problem.options) * vectors
     scale = len(dataset) / max(1, len(some)) / 2**30
-    needed, alone = (cues + learnt * probes) * scale, cues * scale
-    there = _memory() / 2**30
+    needed = (cues + learnt * probes) * scale
     if needed < 2:
         return ""
-    told = f"this takes about {needed:.0f} GiB of memory"
-    without = f"with `probe_draws=0` {alone:.1f}" if probes else ""
-    if needed <= there:
-        return f" ({'; '.join(filter(None, (told, without)))})"
-    fit = int(len(dataset) * there / needed * 0.8)
-    ways = f"try {fit:,} items drawn at random" + (f", or {without}" if without else "")
-    return f" ({told}, and there are {there:.3g}: {ways})"
-
-
-def _memory() -> float:
-    """Return how many bytes of memory the machine has; infinitely many where it does not tell."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):  # Windows has none of this
-        return float("inf")
+    less = f"; {cues * scale:.1f} GiB with `probe_draws=0`" if probes else ""
+    return f" (this needs about {needed:.0f} GiB of memory{less})"
 
 
 LEAST = 50
-"""With fewer blocks there is nothing that a probe could learn from."""
+"""The least number of blocks that a probe can learn from."""
 
 
 def learnable(items: Items) -> bool:
@@ -299,102 +374,89 @@ def learnable(items: Items) -> bool:
     return items.blocks >= LEAST
 
 
-def _in_short(part: Part) -> str:
-    best = part.best
-    guessed = f"{percent(best.right)} by {best.cue}" if best else "no cue stands out"
-    if not best and (undecided := part.battery.borderline):
-        guessed = f"{percent(undecided[0].right)} by {undecided[0].cue} is borderline"
-    if leaks := part.review.leaks:
-        guessed = f"{', '.join(leak.field for leak in leaks)} tells the key; {guessed}"
-    blind = max(part.telling, key=lambda probe: probe.right, default=None)
-    seen = f", {percent(blind.right)} by {blind.by} from {SEEN[blind.sees]}" if blind else ""
-    chance = f"chance {percent(part.items.chance)}, n = {len(part.items):,}"
-    return f"{part.name}: {guessed}{seen} ({chance})"
+def _summary(part: Part) -> str:
+    found = [f"{leak.field} reveals the key" for leak in part.review.leaks or ()]
+    if part.best:
+        found.append(f"“{part.best.cue}” is correct for {percent(part.best.right)}")
+    elif part.battery.borderline:
+        first = part.battery.borderline[0]
+        found.append(f"“{first.cue}”, correct for {percent(first.right)}, is borderline")
+    else:
+        found.append("no cue is flagged")
+    if part.significant:
+        probe = max(part.significant, key=lambda one: one.right)
+        found.append(f"a {probe.model} is correct for {percent(probe.right)}")
+    return (
+        f"{part.name}: {'; '.join(found)} (chance: {percent(part.items.chance)}, "
+        f"n = {len(part.items):,})"
+    )
 
 
-SEEN = {
-    "options": "the options alone",
-    "question": "the question alone",
-    "both": "question and options",
-}
-"""What a probe sees, in words."""
-
-
-def parsed_rules(rules: str) -> list[tuple[str, float]]:
-    """Return the rules of `Audit.failures`, each by its name and its points, 0–1.
+def parse_rules(rules: str) -> list[tuple[str, float]]:
+    """Return the name of each rule of `Audit.failures`, and its points, 0–1.
 
     Raises:
-        InputError: there is no such rule; the message lists all.
+        InputError: a rule is unknown; the message lists all.
 
-    >>> parsed_rules("cue=3pt, leak")
+    >>> parse_rules("cue=3pt, leak")
     [('cue', 0.03), ('leak', 0.0)]
     """
-    return [_rule(rule) for rule in filter(None, map(str.strip, rules.split(",")))]
+    forms = {name: f"{name}=3pt" if name in ("cue", "probe") else name for name in _RULES}
+    found = []
+    for rule in filter(None, map(str.strip, rules.split(","))):
+        name, equals, points = rule.partition("=")
+        number = re.fullmatch(r"(\d+(?:\.\d+)?)(?:pt)?", points)
+        if name not in forms or bool(equals) != ("=" in forms[name]) or (equals and not number):
+            near = [f" (do you mean {forms[one]}?)" for one in get_close_matches(name, forms, 1)]
+            raise InputError(
+                f"there is no rule {rule!r}{''.join(near)}; there are {', '.join(forms.values())}"
+            )
+        found.append((name, float(number[1]) / 100 if number else 0.0))
+    return found
 
 
-def _rule(text: str) -> tuple[str, float]:
-    name, equals, points = text.partition("=")
-    number = re.fullmatch(r"(\d+(?:\.\d+)?)(?:pt)?", points)
-    if name not in _RULES or bool(equals) != (name in ("cue", "probe")) or (equals and not number):
-        near = "".join(get_close_matches(name, _RULES, 1))
-        nearest = f" (do you mean {near + '=3pt' * (near in ('cue', 'probe'))}?)" if near else ""
-        raise InputError(
-            f"there is no rule {text!r}{nearest}; there are cue=3pt, probe=3pt, "
-            + ", ".join(rule for rule in _RULES if rule not in ("cue", "probe"))
+def _cue_failures(part: Part, points: float) -> Iterator[str]:
+    for found in part.battery.flagged:
+        if found.right - found.expected >= points:
+            yield (
+                f"“{found.cue}” is correct for {percent(found.right)} of the items (expected: "
+                f"{percent(found.expected)})"
+            )
+
+
+def _borderline_failures(part: Part, _: float) -> Iterator[str]:
+    for found in part.battery.borderline:
+        yield (
+            f"“{found.cue}” is correct for {percent(found.right)} of the items (chance limit: "
+            f"{percent(found.high)}); {part.battery.draws:,} draws can't decide whether it is "
+            "flagged"
         )
-    return name, float(number[1]) / 100 if number else 0.0
 
 
-def _of_cues(part: Part, points: float) -> list[str]:
-    return [
-        f"{found.cue} is right in {percent(found.right)} (expected {percent(found.expected)})"
-        for found in part.battery.named
-        if found.right - found.expected >= points
-    ]
+def _probe_failures(part: Part, points: float) -> Iterator[str]:
+    for probe in part.significant:
+        if probe.right - probe.expected >= points:
+            yield (
+                f"a {probe.model} is correct for {percent(probe.right)} of the items (expected: "
+                f"{percent(probe.expected)})"
+            )
 
 
-def _of_borderline(part: Part, _: float) -> list[str]:
-    return [
-        f"{found.cue} is right in {percent(found.right)} (at most {percent(found.high)} by "
-        f"chance); {part.battery.draws:,} draws can't decide whether it stands out"
-        for found in part.battery.borderline
-    ]
+def _text_failures(part: Part, _: float) -> Iterator[str]:
+    if part.overlap and part.overlap.asked:
+        yield f"{len(part.overlap.asked):,} questions found in the texts"
 
 
-def _of_probes(part: Part, points: float) -> list[str]:
-    return [
-        f"{percent(probe.right)} can be guessed by {probe.by} from {SEEN[probe.sees]} "
-        f"(expected {percent(probe.expected)})"
-        for probe in part.telling
-        if probe.right - probe.expected >= points
-    ]
+def _undeclared(what: str) -> Callable[[Part, float], list[str]]:
+    return lambda part, _: [] if getattr(part.declared, what, None) else [f"no {what} is declared"]
 
 
-def _some(count: int, what: str, more: str = "") -> list[str]:
-    return [f"{count:,} {what}{'s' * (count > 1)}{more}"] if count else []
-
-
-def _undeclared(part: Part, what: str) -> list[str]:
-    known = part.declared is not None and getattr(part.declared, what) is not None
-    return [] if known else [f"no {what} is declared"]
-
-
-_RULES: dict[str, Callable[[Part, float], list[str]]] = {
-    "cue": _of_cues,
-    "borderline": _of_borderline,
-    "probe": _of_probes,
-    "duplicates": lambda part, _: _some(
-        len(part.review.copies.groups), "group", " of identical items"
-    ),
-    "contradictions": lambda part, _: _some(
-        len(part.review.copies.contradictions), "group", " of identical items with different keys"
-    ),
-    "leak": lambda part, _: [str(leak) for leak in part.review.leaks or ()],
-    "options": lambda part, _: _some(len(part.review.equal), "item", " with equal options"),
-    "refused": lambda part, _: _some(len(part.refused), "record", " set aside: no items"),
-    "texts": lambda part, _: _some(
-        len(part.overlap.asked) if part.overlap else 0, "question", " found in the texts"
-    ),
-    "licence": lambda part, _: _undeclared(part, "licence"),
-    "canary": lambda part, _: _undeclared(part, "canary"),
+_RULES: dict[str, Callable[[Part, float], Iterable[str]]] = {
+    "cue": _cue_failures,
+    "probe": _probe_failures,
+    "borderline": _borderline_failures,
+    **{check.rule: check.failures for check in CHECKS if check.rule},
+    "texts": _text_failures,
+    "licence": _undeclared("licence"),
+    "canary": _undeclared("canary"),
 }

@@ -29,7 +29,7 @@ from winosmith.results import Result, computed, shown
 LEVEL = 0.05
 """The largest probability that any cue of a set without artifacts is flagged."""
 
-MAX_NAMED = 8
+MAX_FLAGGED = 8
 """Number of cues that are flagged at most; probes measure what remains."""
 
 LEAST_DRAWS, MAX_DRAWS = 19, 20_000
@@ -39,7 +39,7 @@ _UNCERTAIN = 0.005
 """The probability beyond each end of a 99 % interval."""
 
 _DIGITS = 9
-"""Scores are compared after rounding to so many: sums in another order differ by less."""
+"""Decimals to which scores are rounded before comparison; another order of a sum changes less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,17 @@ class Found(Result):
     Attributes:
         cue: its name.
         about: "content", "position" or "class"; see `Cue`.
-        right: the fraction of items that it gets right, 0–1; equal options share the pick.
+        right: the fraction of items for which it is correct, 0–1; equal options share the pick.
         expected: the exact mean of `right` in a set without artifacts.
         spread: its exact standard deviation; 0 if no draw changes `right`.
         high: the upper end of the one-sided band: `expected` plus the product of `spread` and the
             greatest standardised score of all cues that 5 % of the draws exceed. `right` is above
             it exactly if p is at most 0.05.
-        z: how many spreads `right` is above `expected`.
+        z: (`right` − `expected`) / `spread`.
         p: the fraction of draws in which any cue has as great a z, with the set itself counted as
             one of them: corrected for the whole battery.
-        speaks: the fraction of items whose options it distinguishes.
-        named: its rank among the flagged cues, from 1; None if it is not flagged.
+        speaks: the fraction of items whose options it distinguishes, 0–1.
+        rank: its rank among the flagged cues, from 1; None if it is not flagged.
         borderline: whether the draws can't decide between p ≤ 0.05 and p > 0.05.
         p_given: for a flagged cue, p in draws that keep the scores of those flagged before it.
         high_given: for a flagged cue, `high` in these draws.
@@ -68,22 +68,18 @@ class Found(Result):
 
     cue: str = field(metadata=shown("cue"))
     about: str
-    right: float = field(metadata=shown("right", percent))
+    right: float = field(metadata=shown("correct", percent))
     expected: float = field(metadata=shown("expected", percent))
     spread: float
     high: float
     z: float
     p: float = field(metadata=shown("p", probability))
     speaks: float = field(metadata=shown("distinguishes", percent))
-    named: int | None = None
+    rank: int | None = field(default=None, metadata={"key": "named"})
     borderline: bool = False
     p_given: float | None = None
     high_given: float | None = None
     draws_given: int | None = None
-
-
-def _names(found: Sequence[Found]) -> list[str]:
-    return [one.cue for one in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +92,7 @@ class Battery(Result):
         unchecked: the names of those that can read none of the items.
         positions: the number of keys at each position.
         positions_p: of the positions taken together (chi-square), by themselves.
-        draws: number of draws for all p-values but `p_given`.
+        draws: number of draws for all p-values except `p_given`.
     """
 
     found: tuple[Found, ...] = field(metadata={"key": "cues"})
@@ -106,13 +102,13 @@ class Battery(Result):
     draws: int
 
     @property
-    @computed(json=_names)
-    def named(self) -> tuple[Found, ...]:
+    @computed(key="named", json=lambda found: [one.cue for one in found])
+    def flagged(self) -> tuple[Found, ...]:
         """The flagged cues, in order."""
-        return tuple(one for one in self.found if one.named is not None)
+        return tuple(one for one in self.found if one.rank is not None)
 
     @property
-    @computed(json=_names)
+    @computed(json=lambda found: [one.cue for one in found])
     def borderline(self) -> tuple[Found, ...]:
         """The cues that the draws can't decide about."""
         return tuple(one for one in self.found if one.borderline)
@@ -146,7 +142,7 @@ def battery(
     if draws < LEAST_DRAWS:
         raise InputError(f"{draws} draws can't give a p of {LEVEL}; use {LEAST_DRAWS} or more")
     most = int(items.counts.max())
-    # Where all items have as many options, the last position is a cue of its own already.
+    # If all items have the same number of options, the last position is already a cue.
     further = POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
     read = items.readable([*cues, *further])
     unchecked = tuple(cue.name for cue in cues if cue not in read)
@@ -158,10 +154,10 @@ def battery(
     # A position is flagged only if it stands out by itself: if the items that a cue explains have
     # other keys than the rest, each part is uneven though all together are even.
     among = (first.z > 0) & (first.flagged | ~about)
-    named: dict[int, _Round] = {}
-    while len(named) < MAX_NAMED and (cue := this.choice(among)) is not None:
-        named[cue] = this
-        this = _Round(items, ties, about, list(named), seed)
+    rounds: dict[int, _Round] = {}
+    while len(rounds) < MAX_FLAGGED and (cue := this.choice(among)) is not None:
+        rounds[cue] = this
+        this = _Round(items, ties, about, list(rounds), seed)
         this.draw(draws, max_draws, among)
     borderline = (among & this.undecided) | (about & (first.z > 0) & first.undecided)
     high = first.high
@@ -176,21 +172,21 @@ def battery(
             z=float(first.z[at]) if first.varies[at] else 0.0,
             p=float(first.p[at]),
             speaks=float(spoken[at]),
-            borderline=bool(borderline[at]) and at not in named,
+            borderline=bool(borderline[at]) and at not in rounds,
         )
         for at, cue in enumerate(read)
     ]
-    for rank, (at, this) in enumerate(named.items(), start=1):
+    for rank, (at, this) in enumerate(rounds.items(), start=1):
         found[at] = replace(
             found[at],
-            named=rank,
+            rank=rank,
             p_given=float(this.p[at]),
             high_given=float(this.high[at]),
             draws_given=this.draws,
         )
     order = sorted(
         found,
-        key=lambda one: (one.named or MAX_NAMED + 1, not one.borderline, not one.spread, -one.z),
+        key=lambda one: (one.rank or MAX_FLAGGED + 1, not one.borderline, not one.spread, -one.z),
     )
     counts = np.bincount(items.keys, minlength=most)
     return Battery(
@@ -208,7 +204,7 @@ def _positions_p(items: Items, draws: int, seed: int) -> float:
     at = np.arange(int(items.counts.sum())) - np.repeat(items.starts, items.counts)
     columns = (at[:, None] == np.arange(most)).astype(np.uint8)
     possible = possible_positions(items, columns[:, :0])
-    null = UniformKeys(items, columns, possible, [seed, MAX_NAMED + 1])
+    null = UniformKeys(items, columns, possible, [seed, MAX_FLAGGED + 1])
 
     def uneven(keys: Floats) -> Floats:
         found: Floats = ((keys - null.mean) ** 2 / null.mean).sum(axis=-1).round(_DIGITS)
@@ -219,14 +215,14 @@ def _positions_p(items: Items, draws: int, seed: int) -> float:
 
 
 def _standardised(scores: Floats, mean: Floats, spread: Floats) -> Floats:
-    """Return the scores of the columns that vary, (…, columns)."""
+    """Return the z of the columns that vary, (…, columns)."""
     varies = spread > 0
     z: Floats = ((scores[..., varies] - mean[varies]) / spread[varies]).round(_DIGITS)
     return z
 
 
 class _Round:
-    """All cues but those held, in draws that keep the scores of the held ones.
+    """All cues except those held, in draws that keep the scores of the held ones.
 
     Attributes:
         right: (cues,) the observed scores, as fractions of the items.

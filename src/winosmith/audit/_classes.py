@@ -1,9 +1,9 @@
-"""Cues where options are classes: what a text says that is to be labelled, such as a hypothesis.
+"""Cues for options that are classes: features of the labelled text, such as a hypothesis.
 
-Options that all items share tell nothing by their words; the text that they label may. A rule is a
-label for the texts with a sign: "contradiction" where the hypothesis has a negation. The pairs of
-SNLI and MNLI are guessed by such rules (Gururangan et al. 2018), by the words that a hypothesis
-shares with its premise too (McCoy et al. 2019).
+Options that all items share reveal nothing; the text that they label may. A cue is a
+label for the texts with a feature: "contradiction" if the hypothesis has a negation. The pairs of
+SNLI and MNLI are predicted by such cues (Gururangan et al. 2018), and by the words that a
+hypothesis shares with its premise (McCoy et al. 2019).
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from winosmith.text import FUNCTION_WORDS
 
 _PAIR = (("questions.premise", "questions.hypothesis"),
          ("questions.sentence1", "questions.sentence2"))  # fmt: skip
-"""Where a pair's texts are, which are one question."""
+"""The fields of a pair's texts, which are one question."""
 
 Words = tuple[str, ...]
 _Sign = tuple[str, Literal["words", "latin"], Callable[[Words, Words], bool]]
-"""What it is called, what it reads, and whether a text has it, given its premise's words."""
+"""Its name, the scripts that it reads, and whether a text has it, given its premise's words."""
 
 
 def class_cues(dataset: Dataset) -> tuple[Cue, ...]:
-    """Return a cue for each label and each sign of the texts that are labelled.
+    """Return a cue for each label and each feature of the labelled texts.
 
-    Of a pair the signs are those of the hypothesis; else of the whole question. There is none where
-    less than half of the items have the same classes in the same order.
+    Features are those of a pair's hypothesis, otherwise of the whole question. There is no cue if
+    fewer than half of the items have the same classes in the same order.
 
     Args:
-        dataset: the items; keys are not looked at.
+        dataset: the items; their keys are not used.
 
     >>> asked = [Problem(str(n), f"Is {n} a prime?", ("no", "yes"), blank=None) for n in range(60)]
     >>> cues = class_cues(Dataset(asked))
     >>> len(cues), cues[0].name
-    (10, 'no, where the text has a negation')
+    (10, 'no, if the text has a negation')
     """
     classes = [p for p, one in zip(dataset, in_classes(dataset), strict=True) if one]
     labels, count = Counter(p.options for p in classes).most_common(1)[0] if classes else ((), 0)
@@ -50,7 +50,7 @@ def class_cues(dataset: Dataset) -> tuple[Cue, ...]:
     texts = {problem.sentence: _texts(problem) for problem in labelled}
     what = "hypothesis" if any(premise for premise, _ in texts.values()) else "text"
     return tuple(
-        Cue(f"{label}, where the {what} {name}", _score(at, labels, texts, sign), "class", needs)
+        Cue(f"{label}, if the {what} {name}", _score(at, labels, texts, sign), "class", needs)
         for name, needs, sign in _signs([*texts.values()])
         for at, label in enumerate(labels)
     )
@@ -85,7 +85,7 @@ def _signs(texts: Sequence[tuple[Words, Words]]) -> list[_Sign]:
 
 
 def _shared(premise: Words, said: Words) -> float:
-    """Return the fraction of a text's words, except for function words, that its premise holds."""
+    """Return the fraction of a text's words, except for function words, that its premise has."""
     own = set(said) - FUNCTION_WORDS
     return len(own & set(premise)) / len(own) if own else 1.0
 

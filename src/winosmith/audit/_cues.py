@@ -1,8 +1,8 @@
-"""Cues: rules that pick an option without reading the item, one line each.
+"""Cues: rules that select an option without reading the item, one line each.
 
-A cue gives each option of an item a number; it picks the option with the largest, and options that
-are equal share the pick. What it may look at is a `View`: the question, the options, their words
-and how often words occur in the set, never the key. Add your own: `[*CUES, Cue("mine", score)]`.
+A cue gives each option of an item a number; it selects the option with the largest one, and equal
+options share the pick. Its input is a `View`: the question, the options, their words and their
+frequencies in the set, never the key. Add your own: `[*CUES, Cue("mine", score)]`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _NAMED = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
 
 
 def in_order(question: str, options: Sequence[str]) -> bool:
-    """Return whether the order of options means something: one speaks of others, or of letters.
+    """Return whether the order of options has a meaning: one refers to others, or to letters.
 
     >>> in_order("Which floats?", ("cork", "lead", "none of the above"))
     True
@@ -81,12 +81,12 @@ def _words(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Corpus:
-    """How often words and whole options occur among all options of a set, copies once.
+    """The frequencies of words and whole options among all options of a set, copies once.
 
     Attributes:
-        words: in how many items a word is in an option.
-        wholes: in how many items an option stands, by its words.
-        items: how many there are.
+        words: number of items with the word in an option.
+        wholes: number of items with the option, by its words.
+        items: their number.
     """
 
     words: Counter[str]
@@ -108,12 +108,12 @@ class Corpus:
 
 
 class View:
-    """What a cue may look at: one item without its key.
+    """The input of a cue: one item without its key.
 
     Attributes:
         question: the text, empty if there is none.
         options: the texts, in their order.
-        corpus: what the whole set's options hold.
+        corpus: the frequencies in the whole set.
     """
 
     def __init__(self, question: str, options: Sequence[str], corpus: Corpus):
@@ -126,7 +126,7 @@ class View:
 
     @cached_property
     def script(self) -> Writing:
-        """How it is written: "latin", "spaced" or "unspaced" (`winosmith.text.writing`)."""
+        """Its kind of script: "latin", "spaced" or "unspaced" (`winosmith.text.writing`)."""
         return writing(" ".join((self.question, *self.options)))
 
     @cached_property
@@ -151,7 +151,7 @@ class View:
 
     @cached_property
     def characters(self) -> list[float]:
-        """Each option's length in characters, white space at its ends apart."""
+        """Each option's length in characters, without white space at its ends."""
         return [float(len(option.strip())) for option in self.options]
 
     @cached_property
@@ -172,7 +172,7 @@ class View:
 
     @cached_property
     def shared(self) -> list[float]:
-        """How many of each option's content words the question holds."""
+        """The number of each option's content words that are in the question."""
         return [float(len(words & self.asked_content)) for words in self.content]
 
     @cached_property
@@ -183,7 +183,7 @@ class View:
 
     @cached_property
     def common(self) -> list[float]:
-        """The mean fraction of an option's words that another option holds."""
+        """The mean fraction of an option's words that another option has."""
         return [
             _mean(
                 len(mine & other) / max(len(mine | other), 1)
@@ -195,7 +195,7 @@ class View:
 
     @cached_property
     def trigrams(self) -> list[float]:
-        """The fraction of an option's letter trigrams that the question holds."""
+        """The fraction of an option's letter trigrams that the question has."""
         asked = _trigrams(" ".join(self.asked))
         cut = [_trigrams(" ".join(words)) for words in self.words]
         return [len(mine & asked) / max(len(mine), 1) for mine in cut]
@@ -237,7 +237,7 @@ def _matches(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
 
 
 def _ranks(numbers: Sequence[float | None]) -> list[int] | None:
-    """Return each number's place among the different ones; None if an option has none."""
+    """Return each number's rank among the different ones; None if an option has no number."""
     there = [number for number in numbers if number is not None]
     if len(there) < len(numbers):
         return None
@@ -261,7 +261,7 @@ def _middle_number(view: View) -> list[float]:
 
 
 def _article(view: View) -> list[float]:
-    """Tell which options fit "a" or "an" at the end of the question."""
+    """Return whether each option fits "a" or "an" at the end of the question."""
     last = view.asked[-1] if view.asked else ""
     if last not in ("a", "an"):
         return [0.0] * len(view.options)
@@ -292,16 +292,16 @@ def _at(position: int) -> Callable[[View], list[float]]:
 
 @dataclass(frozen=True)
 class Cue:
-    """A rule that picks an option without reading.
+    """A rule that selects an option without reading.
 
     Attributes:
-        name: says which option it picks: "the longest, in characters".
-        score: a number for each option; the largest is picked, equal ones share the pick. Options
-            that are all equal: the cue has nothing to say on this item.
-        about: "position" when it looks at nothing but the order, "class" when its options are
-            labels and it looks at what they label, else "content".
-        needs: what it can read. "any": any script; "words": text with spaces between its words;
-            "latin": words that it lists, which are English ones. On other items it says nothing.
+        name: the option that it selects: "the longest, in characters".
+        score: a number for each option; the largest is selected, equal ones share the pick. If all
+            are equal, the cue does not distinguish the item's options.
+        about: "position" if it uses only the order; "class" if the options are labels and it uses
+            the labelled text; otherwise "content".
+        needs: the text that it can read. "any": any script; "words": words separated by spaces;
+            "latin": English words in its list. On other items it does not distinguish options.
     """
 
     name: str
@@ -387,7 +387,7 @@ CUES: tuple[Cue, ...] = (
     Cue("the first by the alphabet", _alphabet(-1.0)),
     Cue("the last by the alphabet", _alphabet(1.0)),
 )
-"""The battery. What is looked for are the faults that test-wiseness is about (Millman, Bishop and
+"""The battery: the faults that test-wise people use (Millman, Bishop and
 Ebel 1965; Haladyna, Downing and Rodriguez 2002) and those found in published sets since."""
 
 
@@ -405,10 +405,10 @@ POSITIONS: tuple[Cue, ...] = tuple(
 
 
 def picks(cue: Cue, views: Sequence[View]) -> Ties:
-    """Return among how many options each one's pick is shared, the options of all items in one row.
+    """Return the number of options that share each one's pick, the options of all items in a row.
 
-    0 for those that are not picked. Differences under 1e-9 are none: sums in another order make
-    them.
+    0 for options that are not selected. Differences below 1e-9 are ignored: sums in another
+    order differ by as much.
 
     Raises:
         DataError: the cue gives another number of scores than there are options, or no numbers.
@@ -435,6 +435,6 @@ def picks(cue: Cue, views: Sequence[View]) -> Ties:
 
 
 def unread(cue: Cue, scripts: Collection[Writing]) -> bool:
-    """Return whether a cue can read none of the items, which are written so."""
+    """Return whether a cue can read none of the items in these scripts."""
     readable = {"latin"} if cue.needs == "latin" else {"latin", "spaced"}
     return cue.needs != "any" and readable.isdisjoint(scripts)

@@ -1,4 +1,4 @@
-"""Items next to each other as arrays, and the units in which their keys are drawn again."""
+"""Items as arrays, and the units whose keys are drawn together under the null."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 Tell = Callable[[int], None]
-"""Is told how much is done."""
+"""A function that is called with the amount of finished work."""
 
 SHARES: Floats = np.concatenate([[0.0], 1 / np.arange(1, MAX_OPTIONS + 1)])
-"""What an option earns whose pick is shared among so many (`Items.picked`)."""
+"""The score of an option by the number of options that share the pick (`Items.picked`)."""
 
 _AT_ONCE = 1000
-"""Items that cues look at before what was seen of them is let go."""
+"""Number of items whose views are in memory at once."""
 
 
 @dataclass(frozen=True)
 class Items:
-    """The items of a set whose key is known, in an order that their own order has no part in.
+    """The items of a set with a known key, in an order that does not depend on that of the set.
 
-    A *unit* is what is drawn at once: the items of a block with the same options. Turning a unit's
-    key to another option turns the keys of all its items along, so copies share a draw and the
-    halves of a twin stay opposite. A unit's items stand side by side.
+    A *unit* is drawn as one: the items of a block with the same options. Another key of a unit
+    changes the keys of all its items with it, so copies share a draw and the halves of a twin stay
+    opposite. A unit's items are consecutive.
 
-    Options are numbered through, an item's one after the other.
+    Options are numbered consecutively, item by item.
 
     Attributes:
         problems: in this order.
@@ -100,7 +100,7 @@ class Items:
         return len(self.problems)
 
     def part(self, chosen: Bools) -> Items:
-        """Return some of the items, whole units: cues see them as they see the whole set."""
+        """Return some of the items, in whole units; cues see them as in the whole set."""
         found = Items(
             tuple(p for p, is_in in zip(self.problems, chosen, strict=True) if is_in),
             self.rows[chosen],
@@ -110,7 +110,7 @@ class Items:
             np.unique(self.unit[chosen], return_inverse=True)[1],
         )
         of_chosen = np.repeat(chosen, self.counts)
-        # in the place of those that would be made again
+        # computed before
         vars(found)["corpus"] = self.corpus
         vars(found)["_seen"] = {
             at: (cue, ties[of_chosen]) for at, (cue, ties) in self._seen.items()
@@ -118,7 +118,7 @@ class Items:
         return found
 
     def keyed_anew(self, unit_key: Ints) -> Items:
-        """Return the same items, the units' keys at other places; what cues see of them stays.
+        """Return the same items with the units' keys at other places; cues see no difference.
 
         Args:
             unit_key: (units,) the place in a unit's first item.
@@ -130,7 +130,7 @@ class Items:
 
     @cached_property
     def counts(self) -> Ints:
-        """How many options each item has, (n,)."""
+        """The number of options of each item, (n,)."""
         return np.array([len(texts) for texts in self.texts])
 
     @cached_property
@@ -145,7 +145,7 @@ class Items:
 
     @cached_property
     def firsts(self) -> Ints:
-        """The first item that each is a copy of, (n,); itself where it is no copy."""
+        """The first item of which each is a copy, (n,); itself if it is not a copy."""
         seen: dict[tuple[int, str], int] = {}
         named = zip(self.unit.tolist(), self.problems, strict=True)
         same = ((unit, plain(problem.sentence)) for unit, problem in named)
@@ -153,23 +153,23 @@ class Items:
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
         return int(self.block.max()) + 1
 
     @cached_property
     def weights(self) -> Floats:
-        """What each item counts where something is learned, (n,): copies together count once."""
+        """The weight of each item in training, (n,): copies together count once."""
         weights: Floats = 1 / np.bincount(self.firsts)[self.firsts]
         return weights
 
     @cached_property
     def chance(self) -> float:
-        """The share that guessing gets right, 0–1."""
+        """The accuracy of guessing, 0–1."""
         return float((1 / self.counts).mean())
 
     @cached_property
     def turned(self) -> Ints:
-        """The option that is each item's key when its unit's key is at a place.
+        """The option that is each item's key if its unit's key is at a place.
 
         (n, most options); beyond an item's options it is the number of all options.
         """
@@ -192,25 +192,25 @@ class Items:
 
     @cached_property
     def unit_key(self) -> Ints:
-        """Where each unit's key stands, (units,): that of its first item."""
+        """The place of each unit's key, (units,): that of its first item."""
         return self.keys[self.leads]
 
     @cached_property
     def unit_counts(self) -> Ints:
-        """How many options each unit has, (units,)."""
+        """The number of options of each unit, (units,)."""
         return self.counts[self.leads]
 
     def keyed(self, unit_key: Ints) -> Ints:
-        """Return the number of each item's right option, when the units' keys stand so, (n,)."""
+        """Return the number of each item's correct option for these keys of the units, (n,)."""
         return self.turned[np.arange(len(self)), unit_key[self.unit]]
 
     def gathered(self, shares: Floats | Ties, units: slice = slice(None)) -> Floats:
-        """Return what each column earns on units, the key at each place.
+        """Return the score of each column on units, for a key at each place.
 
         Args:
-            shares: (options, columns) what is earned where that option is the key; or as `picked`
-                tells it.
-            units: which; all when omitted.
+            shares: (options, columns) the score if that option is the key; or the result of
+                `picked`.
+            units: the units; by default all.
 
         Returns:
             (units, most options, columns); 0 beyond a unit's options.
@@ -228,13 +228,13 @@ class Items:
         return [cue for cue in cues if not unread(cue, self.scripts)]
 
     def picked(self, cues: Sequence[Cue], tell: Tell = lambda _: None) -> Ties:
-        """Return among how many options each cue's pick is shared, (options, cues); 0: not picked.
+        """Return the number of options that share each cue's pick, (options, cues); 0: no pick.
 
-        Items are looked at a few at a time, so that what cues see of a million is not held.
+        Items are processed in parts, so that the views of a million items are not in memory.
 
         Args:
-            cues: what picks.
-            tell: is called now and then with how many items have been looked at.
+            cues: the cues.
+            tell: is called now and then with the number of processed items.
 
         Raises:
             DataError: see `picks`.
@@ -256,31 +256,31 @@ class Items:
 
     @cached_property
     def _seen(self) -> dict[int, tuple[Cue, Ties]]:
-        """What has been picked, by the identity of the cue, whose rule need not be hashable."""
+        """The picks so far, by the identity of the cue, since its rule may not be hashable."""
         return {}
 
     @cached_property
     def corpus(self) -> Corpus:
-        """What the options hold; words are counted in each unit's first item alone."""
+        """The frequencies in the options; words are counted only in each unit's first item."""
         return Corpus.of([self.problems[lead].options for lead in self.leads])
 
     @cached_property
     def scripts(self) -> frozenset[Writing]:
-        """How items are written; see `View`."""
+        """The kinds of script of the items; see `View`."""
         return frozenset(view.script for view in self.views())
 
     def views(self, first: int = 0, end: int | None = None) -> Iterator[View]:
-        """Yield what cues may look at of some items, in order."""
+        """Yield the views of some items, in order."""
         return (View(p.sentence, p.options, self.corpus) for p in self.problems[first:end])
 
 
 _CLASSES, _SHARE = 20, 0.05
-"""Options that more items have, and a greater fraction of them, are classes: yes and no, labels.
+"""Options of more items than this, and of a greater fraction of them, are classes (yes, no).
 Copies count once."""
 
 
 def in_classes(dataset: Dataset) -> list[bool]:
-    """Tell of each item whether its options are classes."""
+    """Return whether each item's options are classes."""
     often = Counter(hash(_lowered(problem)) for problem in dataset)
     if max(often.values(), default=0) <= _CLASSES:  # copies, too
         return [False] * len(dataset)
@@ -296,10 +296,10 @@ def _lowered(problem: Problem) -> frozenset[str]:
 
 
 def _blocks(dataset: Dataset) -> list[list[int]]:
-    """Return the blocks; where options are classes, items that look alike are not in one.
+    """Return the blocks; if options are classes, items that look alike are not in one block.
 
-    Items with the same options and nearly the same words are elsewhere a twin whose id got lost.
-    Of classes they are what a template makes: a thousand of them would be one draw.
+    Items with the same options and nearly the same words are otherwise a twin without an id.
+    With classes, they come from a template, and a thousand of them would be one draw.
     """
     together = blocks(dataset)
     classes = in_classes(dataset)
@@ -339,8 +339,8 @@ _FIELD = re.compile(
     r"(?:_?(?:\d+|[A-Za-z]))?[}>]",
     re.IGNORECASE,
 )
-"""Fields of a template that was not filled in: any as a whole option; in a text, with the names
-that templates use, since code and formulas have braces too."""
+"""Fields of a template that was not filled in: any field as a whole option; in a text, those with
+names of templates, since code and formulas have braces too."""
 
 
 def has_unfilled_field(problem: Problem) -> bool:
@@ -365,7 +365,7 @@ def key_text(problem: Problem) -> str:
 
 
 def compared(problem: Problem) -> tuple[str, ...]:
-    """Return the options as units compare them: in any case, unless their case tells them apart."""
+    """Return the options as units compare them: in any case, unless only their case differs."""
     for alike in (plain, str.strip):
         texts = tuple(map(alike, problem.options))
         if len({*texts}) == len(texts):

@@ -1,9 +1,9 @@
-"""The null of the cues: exact means and spreads of their scores, and random draws of these.
+"""The null of the cues: exact means and standard deviations of their scores, and random draws.
 
 A set without artifacts is a set whose keys were assigned at random, to a unit's items together
 (`Items`). There are two such nulls:
 
-- for what options say, the positions of the keys are dealt again among units of as many options
+- for the content of options, the keys' positions are permuted among units with as many options
   (`DealtKeys`), so the number of keys at each position stays the same. If options are sorted by
   length and many keys are first, that is a matter of position, not of length;
 - for positions, each unit's key is drawn uniformly from its options (`UniformKeys`).
@@ -37,7 +37,7 @@ items², is rounding error."""
 
 
 def possible_positions(items: Items, kept: Ties) -> Bools:
-    """Return where a unit's key may be if the scores of some cues stay the same.
+    """Return the possible places of a unit's key if the scores of some cues stay the same.
 
     Args:
         items: of one split.
@@ -62,7 +62,7 @@ def observed_scores(items: Items, ties: Ties) -> Floats:
 
 
 def permuted(items: Items, draws: int, rng: np.random.Generator) -> Iterator[Ints]:
-    """Yield units' keys whose positions are dealt again among units of as many options."""
+    """Yield units' keys with positions permuted among units with as many options."""
     counts = items.unit_counts
     groups = [np.flatnonzero(counts == count) for count in np.unique(counts)]
     key = items.unit_key.copy()
@@ -73,7 +73,7 @@ def permuted(items: Items, draws: int, rng: np.random.Generator) -> Iterator[Int
 
 
 class DealtKeys:
-    """Scores of cues if the keys' positions are dealt again among the units of a stratum.
+    """Scores of cues if the keys' positions are permuted among the units of a stratum.
 
     A stratum has the units of as many options whose keys may be at the same positions. The score
     of a cue is then a sum over a random permutation, so its mean and variance are known exactly
@@ -207,7 +207,7 @@ class UniformKeys:
 
 
 def _parts(items: Items) -> int:
-    """Return in how many parts a score of 1 is divided, so that all shares are whole numbers."""
+    """Return the number of parts of a score of 1 with which all shares are whole numbers."""
     return math.lcm(*range(1, int(items.counts.max()) + 1))
 
 

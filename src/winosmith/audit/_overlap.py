@@ -1,4 +1,4 @@
-"""Items next to a collection of texts, such as what a model was trained on: what occurs there.
+"""The parts of items that occur in a collection of texts, such as a model's training data.
 
 A run of words of a question that is in the texts shows that the item may be known. An option that
 occurs there shows nothing by itself, as other options of its item do, too: so how often each occurs
@@ -25,14 +25,14 @@ from winosmith.results import HIDDEN, Result
 from winosmith.text import writing
 
 SPAN = 8
-"""So many words of a question in a row, standing in the texts, are no chance: others take 8 (Llama
+"""Number of consecutive words of a question that don't occur by chance: others take 8 (Llama
 2: Touvron et al. 2023, section A.6 takes 10 tokens) to 13 (Brown et al. 2020, appendix C)."""
 
 LEAST = 4
-"""A shorter question is looked for whole; with fewer words than these it is not looked for."""
+"""A shorter question is searched for as a whole; with fewer words it is not searched for."""
 
 _PIECE = 2_000
-"""Words of a text that are one piece, at most: a question and its key stand near each other."""
+"""The most words in a piece of a text: a question and its key are near each other."""
 
 _SHOWN = 5
 
@@ -44,17 +44,17 @@ def _examples(asked: Mapping[str, str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Overlap(Result):
-    """What of a split is in the texts.
+    """The parts of a split that occur in the texts.
 
     Attributes:
-        pieces: how many texts were read; long ones are cut.
-        words: how many words they have.
+        pieces: number of texts; long ones are cut.
+        words: their number of words.
         checked: number of items with a question that was searched for: it has a run of words that
             no other question of the set has.
-        unread: the ids of those that were not looked for at all, as no spaces part their words.
-        asked: of each item whose question was found, by id, the words that stand there.
-        options: of each item, by id, in how many pieces each option stands.
-        together: the same, of pieces in which words of its question stand too.
+        unread: the ids of items that were not searched for, because no spaces separate their words.
+        asked: the words of each question that was found, by the item's id.
+        options: the number of pieces with each option, by the item's id.
+        together: the same, for pieces that also have words of its question.
     """
 
     pieces: int = field(metadata={"key": "texts"})
@@ -68,7 +68,7 @@ class Overlap(Result):
 
     @property
     def cues(self) -> tuple[Cue, ...]:
-        """The rules that pick the option that stands there most often."""
+        """The rules that select the option that occurs there most often."""
         return (
             Cue("the most often in the texts", self._of(self.options), needs="any"),
             Cue("the most often in a text with its question", self._of(self.together), needs="any"),
@@ -102,13 +102,13 @@ class Overlap(Result):
 def overlap(
     splits: Mapping[str, Dataset], texts: str | Path | Iterable[str | Path]
 ) -> dict[str, Overlap]:
-    """Look for questions and options in a collection of texts, read piece by piece.
+    """Search for questions and options in a collection of texts, read piece by piece.
 
     A question is found where `SPAN` of its words in a row are in a text, or all of them if it has
     fewer, `LEAST` at least. Runs of words that are in the questions of several items are not
-    looked for: they are how the set asks. An option is found where its words, the first `SPAN` of
-    them, are in a row. Case and punctuation do not matter. Items without spaces between words
-    are not looked for.
+    searched for, because the set's wording repeats them. An option is found if its words, the first
+    `SPAN` of them, occur in a row. Case and punctuation do not matter. Items without spaces between
+    words are not searched for.
 
     Args:
         splits: the data sets by name.
@@ -134,7 +134,7 @@ _Key = tuple[str, str]
 
 
 class _Sought:
-    """Runs of words that are looked for, and where they were found."""
+    """Runs of words to search for, and the places where they were found."""
 
     def __init__(self) -> None:
         self.pieces = self.words = 0

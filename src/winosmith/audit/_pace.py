@@ -1,4 +1,4 @@
-"""How far a long step is, told once a minute."""
+"""Progress of a long step, reported once a minute."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from time import monotonic
 from winosmith.audit._items import Tell
 
 Step = Callable[[str], None]
-"""Is told what is done next."""
+"""A function that is called with the next step, in words."""
 
 _EVERY = 60
-"""Seconds between two words of how far a step is."""
+"""Seconds between two reports of a step's progress."""
 
 
-def paced(step: Step, what: str, total: int, of: str) -> Tell:
-    """Return what tells, once a minute, how much of a step is done and how long the rest takes.
+def report_progress(step: Step, what: str, total: int, of: str) -> Tell:
+    """Return a function that reports, once a minute, the progress of a step and the time left.
 
     Args:
-        step: is called with it, in words.
+        step: is called with the report, in words.
         what: the step.
-        total: how much there is to do.
-        of: what that counts.
+        total: number of units in the step.
+        of: the unit, in the plural.
     """
     began = last = monotonic()
 

@@ -1,12 +1,12 @@
-"""Probes: what can be learned from a part of the items, and which words do it.
+"""Probes: models that learn the key from a part of each item, and the words that they use.
 
-A probe is fitted on four fifths of the blocks and asked about the fifth, so that nothing it is
-asked about was in its training. It is compared with the same model after the keys are permuted
+A probe is fitted on four fifths of the blocks and predicts the last fifth, so it never sees an item
+that it predicts. It is compared with the same model of permuted positions of the keys
 (`_null.permuted`). There are two kinds:
 
 - of *words*, a naive Bayes model over words and pairs of neighbouring words. On the shared sets it
-  guesses as well as a logistic regression over the same features, in a tenth of the time;
-- of *vectors*, a conditional logit over what an embedder makes of each option and question.
+  is as accurate as a logistic regression over the same features, in a tenth of the time;
+- of *vectors*, a conditional logit over an embedder's vectors of each option and question.
 """
 
 from __future__ import annotations
@@ -35,59 +35,63 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 DRAWS = 200
-"""Of a probe's null: p is 1/201 at least."""
+"""Number of draws of a probe's null; p is at least 1/201."""
 
 _FOLDS = 5
 _SMOOTHING = 3.0
-"""So many items of chance are added to each feature: of 1, 3 and 10 the best on OpenBookQA."""
+"""Number of items of chance added to each feature: the best of 1, 3 and 10 on OpenBookQA."""
 
 _CELLS = 4_000_000
-"""Features, or options, times draws that are held at once."""
+"""Features, or options, times draws that are in memory at once."""
 
 _SORTED = 8_000_000
-"""So many features of options are sorted at once."""
+"""Number of features of options that are sorted at once."""
 
 ASKED = 40
-"""So many content words of a question are paired with an option's, the last: of a long passage with
-a question at its end, those of the question. All of them would be gigabytes."""
+"""Number of content words of a question, from its end, that are paired with an option's: of a long
+passage, those of the question at its end. All of them would be gigabytes."""
 
-SEES = ("options", "question", "both")
-"""What probes see."""
+SEEN = {
+    "options": "only the options",
+    "question": "only the question",
+    "both": "question and options",
+}
+"""The parts of an item that probes see, in words."""
 
 _C = 1.0
-"""Inverse strength of the penalty on what vectors, of length 1, tell."""
+"""Inverse strength of the penalty on weights of vectors of length 1."""
 
 _ALIKE = np.float32(3)
-"""The weight of how alike question and option are, next to a vector of length 1. On OpenBookQA and
-ARC it guesses as well as all products of both vectors, which cost as much again."""
+"""The weight of the similarity of question and option, next to a vector of length 1. On OpenBookQA
+and ARC it is as accurate as all products of both vectors, which double the cost."""
 
 _PLACED = 512
-"""So many columns at most tell a position from a question's vector: its main axes, times the
+"""The most columns that predict a position from a question's vector: its main axes, times the
 positions."""
 
 _SCORES = 40_000_000
 """Options times draws that are scored at once: 320 MB for each of three arrays."""
 
 _TOLD, _EXAMPLES = 12, 8
-"""How many words are reported, and how many items are shown."""
+"""Numbers of words and of items in the report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word(Result):
-    """A feature that tells the right option.
+    """A feature that predicts the correct option, or the incorrect ones.
 
     Attributes:
-        text: the word or pair of words, and where it is if that matters ("bees, at the
+        text: the word or pair of words, with its place if that matters ("bees, at the
             start").
-        options: on how many options it is, copies once.
-        right: on which fraction of them the right one, 0–1.
-        expected: the share by chance.
-        z: how many standard deviations apart these are.
+        options: number of options with it; copies count once.
+        right: the fraction of these that are correct, 0–1.
+        expected: the fraction by chance.
+        z: the difference in standard deviations.
     """
 
     text: str = field(metadata=shown("word"))
     options: int = field(metadata=shown("options with it"))
-    right: float = field(metadata=shown("of them right", ".1%"))
+    right: float = field(metadata=shown("of these correct", ".1%"))
     expected: float = field(metadata=shown("expected", ".1%"))
     z: float = field(metadata=HIDDEN)
 
@@ -99,25 +103,25 @@ Examples = tuple[tuple[int, tuple[str, ...]], ...]
 
 @dataclass(frozen=True)
 class Probe(Result):
-    """What a probe guesses.
+    """The accuracy of a probe.
 
     Attributes:
         by: "words", or "vectors" of an embedder.
         sees: "options", "question" or "both".
-        right: the fraction of items that it gets right, 0–1.
-        expected: the mean where keys are dealt again.
+        right: the fraction of items for which it is correct, 0–1.
+        expected: the mean with permuted keys.
         low, high: the interval of these draws (`metrics.null_interval`).
-        p: in which fraction of the draws it is as good, the set itself among them.
-        draws: how many there were.
-        words: what tells most, for and against; vectors have none.
-        solved: rows of the items it is surest of and right about, the surest first.
-        examples: rows of the first of them, each with the words of its key that speak most.
+        p: the fraction of the draws, with the set itself as one, in which it is as accurate.
+        draws: their number.
+        words: the most predictive features, for and against; vectors have none.
+        solved: rows of the items that it solves, those with the largest margin first.
+        examples: rows of the first of them, each with the most predictive words of its key.
         scores: each option's, in the order of `Items`; larger is likelier.
     """
 
     by: str = field(metadata=shown("by"))
     sees: str = field(metadata=shown("sees"))
-    right: float = field(metadata=shown("right", percent))
+    right: float = field(metadata=shown("correct", percent))
     expected: float = field(metadata=shown("expected", percent))
     low: float = field(metadata=HIDDEN)
     high: float = field(metadata=HIDDEN)
@@ -127,6 +131,11 @@ class Probe(Result):
     solved: tuple[int, ...] = field(metadata={"json": len})
     examples: Examples = field(metadata=HIDDEN)
     scores: Floats = field(metadata=HIDDEN)
+
+    @property
+    def model(self) -> str:
+        """Its model in words."""
+        return f"model of {self.by} that sees {SEEN[self.sees]}"
 
     @property
     @computed(**shown("null", span))
@@ -145,14 +154,14 @@ def probes(
     items: Items, embedder: TextEmbedder | None = None, *, draws: int = DRAWS, seed: int = 0,
     tell: Tell = lambda _: None,
 ) -> tuple[Probe, ...]:  # fmt: skip
-    """Probe the options alone, the question alone (what of it tells the position), and both.
+    """Probe only the options, only the question (which can predict the position), and both.
 
     Args:
         items: of one split.
-        embedder: of texts; its vectors are probed in the place of words where it is given.
+        embedder: of texts; its vectors are probed instead of words.
         draws: of the null.
         seed: of folds and draws.
-        tell: is called now and then with how many draws of all three are done.
+        tell: is called now and then with the number of finished draws of all three.
     """
 
     def telling(at: int) -> Tell:
@@ -161,20 +170,20 @@ def probes(
     if embedder is None:
         return tuple(
             probe(items, sees, draws=draws, seed=seed, tell=telling(at))
-            for at, sees in enumerate(SEES)
+            for at, sees in enumerate(SEEN)
         )
     options = _embedded(embedder, [text for p in items.problems for text in p.options])
     questions = _embedded(embedder, [problem.sentence for problem in items.problems])
     return tuple(
         _vector_probe(items, sees, _rows(items, sees, options, questions), draws, seed, telling(at))
-        for at, sees in enumerate(SEES)
+        for at, sees in enumerate(SEEN)
     )
 
 
 def probe(
     items: Items, sees: str, *, draws: int = DRAWS, seed: int = 0, tell: Tell = lambda _: None
 ) -> Probe:
-    """Probe the words of what is seen: "options", "question" or "both"."""
+    """Probe the words of a part of the items: "options", "question" or "both"."""
     names, matrix = features(items, sees)
     folds = _folds(items, seed)
 
@@ -193,18 +202,18 @@ def _probed(
     items: Items, by: str, sees: str, scored: Callable[[Ints], Floats], at_once: int, draws: int,
     seed: int, tell: Tell,
 ) -> Probe:  # fmt: skip
-    """Return what is guessed of the keys, and of keys whose positions are dealt again.
+    """Return the accuracy on the keys, and on keys with permuted positions.
 
     Args:
         items: of one split.
         by: see `Probe`.
         sees: see `Probe`.
-        scored: (n, columns) numbers of right options → (options, columns) scores by models that
-            learnt from these, except for the block that they are asked about.
-        at_once: so many columns.
+        scored: (n, columns) numbers of correct options → (options, columns) scores by models that
+            learnt from these, except for the block that they predict.
+        at_once: number of columns.
         draws: of the null.
         seed: of the draws.
-        tell: is called with how many are done.
+        tell: is called with the number of finished draws.
     """
     own = items.keyed(items.unit_key)
     scores = scored(own[:, None])
@@ -235,7 +244,7 @@ def _probed(
 
 
 def _embedded(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
-    """Return the vector of each text, of length 1; those that stand several times are made once."""
+    """Return the vector of each text, of length 1; equal texts are embedded once."""
     different, at = np.unique([text.strip() for text in texts], return_inverse=True)
     made: Singles = np.array(embedder.embed_texts(different.tolist()), np.float32)
     if made.ndim != 2 or len(made) != len(different) or not np.isfinite(made).all():
@@ -249,10 +258,10 @@ def _embedded(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
 
 
 def _rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
-    """Return what a conditional logit sees of each option, (options, columns).
+    """Return the rows of a conditional logit, (options, columns).
 
-    Of question and option it sees the option and how alike both are, their cosine; of the question
-    alone a block of columns for each position.
+    For question and option, these are the option's vector and the cosine of both; for the question,
+    a block of columns for each position.
     """
     if sees == "options":
         return options
@@ -273,7 +282,7 @@ def _rows(items: Items, sees: str, options: Singles, questions: Singles) -> Sing
 def _vector_probe(
     items: Items, sees: str, rows: Singles, draws: int, seed: int, tell: Tell
 ) -> Probe:
-    """Probe vectors by conditional logits with shared weights; copies are learnt from once."""
+    """Probe vectors by conditional logits with shared weights; copies count once in training."""
     firsts = items.firsts
     first = np.unique(firsts)
     learnt = np.flatnonzero(np.repeat(firsts == np.arange(len(items)), items.counts))
@@ -294,7 +303,7 @@ def _vector_probe(
 
 
 def _same_option(items: Items) -> Ints:
-    """Return for each option its own number, or of a copy's that of the first item's same one."""
+    """Return the number of each option; for a copy, that of the same option of the first item."""
     found = np.arange(int(items.counts.sum()))
     for at in np.flatnonzero(items.firsts != np.arange(len(items))).tolist():
         first = int(items.firsts[at])
@@ -314,14 +323,14 @@ _WORD, _NEXT, _PLACED_BY, _BESIDE = range(4)
 one of the option."""
 
 _JOINS = ("", " ", " → option ", " ~ ")
-"""What stands between both parts of a feature, by its kind, where it is printed."""
+"""The text between both parts of a feature, by its kind, in reports."""
 
 _HALF = 29
 """Bits of each part of a feature; two more are its kind."""
 
 
 class _Numbers(dict[str, int]):
-    """Words by their numbers, in the order in which they come."""
+    """Numbers of words, in the order of their first use."""
 
     def __missing__(self, word: str) -> int:
         self[word] = len(self)
@@ -332,7 +341,7 @@ class _Numbers(dict[str, int]):
 
 
 def _codes(kind: int, one: Ints, other: Ints | int = 0) -> Ints:
-    """Return features as numbers, those of several options in several rows."""
+    """Return features as numbers; the arrays may have several rows."""
     return (one << _HALF | other) << 2 | kind
 
 
@@ -358,7 +367,7 @@ def _of_both(view: View, numbers: _Numbers) -> Iterator[Ints]:
         yield np.concatenate([features, _codes(_BESIDE, asked, said).ravel()])
 
 
-_SEEN: dict[str, Callable[[View, _Numbers], Iterator[Ints]]] = {
+_FEATURES: dict[str, Callable[[View, _Numbers], Iterator[Ints]]] = {
     "options": _of_options,
     "question": _of_question,
     "both": _of_both,
@@ -366,13 +375,13 @@ _SEEN: dict[str, Callable[[View, _Numbers], Iterator[Ints]]] = {
 
 
 def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
-    """Return the features that two blocks or more have, and which options have them.
+    """Return the features in at least two blocks, and which options have them.
 
-    They are numbers until it is known which these are: of most pairs of words there is but one.
+    They are numbers until these are known, since most pairs of words occur only once.
     """
     from scipy.sparse import csr_matrix
 
-    numbers, seen = _Numbers(), _SEEN[sees]
+    numbers, seen = _Numbers(), _FEATURES[sees]
     held, sizes = array("q"), array("q")
     for view in items.views():
         for found in seen(view, numbers):
@@ -410,7 +419,7 @@ def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
 
 
 def _parted(codes: Ints) -> Iterator[Ints]:
-    """Yield where features stand, some of them at a time: those with one remainder."""
+    """Yield the places of features, those with one remainder at a time."""
     parts = 1 + 2 * (len(codes) // (2 * _SORTED))  # odd: the last bits are the kind
     for part in range(parts):
         yield np.concatenate(
@@ -422,7 +431,7 @@ def _parted(codes: Ints) -> Iterator[Ints]:
 
 
 def _text(code: int, words: Sequence[str]) -> str:
-    """Return a feature as its words say it."""
+    """Return a feature as text."""
     kind, other = code & 3, code >> 2 & (1 << _HALF) - 1
     one = words[code >> 2 + _HALF]
     if kind == _WORD:
@@ -443,8 +452,8 @@ def guessed(items: Items, matrix: csr_matrix, learnt: Floats, seed: int) -> Floa
     Args:
         items: whose options they are.
         matrix: (options, features).
-        learnt: (n,) how much each item counts where models learn; of those that count nothing the
-            model of all others is asked.
+        learnt: (n,) the weight of each item in training; items without weight are predicted by the
+            model of all others.
         seed: of the folds.
     """
     folds = np.where(learnt > 0, _folds(items, seed), _FOLDS)
@@ -459,9 +468,9 @@ def _cross_fitted(
     Args:
         items: whose options they are.
         matrix: (options, features).
-        folds: (n,) of the items; `_FOLDS` for those that are asked about and never learnt from.
-        keys: (n, columns) the numbers of the right options.
-        counted: (n,) how much each item counts, next to its weight.
+        folds: (n,) of the items; `_FOLDS` for those that are only predicted.
+        keys: (n, columns) the numbers of the correct options.
+        counted: (n,) a factor of each item's weight.
     """
     item_weights = items.weights * counted
     weights = np.repeat(item_weights, items.counts)
@@ -482,12 +491,12 @@ def _cross_fitted(
 
 
 def _fitted(on: Floats, expected: Floats, right: Floats) -> Floats:
-    """Return each feature's weight: how far it moves the odds of being right from chance's.
+    """Return each feature's weight: the logarithm of the odds of being correct, relative to chance.
 
     Args:
-        on: (features,) on how many options each is.
-        expected: (features,) how many of them are right by chance.
-        right: (features, columns) how many are.
+        on: (features,) number of options with each.
+        expected: (features,) number of them that are correct by chance.
+        right: (features, columns) number that are correct.
     """
     known = on > 0
     chance = np.where(known, expected / np.where(known, on, 1), 0.5)[:, None]
@@ -499,7 +508,7 @@ def _fitted(on: Floats, expected: Floats, right: Floats) -> Floats:
 
 
 def _right(items: Items, scores: Floats, keys: Ints) -> Floats:
-    """Return the fraction of items that each column gets right, equal options sharing the pick."""
+    """Return the accuracy of each column, with equal options sharing the pick."""
     top = np.maximum.reduceat(scores, items.starts, axis=0)
     best = scores == np.repeat(top, items.counts, axis=0)
     picked = np.add.reduceat(best.astype(float), items.starts, axis=0)
@@ -509,7 +518,7 @@ def _right(items: Items, scores: Floats, keys: Ints) -> Floats:
 
 
 def _tables(items: Items, matrix: csr_matrix, own: Ints) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return of each feature: options that have it, right by chance, right, and how far off (z)."""
+    """Return the options with each feature, those correct by chance, the correct ones, and z."""
     weights = np.repeat(items.weights, items.counts)
     chance = 1 / np.repeat(items.counts, items.counts)
     right = np.zeros(len(weights))
@@ -531,18 +540,18 @@ def _plainly(feature: str) -> str:
     >>> _plainly("^ bees"), _plainly("the ground"), _plainly("ground $"), _plainly(" → option 2")
     ('bees, at the start', 'the ground', 'ground, at the end', 'option 2')
     >>> _plainly("attach ~ glue"), _plainly("denied → option 1")
-    ('glue, where the question has attach', 'option 1, where the question has denied')
+    ('glue, if the question has attach', 'option 1, if the question has denied')
     """
     one, between, other = feature.partition(" ~ " if " ~ " in feature else " → ")
     if between:
-        return f"{other}, where the question has {one}" if one else other
+        return f"{other}, if the question has {one}" if one else other
     if feature.startswith("^ "):
         return f"{feature[2:]}, at the start"
     return f"{feature[:-2]}, at the end" if feature.endswith(" $") else feature
 
 
 def _words(names: list[str], on: Floats, expected: Floats, found: Floats, z: Floats) -> Words:
-    """Return the features whose options are right most surely more or less often than by chance."""
+    """Return the features whose options are correct more or less often than by chance, by z."""
     told = [at for at in np.argsort(-abs(z), kind="stable")[:_TOLD] if at < len(names) and z[at]]
     return tuple(
         Word(
@@ -555,7 +564,7 @@ def _words(names: list[str], on: Floats, expected: Floats, found: Floats, z: Flo
 
 def _examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, own: Ints,
               solved: Sequence[int]) -> Examples:  # fmt: skip
-    """Return the surest items, by row, with the features of the right option that speak most."""
+    """Return the first solved items, by row, with the most predictive features of the key."""
     at_row = {int(row): at for at, row in enumerate(items.rows)}
     found = []
     for row in solved[:_EXAMPLES]:
@@ -566,7 +575,7 @@ def _examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, own
 
 
 def _solved(items: Items, scores: Floats, own: Ints) -> tuple[int, ...]:
-    """Return the rows of the items whose right option has the best score, by how much it leads."""
+    """Return the rows of the items whose correct option has the best score, by its margin."""
     others = scores.copy()
     others[own] = -np.inf
     lead = scores[own] - np.maximum.reduceat(others, items.starts)

@@ -1,11 +1,11 @@
-"""The proof of a repair: what rules earn on blocks that it did not see.
+"""The evidence for a repair: the accuracy of rules on held-out blocks.
 
-Along what a repair saw nothing can be left, whatever is true of items that it did not see. So
-blocks are dealt to halves, and what one half teaches thins the other, both ways. There every cue is
-measured, and a model of words that learnt from the thinned first half. What stands out by chance in
-one half is thinned away too much in the other and too little in the one: the two directions err
-against each other, and their mean is near nothing for any repair that is right on average. So the
-width of a bound says what is known, and never its middle alone.
+On the items that a repair saw, every cue is at chance by construction. So blocks are split into
+halves, and each half is thinned by rules learnt from the other. There every cue is measured, and a
+model of words that learnt from the thinned first half. A cue that stands out by chance in one half
+is thinned too much in the other and too little in the first: the two errors have opposite signs,
+and their mean is near 0 for any repair that is correct on average. So the width of a bound is the
+evidence, and never its middle.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 from winosmith.audit._probes import features, guessed
 from winosmith.errors import DataError
 from winosmith.parallel import one_thread
+from winosmith.results import Result, computed
 
 LIMIT = 0.03
-"""A rule is shown to tell nothing if its bound is within so much of guessing, either way."""
+"""A rule is shown to be at chance if its bound is within this distance of it, either way."""
 
-WORDS = "a model of words that sees the options alone"
-"""What a rule is called that is learnt, not fixed."""
+WORDS = "a model of words that sees only the options"
+"""The name of the rule that is learnt, not fixed."""
 
 _DRAWS = 2000
-"""Of the bound's quantile."""
+"""Number of draws for the bound's quantile."""
 
 _RARE = 20
-"""A rule that speaks in fewer blocks is bounded by how often it may be right, and wrong."""
+"""A rule that distinguishes options in fewer blocks gets the bounds of Clopper and Pearson."""
 
 Thin = Callable[[Bools], Floats]
-"""Which items teach, (n,), to the probability with which each unit stays, (units,)."""
+"""Returns the probability of each unit to stay, (units,), learnt from some items, (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a rule earns beyond guessing, on blocks that the repair did not see.
+    """The accuracy of a rule above chance, on held-out blocks.
 
     Attributes:
         rule: the cue's name, or `WORDS`.
-        excess: the share that is right minus what guessing gets, -1 to 1.
+        excess: its accuracy minus that of guessing, -1 to 1.
         low, high: the bound, meant to hold for all rules at once in 95 of 100 sets.
     """
 
@@ -56,35 +57,43 @@ class Bound:
 
     @property
     def shown(self) -> bool:
-        """Whether the bound is within `LIMIT` of guessing."""
+        """Whether the bound is within `LIMIT` of chance."""
         return self.low >= -LIMIT and self.high <= LIMIT
 
     @property
-    def by_lot(self) -> bool:
-        """Whether nothing was measured, as the order of all options was dealt at random."""
+    def is_shuffled(self) -> bool:
+        """Whether nothing was measured, because the options of all items were shuffled."""
         return self.low == self.high
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
-    """What is known of a repair from blocks that it did not see.
+class Proof(Result):
+    """The evidence for a repair from held-out blocks.
 
     Attributes:
-        bounds: one a rule, the one that reaches farthest first; none if too little was left.
-        items: how many of them stay on average.
+        bounds: one for each rule, the one that reaches farthest first; none if too few items are
+            left.
+        items: mean number of items that stay.
     """
 
     bounds: tuple[Bound, ...]
     items: float
 
     @property
+    @computed()
+    def limit(self) -> float:
+        """The distance from chance within which bounds must be."""
+        return LIMIT
+
+    @property
+    @computed()
     def shown(self) -> bool:
-        """Whether every rule is shown to tell less than `LIMIT`."""
+        """Whether every rule is shown to be within `LIMIT` of chance."""
         return bool(self.bounds) and all(bound.shown for bound in self.bounds)
 
     @property
     def wide(self) -> tuple[Bound, ...]:
-        """The bounds that are wider."""
+        """The bounds that reach beyond `LIMIT`."""
         return tuple(bound for bound in self.bounds if not bound.shown)
 
     @property
@@ -111,22 +120,22 @@ def prove(
     dealt: Bools | None = None,
     seed: int = 0,
 ) -> Proof:
-    """Bound what every rule earns on blocks that a repair did not see.
+    """Bound the accuracy above chance of every rule on held-out blocks.
 
-    Blocks are dealt to halves. What one half teaches thins the other, both ways; each item counts
-    by its probability to stay. A rule's excess is the mean of what it earns minus guessing. The
-    bound is simultaneous: the 95 % quantile of the largest deviation over all rules, in units of
-    each one's own standard error, drawn by multiplying blocks with normal numbers (Chernozhukov,
-    Chetverikov and Kato 2013). Rules that speak in few blocks are bounded by in how many they may
-    be right, and in how many wrong (Clopper and Pearson 1934), each at its part of the 5 %, a block
-    counting what it may earn at most; so are rules that earn the same in all.
+    Blocks are split into halves. Each half is thinned by rules learnt from the other; each item
+    counts by its probability to stay. The bound is simultaneous: the 95 % quantile of the largest
+    deviation over all rules, in units of each one's own standard error, drawn by multiplying blocks
+    with normal numbers (Chernozhukov, Chetverikov and Kato 2013). Rules that distinguish options in
+    few blocks are bounded by the number of blocks in which they may be correct, and incorrect
+    (Clopper and Pearson 1934), each at its part of the 5 %, with the largest possible score of a
+    block; so are rules with the same score in all blocks.
 
     Args:
         items: the whole set.
         thin: the repair.
         cues: the fixed rules.
-        dealt: (n,) whose options' order was drawn at random, so that rules of position are right as
-            often as guessing there, without being measured; none's when omitted.
+        dealt: (n,) whether an item's options were shuffled, so that rules of position are at chance
+            there without being measured; None for no item.
         seed: of the halves, and of the draws.
 
     Raises:
@@ -154,12 +163,12 @@ def prove(
     excess = np.column_stack([_earned(items, SHARES[ties]), words])
     apart = np.minimum.reduceat(ties, items.starts, axis=0) == 0
     speaks = np.column_stack([apart, np.ones(len(items), np.bool_)])
-    by_lot = np.array([*(cue.about == "position" for cue in read), False])
+    of_position = np.array([*(cue.about == "position" for cue in read), False])
     if dealt is not None:
-        excess[np.ix_(dealt, by_lot)], speaks[np.ix_(dealt, by_lot)] = 0.0, False
+        excess[np.ix_(dealt, of_position)], speaks[np.ix_(dealt, of_position)] = 0.0, False
     low, high = _bounds(excess, speaks, stays, items.block, seed)
     if dealt is not None and dealt.all():
-        low[by_lot], high[by_lot] = 0.0, 0.0
+        low[of_position], high[of_position] = 0.0, 0.0
     mean = stays @ excess / stays.sum()
     bounds = [
         Bound(rule, *map(float, ends))
@@ -170,17 +179,16 @@ def prove(
 
 
 def refuse_few(blocks: int, among: str = "") -> None:
-    """Raise DataError where there are too few blocks for a repair, and among what."""
+    """Raise DataError if there are too few blocks for a repair."""
     if blocks < 2 * LEAST:
         raise DataError(
-            f"there are {blocks} blocks (items that are not copies, twins or lookalikes){among}, "
-            f"too few for a repair: it learns from one half and is proved on the other, {LEAST} "
-            "blocks each"
+            f"there are {blocks} blocks (items that are not copies, twins or look-alikes){among}; "
+            f"a repair needs {2 * LEAST}: half to learn from, and half to measure the result"
         )
 
 
 def _earned(items: Items, shares: Floats) -> Floats:
-    """Return what each column earns of each item beyond guessing, (n, columns)."""
+    """Return the score of each column minus that of guessing, (n, columns)."""
     earned: Floats = shares[items.keyed(items.unit_key)] - 1 / items.counts[:, None]
     return earned
 
@@ -191,9 +199,9 @@ def _bounds(
     """Return the ends of the bounds on each column's mean; see `prove`.
 
     Args:
-        excess: (n, columns) what each earns of each item beyond guessing.
-        speaks: (n, columns) whether it tells options apart there.
-        stays: (n,) how much each item counts.
+        excess: (n, columns) the score of each column minus that of guessing.
+        speaks: (n, columns) whether it distinguishes the item's options.
+        stays: (n,) the weight of each item, 0–1.
         block: (n,) its block.
         seed: of the draws.
     """
@@ -212,7 +220,7 @@ def _bounds(
     block_stays = stays.max() * (stays > 0).sum() / there  # of one whose items all stay
 
     def reach(sign: int) -> Floats:
-        """Return how much blocks of one kind, those right or those wrong, may make of a mean."""
+        """Return the largest part of a mean from blocks that are correct, or incorrect."""
         part, most = np.maximum(sign * earned, 0), (sign * excess).max(axis=0)
         count = (part > 1e-9).sum(axis=0)
         share = beta.ppf(1 - LEVEL / columns / 2, count + 1, np.maximum(there - count, 1))
@@ -222,7 +230,7 @@ def _bounds(
     spread = np.sqrt((influence**2).sum(axis=0))
     rare = heard.sum(axis=0) < _RARE
     varies = ~rare & (spread > 1e-9)
-    # What earns the same in all blocks may earn something else in so many that none is seen.
+    # A rule with the same score in all blocks may differ in as many blocks as go unseen.
     width = np.full(columns, beta.ppf(1 - LEVEL / columns / 2, 1, there))
     width *= block_stays * there / total
     if varies.any():

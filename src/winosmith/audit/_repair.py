@@ -1,19 +1,19 @@
-"""The repair of a set: thinned until nothing tells without reading, and proved on unseen blocks.
+"""The repair of a set: thinned until no cue predicts the answers, and measured on held-out blocks.
 
-Copies go first, and identical items with different keys; then the items whose keys models doubt
-most (`_wrong_keys`). The order of options is dealt again if it is free. Then each unit gets a
-probability to stay, from what a set of blocks teaches (`Thinning.learn`):
+Copies are removed first, and identical items with different keys; then the items whose keys models
+doubt most (`_wrong_keys`). The options are shuffled if their order has no meaning. Then each unit
+gets a probability to stay, learnt from a set of blocks (`Thinning.learn`):
 
-- a conditional logit over the cues that are named there, and over a model of words where that
-  tells, gives each option a *posterior*: how likely it is to be the key for one who can't read;
-- a unit stays with the probability σ(4 − λ·d). d says by how much the key is what each cue picks,
-  beyond what any option is on average; two more entries are the posterior's logarithm and the
-  option where it is highest. λ solves Σ σ(4 − λ·d) d = 0: along each of these, what stays is right
-  as often as guessing. (The mirror filter's aim "chance" holds for the highest option alone: of the
-  others one may be right too often, and then the shortest is what the longest was.)
+- a conditional logit over the flagged cues, and over a model of words if it is significant, gives
+  each option a *posterior*: its probability to be the key for a guesser that does not read;
+- a unit stays with the probability σ(4 − λ·d). d is, for each cue, how much the cue selects the key
+  beyond its mean over the options; two more entries are the logarithm of the posterior, and the
+  option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: along each entry, the accuracy on
+  the remaining items is chance. (The mirror filter's aim "chance" holds only for the highest
+  option: another one may be correct too often, and the shortest becomes what the longest was.)
 
-So no unit goes for certain, and none beyond a threshold: a cut leaves a set in which the cue is
-wrong too often, which is a cue again.
+So no unit is removed for certain, and none because it is beyond a threshold: after a cut, the cue
+is incorrect too often, which is a cue again.
 """
 
 from __future__ import annotations
@@ -21,69 +21,57 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from winosmith.answers import Answers
-from winosmith.audit._audit import learnable
+from winosmith.audit import _wrong_keys as wrong_keys
+from winosmith.audit._audit import FOREIGN, AuditSettings, learnable
 from winosmith.audit._battery import LEVEL, battery
 from winosmith.audit._cues import CUES, Cue, in_order
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes, key_text
-from winosmith.audit._pace import Step, paced
+from winosmith.audit._pace import Step, report_progress
 from winosmith.audit._probes import features, guessed, probe
-from winosmith.audit._proof import LIMIT, WORDS, Proof, prove, refuse_few
-from winosmith.audit._review import across
-from winosmith.audit._wrong_keys import (
-    SETS,
-    Accuracy,
-    Concentration,
-    Doubts,
-    accuracies,
-    answered,
-    concentration,
-    doubts,
-    sampled,
-)
+from winosmith.audit._proof import WORDS, Proof, prove, refuse_few
+from winosmith.audit._review import find_shared
 from winosmith.blocks import copies, plain
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.debias import Logit
 from winosmith.errors import DataError
+from winosmith.options import Fraction, declaration
 from winosmith.parallel import one_thread
 from winosmith.problem import Problem
 from winosmith.report import percent
+from winosmith.results import HIDDEN, Result, computed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _STAYS = 4.0
-"""A unit that nothing speaks for or against stays with the probability σ(4) = 0.98."""
+"""A unit whose d is 0 stays with the probability σ(4) = 0.98."""
 
-_NAMED, _OTHERS = 0.01, 1.0
-"""The penalty of λ, times half its square: along cues that are named and the posterior, and along
-all others. Those are so little off that in a small set most of it is chance."""
-
-LEAST_KEPT = 0.2
-"""A repair that would keep a smaller fraction of the items is refused by default. The rate of wrong
-keys can rise to 1 / (the fraction kept): to five times here. With four options it is reached if one
-cue picks the key of 85 % of the items; the rest are exceptions to how the set was written."""
+_FLAGGED, _OTHERS = 0.01, 1.0
+"""The penalty of λ, times half its square: along flagged cues and the posterior, and along all
+other cues, whose deviations are mostly chance in a small set."""
 
 SET_ASIDE = "set aside"
 """The stage of items whose keys models doubt, and of the other halves of their twins."""
 
 _THIS = ""
-"""The name of what is repaired, among later splits."""
+"""The name of the set that is repaired, among later splits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What a fixed rule gets right of the set as it came, and of what is kept.
+    """The accuracy of a cue on the set before the repair, and on the kept items.
 
     Attributes:
         rule: the cue's name.
-        before, after: the shares, 0–1.
+        before, after: its accuracy, 0–1.
     """
 
     rule: str
@@ -91,129 +79,133 @@ class Changed:
     after: float
 
 
+@declaration
+class RepairSettings(AuditSettings):
+    """How a set is repaired."""
+
+    set_aside: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    """Number of items to set aside because models doubt their keys, in each file; 0 for none. By
+    default those on which models agree strongly on another option, at most 2 % of the items."""
+    least_kept: Fraction = 0.2
+    """Smallest fraction of the items that a repair may keep; it is refused if thinning would keep
+    fewer. The rate of wrong keys can rise to 1 / (the fraction kept)."""
+
+
 @dataclass(frozen=True)
-class RepairSettings:
-    """The settings of a repair.
+class RepairPlan:
+    """The inputs of a repair besides its items.
 
     Attributes:
         answers: of models, by the items' ids. With them, items whose keys models doubt are set
             aside before cues are learnt, since thinning keeps wrong keys more often than others.
             This biases the accuracy of these models, and of their relatives, upwards.
-        set_aside: number of items to set aside, those with the greatest agreement on another
-            option; None for those with a strong agreement, at most 2 % (see `Doubts`).
-        least_kept: the least fraction of the items that thinning may keep, 0–1; see `LEAST_KEPT`.
         cues: as for `audit`.
-        draws: of the null by which cues are named.
-        probe_draws: of the null of the model of words; 0 leaves it out.
-        seed: of draws, orders and lots.
+        settings: the numbers.
     """
 
-    answers: Mapping[str, Answers] | None = field(default=None, repr=False)
-    set_aside: int | None = None
-    least_kept: float = LEAST_KEPT
-    cues: Sequence[Cue] = CUES
-    draws: int = 1000
-    probe_draws: int = 200
-    seed: int = 0
+    answers: Mapping[str, Answers] | None
+    cues: Sequence[Cue]
+    settings: RepairSettings
+
+    @classmethod
+    def of(
+        cls,
+        answers: Mapping[str, Answers] | None = None,
+        cues: Sequence[Cue] = CUES,
+        **settings: Any,
+    ) -> RepairPlan:
+        """Check the settings of `repair`."""
+        return cls(answers, cues, RepairSettings(**settings))
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """All but the answers, as JSON can hold it."""
-        held = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "answers"}
-        return {**held, "cues": [cue.name for cue in self.cues]}
+        """Everything except the answers, as JSON can hold it."""
+        return {**asdict(self.settings), "cues": [cue.name for cue in self.cues]}
 
     def refuse_foreign(self, splits: Iterable[Dataset]) -> None:
-        """Raise DataError if there are answers and none is for an item of these splits."""
-        if self.answers is not None and not any(answered(self.answers, one) for one in splits):
-            raise DataError("compared by their ids, no answer is of an item; another data set?")
+        """Raise DataError if there are answers, but none is for an item of these splits."""
+        answers = self.answers
+        if answers is not None and not any(wrong_keys.answered(answers, one) for one in splits):
+            raise DataError(FOREIGN)
 
 
 @dataclass(frozen=True)
-class Repair:
-    """A set, repaired.
+class Repair(Result):
+    """A repaired set.
 
     Attributes:
-        dataset: what is kept, with the order of options dealt again; in the order that it came in.
-        filtered: what is kept, as it came, and what is omitted and why; together the input.
+        dataset: the kept items in the order of the input, with shuffled options.
+        filtered: the kept items as they came, and the removed ones with reasons; together the
+            input.
         set_aside: items whose keys models doubt, as they would be kept, in the order of the input.
         orders: by id, for items kept or set aside whose order changed, the old place of each
             option.
-        fixed: how many of the kept have options whose order means something, and stays.
-        cues: those that the items were thinned by, in the order in which they were named.
+        fixed: number of kept items whose order of options has a meaning, and stays.
+        cues: the cues by which items were thinned, in the order in which they were flagged.
         words: whether they were thinned by a model of words, too.
         changed: every cue, before and after.
-        chance: what guessing gets right, before and after.
-        proof: from blocks that the repair did not see.
-        doubts: how the items set aside were chosen; None without models' answers.
-        accuracy: of each model, by name, before and after.
+        chance: the accuracy of guessing before and after, 0–1.
+        proof: the evidence from held-out blocks.
+        doubts: the choice of the items set aside, and its effect on the accuracy of models; None
+            without models' answers.
         concentration: the effect of thinning on wrong keys; None if nothing was thinned.
-        parameters: what it depends on next to the items.
-        tried: how many repairs of these items are known, this one among them.
+        parameters: everything besides the items that determines it.
+        tried: number of known repairs of these items, including this one.
     """
 
-    dataset: Dataset
-    filtered: Filtered
-    set_aside: Dataset
-    orders: Mapping[str, tuple[int, ...]]
-    fixed: int
-    cues: tuple[str, ...]
-    words: bool
-    changed: tuple[Changed, ...]
-    chance: tuple[float, float]
+    dataset: Dataset = field(metadata={"key": "kept", "json": len})
+    filtered: Filtered = field(
+        metadata={
+            "key": "dropped",
+            "json": lambda found: dict(Counter(entry.stage for entry in found.dropped)),
+        }
+    )
+    set_aside: Dataset = field(metadata=HIDDEN)
+    orders: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
+    fixed: int = field(metadata={"key": "orders_fixed"})
+    cues: tuple[str, ...] = field(metadata=HIDDEN)
+    words: bool = field(metadata=HIDDEN)
+    changed: tuple[Changed, ...] = field(metadata={"key": "cues"})
+    chance: tuple[float, float] = field(
+        metadata={"json": lambda both: dict(zip(("before", "after"), both, strict=True))}
+    )
     proof: Proof
-    doubts: Doubts | None
-    accuracy: Mapping[str, Accuracy]
-    concentration: Concentration | None
+    doubts: wrong_keys.Doubts | None = field(metadata={"key": "set_aside"})
+    concentration: wrong_keys.Concentration | None = field(metadata={"key": "wrong_keys"})
     parameters: Mapping[str, Any]
     tried: int = 1
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "kept": len(self.dataset),
-            "dropped": dict(Counter(entry.stage for entry in self.filtered.dropped)),
-            "digest": self.dataset.digest,
-            "thinned_by": [*self.cues, *([WORDS] if self.words else [])],
-            "orders_dealt": self.moved,
-            "orders_fixed": self.fixed,
-            "chance": {"before": self.chance[0], "after": self.chance[1]},
-            "cues": [asdict(one) for one in self.changed],
-            "proof": {
-                "shown": self.proof.shown,
-                "limit": LIMIT,
-                "items": self.proof.items,
-                "bounds": [asdict(bound) for bound in self.proof.bounds],
-            },
-            "set_aside": self.doubts
-            and {
-                "items": [asdict(one) for one in self.doubts.set_aside],
-                "as_strong": self.doubts.as_strong,
-                "threshold": self.doubts.threshold,
-                "accuracy": {name: asdict(one) for name, one in self.accuracy.items()},
-            },
-            "wrong_keys": self.concentration and asdict(self.concentration),
-            "parameters": dict(self.parameters),
-            "tried": self.tried,
-        }
+    @property
+    @computed()
+    def digest(self) -> str:
+        """The digest of the kept items."""
+        return self.dataset.digest
 
     @property
+    @computed()
+    def thinned_by(self) -> tuple[str, ...]:
+        """The rules by which items were thinned: cues, and `WORDS`."""
+        return *self.cues, *([WORDS] if self.words else [])
+
+    @property
+    @computed(key="orders_dealt")
     def moved(self) -> int:
-        """How many of the kept items have another order of options than before."""
+        """The number of kept items with another order of options than before."""
         return len(self.orders.keys() & {*self.dataset.ids})
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """What some blocks teach, and what becomes of all units by it.
+    """The rules learnt from some blocks, and the probabilities that follow for all units.
 
     Attributes:
-        cues: those that are named.
-        places: whether a position is named.
-        words: whether a model of words tells.
-        posterior: (units,) of each key.
-        stays: (units,) the probability to stay.
-        stays_at: (units, most options) the same if the key stood at each place; 0 beyond the
-            options. None if it was learnt before.
+        cues: the flagged ones.
+        places: whether a position is flagged.
+        words: whether a model of words is significant.
+        posterior: (units,) of each key, 0–1.
+        stays: (units,) the probability to stay, 0–1.
+        stays_at: (units, most options) the same for a key at each place; 0 beyond the options. None
+            if it was learnt before.
     """
 
     cues: tuple[str, ...]
@@ -225,7 +217,7 @@ class Learnt:
 
 
 Memo = Callable[[str, Callable[[], Learnt]], Learnt]
-"""Returns what has a name, or else makes it and keeps it."""
+"""Returns the stored result of a name, or makes and stores it."""
 
 
 def repair(
@@ -236,23 +228,23 @@ def repair(
     memo: Memo = lambda _, made: made(),
     **settings: Any,
 ) -> Repair:
-    """Thin a set by what gives its answers away, and prove that on blocks it did not see.
+    """Remove items until no cue predicts the answers, and measure that on held-out blocks.
 
-    What becomes of an item depends on its text, not on its id or its row; the order of options does
-    not matter where it is free. Repairing a repaired set voids the proof.
+    The fate of an item depends on its text, not on its id or its row; nor on the order of its
+    options if this order has no meaning. Repairing a repaired set voids the evidence.
 
     Args:
-        data: the items. Those without a key are omitted.
-        later: further splits, by name; what they hold of the items, copies or nearly so, is left
-            out here. Models are compared on the last split, the test set, so that keeps its items.
-        step: is called with what is done next.
-        memo: keeps what was learnt, so that an interrupt does not cost it.
-        settings: `answers`, `set_aside`, `least_kept`, `cues`, `draws`, `probe_draws` and `seed`,
-            the attributes of `RepairSettings`.
+        data: the items. Those without a key are removed.
+        later: further splits, by name; items that they contain, identical or nearly so, are removed
+            here. Models are compared on the last split, the test set, so it keeps its items.
+        step: is called with the next step.
+        memo: stores the learnt rules, so that an interrupted repair can resume.
+        settings: `answers` and `cues`, as of `RepairPlan`, and the attributes of `RepairSettings`.
 
     Raises:
         DataError: there are too few blocks, fewer than `least_kept` of the items would be kept, or
-            there are no models' answers to set items aside by.
+            items are to be set aside without models' answers.
+        RecipeError: a setting is unknown or out of range.
 
     >>> from winosmith import Problem
     >>> rows = np.random.default_rng(0).random((400, 2))
@@ -262,25 +254,25 @@ def repair(
     >>> found.cues[0], found.filtered.input() == data, len(found.dataset) < 300
     ('the longest, in characters', True, True)
     """
-    how = RepairSettings(**settings)
-    how.refuse_foreign([data])
-    return thinned(Cleared.of(data, later or {}, how), step, memo)
+    plan = RepairPlan.of(**settings)
+    plan.refuse_foreign([data])
+    return thin(Cleared.of(data, later or {}, plan), step, memo)
 
 
 @dataclass(frozen=True)
 class Cleared:
-    """A set of which nothing has been learnt yet: copies are out, the order of options is dealt.
+    """A set before anything is learnt: copies are removed, options are shuffled.
 
     Attributes:
         data: the set as it came.
-        gone: by row, in which stage an item went, and why.
-        aside: by row, items set aside, with their options in the order that was dealt.
-        dealt: by row, all other items, in the same way.
-        fixed: the rows of those whose order means something, and stays.
-        items: the others.
+        gone: by row, the stage and the reason of a removed item.
+        aside: by row, items set aside, with shuffled options.
+        dealt: by row, all other items, with shuffled options.
+        fixed: the rows of items whose order of options has a meaning, and stays.
+        items: those of `dealt`.
         answers: of the models that answered any of the set.
-        doubts: how the items set aside were chosen; None without answers.
-        settings: of the repair.
+        doubts: the choice of the items set aside; None without answers.
+        plan: of the repair.
     """
 
     data: Dataset
@@ -290,70 +282,76 @@ class Cleared:
     fixed: frozenset[int]
     items: Items
     answers: Mapping[str, Answers]
-    doubts: Doubts | None
-    settings: RepairSettings
+    doubts: wrong_keys.Doubts | None
+    plan: RepairPlan
 
     @classmethod
-    def of(cls, data: Dataset, later: Mapping[str, Dataset], settings: RepairSettings) -> Cleared:
+    def of(cls, data: Dataset, later: Mapping[str, Dataset], plan: RepairPlan) -> Cleared:
         """Clear a set; see `repair`.
 
         Raises:
-            DataError: too few blocks are left to learn from, or there are no answers to set items
-                aside by.
+            DataError: too few blocks are left to learn from, or items are to be set aside without
+                answers.
         """
-        answers, number, seed = settings.answers, settings.set_aside, settings.seed
+        answers, number, seed = plan.answers, plan.settings.set_aside, plan.settings.seed
         if number and answers is None:
-            raise DataError(f"there are no models' answers to set {number} items aside by")
-        gone = _elsewhere(data, later)
+            raise DataError(f"{number} items can't be set aside without models' answers")
+        gone = _in_later_splits(data, later)
         if gone and len(gone) == len(data):
             raise DataError(f"nothing is left to repair: {data[0].id} is {gone[0][1]}, and so on")
-        gone |= _repeated(data, gone)
+        gone |= _without_key_or_copies(data, gone)
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
             row: not (is_class or in_order(data[row].sentence, data[row].options))
             for row, is_class in zip(rows, in_classes(data.select(rows)), strict=True)
         }
-        dealt = {row: _dealt(data[row], seed) if free[row] else data[row] for row in rows}
-        own = answered(answers, data) if answers else {}
-        found = doubts(Items.of(data.select(rows)), own, number, seed) if own else None
-        reasons = _doubted(data, found, rows) if found else {}
+        dealt = {row: _shuffled(data[row], seed) if free[row] else data[row] for row in rows}
+        own = wrong_keys.answered(answers, data) if answers else {}
+        found = wrong_keys.doubts(Items.of(data.select(rows)), own, number, seed) if own else None
+        reasons = _reasons_for_doubt(data, found, rows) if found else {}
         aside = {row: dealt.pop(row) for row in rows if row in reasons}
         gone |= reasons
         rows = [*dealt]
         items = Items.of(Dataset(dealt.values(), data.name))
         stages = Counter(stage for stage, _ in gone.values())
         out = ", ".join(f"{stage}: {count:,}" for stage, count in stages.items())
-        left = f" in the {len(rows):,} items that are left of {len(data):,} ({out})" if gone else ""
+        left = f" in the remaining {len(rows):,} of {len(data):,} items ({out})" if gone else ""
         refuse_few(items.blocks, left)
         fixed = frozenset(row for row in rows if not free[row])
-        return cls(data, gone, aside, dealt, fixed, items, own, found, settings)
+        return cls(data, gone, aside, dealt, fixed, items, own, found, plan)
 
 
-def thinned(cleared: Cleared, step: Step, memo: Memo) -> Repair:
-    """Thin what was cleared; see `repair`.
+def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
+    """Thin a cleared set; see `repair`.
 
     Raises:
         DataError: fewer than `least_kept` of the items would be kept.
     """
-    data, dealt, items, settings = cleared.data, cleared.dealt, cleared.items, cleared.settings
+    data, dealt, items, seed = (
+        cleared.data,
+        cleared.dealt,
+        cleared.items,
+        cleared.plan.settings.seed,
+    )
     gone, rows = dict(cleared.gone), [*dealt]
     fixed = np.array([row in cleared.fixed for row in rows])[items.rows]
-    thinning = Thinning(items, fixed, settings)
+    thinning = Thinning(items, fixed, cleared.plan)
 
-    def taught(by: str, rows: Bools) -> Learnt:
-        def made() -> Learnt:
-            step(f"repair: what {by} of the items teach")
+    def learn(source: str, rows: Bools) -> Learnt:
+        def learn_anew() -> Learnt:
+            step(f"repair: learning from {source} of the items")
             return thinning.learn(rows)
 
-        return memo(by.replace(" ", "-"), made)
+        return memo(source.replace(" ", "-"), learn_anew)
 
-    learnt = taught("all", np.ones(len(items), np.bool_))
-    leaves = _lots(items, settings.seed) >= learnt.stays
+    learnt = learn("all", np.ones(len(items), np.bool_))
+    leaves = _draw(items, seed) >= learnt.stays
     for unit in np.flatnonzero(leaves).tolist():
         reason = (
-            f"thinned: who does not read gives its key {percent(learnt.posterior[unit], 0)}, where "
-            f"{percent(1 / items.unit_counts[unit], 0)} is guessing; it was to stay with a "
-            f"probability of {percent(learnt.stays[unit], 0)}"
+            f"thinned: without reading, its key has a probability of "
+            f"{percent(learnt.posterior[unit], 0)} (chance: "
+            f"{percent(1 / items.unit_counts[unit], 0)}), so the item stayed with a probability of "
+            f"{percent(learnt.stays[unit], 0)}"
         )
         for row in items.rows[items.unit == unit].tolist():
             gone[rows[row]] = ("thinned", reason)
@@ -364,11 +362,16 @@ def thinned(cleared: Cleared, step: Step, memo: Memo) -> Repair:
         f"({percent(len(kept) / len(rows))})"
     )
 
-    def thin(half: Bools) -> Floats:
-        return taught("one half" if half[0] else "the other half", half).stays
+    def stays(half: Bools) -> Floats:
+        return learn("one half" if half[0] else "the other half", half).stays
 
     result = Dataset((dealt[row] for row in kept), data.name)
-    proof = prove(items, thin, settings.cues, dealt=~thinning.fixed, seed=settings.seed)
+    cues, doubts = cleared.plan.cues, cleared.doubts
+    if doubts:
+        aside = [problem.id for problem in cleared.aside.values()]
+        doubts = replace(
+            doubts, accuracy=wrong_keys.accuracies(data, cleared.answers, aside, result.ids)
+        )
     ordered = {**dealt, **cleared.aside}
     return Repair(
         dataset=result,
@@ -385,24 +388,24 @@ def thinned(cleared: Cleared, step: Step, memo: Memo) -> Repair:
         fixed=len(cleared.fixed - gone.keys()),
         cues=learnt.cues,
         words=learnt.words,
-        changed=_changed(data, result, settings.cues),
+        changed=_changed(data, result, cues),
         chance=(Items.of(data).chance, Items.of(result).chance),
-        proof=proof,
-        doubts=cleared.doubts,
-        accuracy=accuracies(data, cleared.answers, [p.id for p in cleared.aside.values()],
-                            result.ids),
+        proof=prove(items, stays, cues, dealt=~thinning.fixed, seed=seed),
+        doubts=doubts,
         concentration=thinning.concentration(learnt, step),
-        parameters={"models": [*cleared.answers], **settings.parameters},
-    )  # fmt: skip
+        parameters={"models": [*cleared.answers], **cleared.plan.parameters},
+    )
 
 
-def _doubted(data: Dataset, found: Doubts, rows: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """Return why items are set aside, by row: suspects, and the other halves of their twins."""
+def _reasons_for_doubt(
+    data: Dataset, found: wrong_keys.Doubts, rows: Sequence[int]
+) -> dict[int, tuple[str, str]]:
+    """Return stage and reason, by row, of suspects and of the other halves of their twins."""
     reasons = {}
     for one in found.set_aside:
         problem = data[row := data.row(one.id)]
         reason = (
-            f"{one.models} models choose “{problem.options[one.other]}”, its key is "
+            f"{one.models} models choose “{problem.options[one.other]}”, but its key is "
             f"“{key_text(problem)}” (agreement {percent(one.agreement, 0)})"
         )
         reasons[row] = (SET_ASIDE, reason)
@@ -414,13 +417,13 @@ def _doubted(data: Dataset, found: Doubts, rows: Sequence[int]) -> dict[int, tup
     return reasons
 
 
-def _elsewhere(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:
-    """Return the rows that later splits hold, with the other half of each twin."""
+def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:
+    """Return stage and reason, by row, of items of later splits, and of halves of their twins."""
     gone: dict[int, tuple[str, str]] = {}
-    for (own, name), pairs in across({_THIS: data, **later}).items() if later else ():
+    for (own, name), pairs in find_shared({_THIS: data, **later}).items() if later else ():
         for one, other in pairs if own == _THIS else ():
-            told = ("in a later split", f"the same as {other} in {name}, or nearly so")
-            gone.setdefault(data.row(one), told)
+            reason = ("in a later split", f"the same as {other} in {name}, or nearly so")
+            gone.setdefault(data.row(one), reason)
     twins = {twin: data[row].id for row in gone if (twin := data[row].twin_id)}
     for row, problem in enumerate(data):
         if problem.twin_id in twins and row not in gone:
@@ -429,10 +432,12 @@ def _elsewhere(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[s
     return gone
 
 
-def _repeated(data: Dataset, already: Mapping[int, tuple[str, str]]) -> dict[int, tuple[str, str]]:
-    """Return the rows that go before anything is learnt: without a key, copies, contradictions.
+def _without_key_or_copies(
+    data: Dataset, already: Mapping[int, tuple[str, str]]
+) -> dict[int, tuple[str, str]]:
+    """Return stage and reason, by row, of items without a key, copies and contradictions.
 
-    Those that have gone already are no copies of others.
+    Rows that are already removed don't count as copies.
     """
     gone = {
         row: ("no key", "it has no key")
@@ -441,7 +446,7 @@ def _repeated(data: Dataset, already: Mapping[int, tuple[str, str]]) -> dict[int
     }
     for group in copies(data):
         left = (row for row in group if row not in gone and row not in already)
-        # The first of some copies is found so that halves of one twin stay together.
+        # In this order, the copies that stay are halves of the same twin.
         rows = sorted(left, key=lambda row: (data[row].twin_id or "", data[row].id))
         keys = {
             plain(p.options[p.answer]) for p in map(data.__getitem__, rows) if p.answer is not None
@@ -456,34 +461,34 @@ def _repeated(data: Dataset, already: Mapping[int, tuple[str, str]]) -> dict[int
     return gone
 
 
-def _told(problem: Problem) -> str:
-    """Return what tells an item apart, whatever its id, its row and the order of its options."""
+def _identity(problem: Problem) -> str:
+    """Return a text that does not depend on an item's id, its row and the order of its options."""
     return "\n".join((problem.twin_id or plain(problem.sentence), *sorted(problem.options)))
 
 
-def _number(*parts: object) -> int:
-    told = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(told, digest_size=8).digest(), "big")
+def _hashed(*parts: object) -> int:
+    text = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
-def _dealt(problem: Problem, seed: int) -> Problem:
-    """Return an item with its options in an order that its text and the seed decide."""
+def _shuffled(problem: Problem, seed: int) -> Problem:
+    """Return an item with its options in an order that its text and the seed determine."""
     order = order_of(problem, seed)
     key = None if problem.answer is None else order.index(problem.answer)
     return replace(problem, options=tuple(problem.options[at] for at in order), answer=key)
 
 
 def order_of(problem: Problem, seed: int) -> list[int]:
-    """Return the options of an item in an order that its text and the seed decide, by number."""
-    told = _told(problem)
-    drawn = [_number("order", seed, told, option) for option in problem.options]
+    """Return the numbers of an item's options in an order that its text and the seed determine."""
+    identity = _identity(problem)
+    drawn = [_hashed("order", seed, identity, option) for option in problem.options]
     return sorted(range(len(drawn)), key=drawn.__getitem__)
 
 
-def _lots(items: Items, seed: int) -> Floats:
-    """Return a number in [0, 1) for each unit, (units,), that its text and the seed decide."""
-    leads = (_told(items.problems[lead]) for lead in items.leads)
-    return np.array([(_number("lot", seed, told) >> 11) / 2**53 for told in leads])
+def _draw(items: Items, seed: int) -> Floats:
+    """Return a number in [0, 1) for each unit, (units,), that its text and the seed determine."""
+    leads = (_identity(items.problems[lead]) for lead in items.leads)
+    return np.array([(_hashed("lot", seed, identity) >> 11) / 2**53 for identity in leads])
 
 
 @dataclass(frozen=True)
@@ -491,25 +496,25 @@ class Thinning:
     """Items, and how they are thinned.
 
     Attributes:
-        items: copies omitted, orders dealt.
-        fixed: (n,) whose order of options means something.
-        settings: of the repair.
+        items: the cleared items.
+        fixed: (n,) whether the order of an item's options has a meaning.
+        plan: of the repair.
     """
 
     items: Items
     fixed: Bools
-    settings: RepairSettings
+    plan: RepairPlan
 
     @cached_property
     def of_cues(self) -> dict[str, Floats]:
-        """What each cue of content picks, by name, (options,)."""
-        read = self.items.readable([cue for cue in self.settings.cues if cue.about == "content"])
+        """The options that each cue of content selects, by its name, (options,), 0–1."""
+        read = self.items.readable([cue for cue in self.plan.cues if cue.about == "content"])
         shares = SHARES[self.items.picked(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
     def of_places(self) -> list[Floats]:
-        """For each place, 1 for options that stand there where the order is fixed, (options,)."""
+        """For each place, 1 for the options there of items with a fixed order, (options,)."""
         if not self.fixed.any():
             return []
         at = np.concatenate([np.arange(count) for count in self.items.counts])
@@ -524,18 +529,18 @@ class Thinning:
         return features(self.items, "options")[1]
 
     def learn(self, learnt: Bools) -> Learnt:
-        """Return what some of the items, in whole blocks, teach of all."""
+        """Learn the rules from some of the items, in whole blocks."""
         part = self.items if learnt.all() else self.items.part(learnt)
-        how = self.settings
-        named = battery(part, how.cues, draws=how.draws, seed=how.seed).named
-        cues = tuple(found.cue for found in named if found.cue in self.of_cues)
-        places = any(found.about == "position" for found in named)
+        how = self.plan.settings
+        flagged = battery(part, self.plan.cues, draws=how.draws, seed=how.seed).flagged
+        cues = tuple(found.cue for found in flagged if found.cue in self.of_cues)
+        places = any(found.about == "position" for found in flagged)
         words = how.probe_draws > 0 and learnable(part)
         words = words and probe(part, "options", draws=how.probe_draws, seed=how.seed).p <= LEVEL
         return self.fit(learnt, cues, places, bool(words))
 
     def fit(self, learnt: Bools, cues: tuple[str, ...], places: bool, words: bool) -> Learnt:
-        """Return what some of the items, in whole blocks, teach of all by the cues given."""
+        """Fit the posterior to some of the items, in whole blocks, by the cues given."""
         items = self.items
         columns = [self.of_cues[cue] for cue in cues]
         if places:
@@ -547,53 +552,55 @@ class Thinning:
         with one_thread():
             if words:
                 columns.append(
-                    guessed(items, self.of_words, learnt.astype(float), self.settings.seed)
+                    guessed(items, self.of_words, learnt.astype(float), self.plan.settings.seed)
                 )
             units = learnt[items.leads]
             options = _Units.of(items)
             log_posterior = options.log_posterior(options.means(np.column_stack(columns)), units)
             balanced = [*self.of_cues.values(), *self.of_places]
-            told = np.column_stack(
+            entries = np.column_stack(
                 [
                     options.means(np.column_stack(balanced)),
                     options.highest(log_posterior),
                     log_posterior,
                 ]
             )
-            named_ones = [name in cues for name in self.of_cues] + [True] * len(self.of_places)
-            penalty = np.where([*named_ones, True, True], _NAMED, _OTHERS)
-            stays = _balanced(options.beyond(told), options.keys[units], penalty)
+            is_flagged = [name in cues for name in self.of_cues] + [True] * len(self.of_places)
+            penalty = np.where([*is_flagged, True, True], _FLAGGED, _OTHERS)
+            stays = _balanced(options.beyond(entries), options.keys[units], penalty)
         at = np.zeros(options.there.shape)
         at[options.there] = stays
         posterior = np.exp(log_posterior[options.keys])
         return Learnt(cues, places, words, posterior, stays[options.keys], at)
 
-    def concentration(self, learnt: Learnt, step: Step) -> Concentration | None:
-        """Return what thinning by the cues that were found does to wrong keys; None if nothing."""
+    def concentration(self, learnt: Learnt, step: Step) -> wrong_keys.Concentration | None:
+        """Return the effect of thinning on wrong keys; None if nothing is thinned."""
         if not (learnt.cues or learnt.words or (learnt.places and self.of_places)):
             return None
-        some = sampled(self.items, self.settings.seed)
+        seed = self.plan.settings.seed
+        some = wrong_keys.draw_blocks(self.items, seed)
         part = self
         if not some.all():
             part = replace(self, items=self.items.part(some), fixed=self.fixed[some])
-        what = f"repair: the effect on wrong keys, in {SETS} sets of {len(part.items):,} items"
+        sets, count = wrong_keys.SETS, len(part.items)
+        what = f"repair: the effect on wrong keys, in {sets} sets of {count:,} items"
         step(what)
-        everything = np.ones(len(part.items), np.bool_)
+        everything = np.ones(count, np.bool_)
         known = {"of_cues": part.of_cues, "of_places": part.of_places}
         if learnt.words:
             known["of_words"] = part.of_words
 
         def refit(items: Items) -> Floats:
             planted = replace(part, items=items)
-            vars(planted).update(known)  # keys have no part in them
+            vars(planted).update(known)  # they don't depend on keys
             return planted.fit(everything, learnt.cues, learnt.places, learnt.words).stays
 
-        tell = paced(step, what, SETS, "sets")
-        return concentration(part.items, refit, len(self.items), self.settings.seed, tell)
+        tell = report_progress(step, what, sets, "sets")
+        return wrong_keys.concentration(part.items, refit, len(self.items), seed, tell)
 
     def refuse_little(self, learnt: Learnt, kept: int, of: int) -> None:
-        """Raise DataError if too few items would be kept, with what to do instead."""
-        least = self.settings.least_kept
+        """Raise DataError if too few items would be kept; its message names another way."""
+        least = self.plan.settings.least_kept
         if kept and kept > least * of - 1e-6:
             return
         own = self.items.keyed(self.items.unit_key)
@@ -601,29 +608,29 @@ class Thinning:
         cue = max(right, key=lambda name: right[name], default=None)
         if cue is None:
             by = "the words of the options reveal nearly every key"
-            rewrite = "rewrite options so that keys and others have the same words"
+            rewrite = "rewrite the options so that keys and others have the same words"
         else:
             many = round((right[cue] - self.items.chance) * of)
-            by = f"“{cue}” picks the key of {percent(right[cue])} of the items"
-            rewrite = f"rewrite options so that “{cue}” picks another one in about {many:,} items"
+            by = f"“{cue}” is correct for {percent(right[cue])} of the items"
+            rewrite = f"rewrite options so that “{cue}” is incorrect for about {many:,} more items"
         lower = int(100 * kept / of) / 100
-        accept = f"; or accept so few with `least_kept={lower}`" if lower else ""
+        accept = f", or accept the loss with `least_kept={lower}`" if lower else ""
         few = f"only {kept:,} of {of:,} items ({percent(kept / of)})" if kept else "no item"
         raise DataError(
-            f"{few} would be kept, and at least {percent(least, 0)} must be: {by}. Instead of "
-            f"leaving items out, {rewrite}{accept}"
+            f"{few} would be kept, but at least {percent(least, 0)} must be: {by}. Instead of "
+            f"removing items, {rewrite}{accept}"
         )
 
 
 @dataclass(frozen=True)
 class _Units:
-    """Units with a row for each place at which their key can stand.
+    """Units with a row for each possible place of their key.
 
     Attributes:
-        items: whose units they are.
-        there: (units, most options) which places there are.
+        items: the items of the units.
+        there: (units, most options) whether a place exists.
         starts: (units,) the first row of each.
-        keys: (units,) the row of the place at which the key stands.
+        keys: (units,) the row of the key's place.
     """
 
     items: Items
@@ -639,7 +646,7 @@ class _Units:
         return cls(items, there, starts, starts + items.unit_key)
 
     def means(self, columns: Floats) -> Floats:
-        """Return what a unit's items earn on average where the key is at each place."""
+        """Return the mean score of a unit's items for a key at each place, (rows, columns)."""
         sizes = np.bincount(self.items.unit)[:, None, None]
         return np.asarray((self.items.gathered(columns) / sizes)[self.there])
 
@@ -663,7 +670,7 @@ class _Units:
         return shares
 
     def beyond(self, rows: Floats) -> Floats:
-        """Return what each row holds beyond the mean of its unit's, (rows, columns)."""
+        """Return each row minus the mean of its unit's rows, (rows, columns)."""
         counts = self.items.unit_counts
         means = np.add.reduceat(rows, self.starts, axis=0) / counts[:, None]
         found: Floats = rows - np.repeat(means, counts, axis=0)
@@ -671,10 +678,10 @@ class _Units:
 
 
 def _balanced(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
-    """Return the probabilities to stay, (rows,), that leave nothing in any column of those learnt.
+    """Return the probabilities to stay, (rows,), with which each column of the learnt sums to 0.
 
-    They are σ(4 − λ·d), with the λ at which the sum of log(1 + e^(4 − λ·d)) is least, up to the
-    penalty: its derivative is −Σ σ d, so there the columns of what stays sum to nothing.
+    They are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)), up to the
+    penalty: its derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -693,15 +700,15 @@ def _balanced(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
 
 
 def _changed(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[Changed, ...]:
-    """Return what every cue gets right before and after, that which told most first."""
+    """Return the accuracy of every cue before and after, the farthest from chance before first."""
     right = []
     for items in (Items.of(data), Items.of(result)):
         own = items.keyed(items.unit_key)
         read = items.readable(cues)
         picked = items.picked(read)
-        tells = (picked == 0).any(axis=0)  # no other cue is told: no item carries what it looks for
+        selects = (picked == 0).any(axis=0)  # other cues make no difference between any options
         right.append({cue.name: float(SHARES[ties].mean())
-                      for cue, ties, any_one in zip(read, picked[own].T, tells, strict=True)
+                      for cue, ties, any_one in zip(read, picked[own].T, selects, strict=True)
                       if any_one})  # fmt: skip
     before, after = right
     chance = Items.of(data).chance

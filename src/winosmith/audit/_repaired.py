@@ -1,4 +1,4 @@
-"""A repair as it is told and written: verdict, page, folder, and the folders of several splits."""
+"""A repair as it is reported and written: verdict, page, folder, and the folders of splits."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from winosmith import formats, report
 from winosmith.audit._items import key_text
 from winosmith.audit._pace import Step
 from winosmith.audit._proof import LIMIT, WORDS, Bound
-from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, RepairSettings, repair, thinned
-from winosmith.audit._triage import Suspect
+from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, RepairPlan, repair, thin
 from winosmith.audit._wrong_keys import AT_MOST, answered
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.records import canonical, parse_json, problem_record
+from winosmith.results import table
 
 DRAWN = 14
-"""How many cues are drawn."""
+"""Number of cues in the chart."""
 
 _TRIED = "tried.json"
-"""Which repairs were tried, by the digest of what was to be repaired; outlives `--force`."""
+"""The file with the known repairs, by the digest of the input; it outlives `--force`."""
 
 _LISTED = 100
-"""How many items set aside are listed on the page."""
+"""Number of items set aside that the page lists."""
 
-_MENDED = 10
-"""So many rules of a repair a terminal shows."""
+_ON_TERMINAL = 10
+"""Number of rules of a repair that a terminal shows."""
 
 
 def repair_page(repaired: Repair) -> str:
-    """Return a repair as one HTML page that needs nothing else."""
+    """Return a repair as one HTML page without other files."""
     counted = {name: repaired.parameters[name] for name in ("seed", "draws", "probe_draws")}
     return report.page(
         f"Repair of {repaired.filtered.kept.name or 'the set'}",
@@ -50,64 +50,60 @@ def repair_page(repaired: Repair) -> str:
 
 
 def repair_verdict(repaired: Repair) -> str:
-    """Return the first sentence of a repair: what is kept, and what is known of it."""
+    """Return the first sentences of a repair: the number of kept items, and the evidence."""
     came = len(repaired.dataset) + len(repaired.filtered.dropped)
     name = repaired.filtered.kept.name or "the set"
-    kept = f"Of {came:,} items of {name} {len(repaired.dataset):,} are kept. "
-    proof, limit = repaired.proof, f"{report.fixed(100 * LIMIT, '.0f')} points"
+    kept = f"The repair keeps {len(repaired.dataset):,} of {came:,} items of {name}. "
+    proof = repaired.proof
     if not proof.bounds:
-        return kept + "Not shown: too few are left to measure anything on."
-    rules = f"{len(proof.bounds)} rules"
+        return kept + "Not shown to be at chance: too few items are left to measure anything."
+    limit, rules = f"{report.fixed(100 * LIMIT, '.0f')} points of chance", len(proof.bounds)
     if proof.shown:
         return kept + (
-            f"Shown: on blocks that the repair did not see, each of {rules} is right within "
-            f"{limit} of guessing (one bound of 95 % for all of them)."
+            f"Shown: on held-out items, the accuracy of each of {rules} rules is within {limit} "
+            "(one bound of 95 % for all of them)."
         )
-    worst = proof.bounds[0]
-    more = proof.needed
-    need = f" About {more:,} items would have to be left for that." if more else ""
+    worst, wide = proof.bounds[0], len(proof.wide)
+    need = f" About {two_digits(proof.needed)} items would have to remain." if proof.needed else ""
     return kept + (
-        f"Not shown that {rules} are right within {limit} of guessing on blocks that the repair "
-        f"did not see: {len(proof.wide)} may be farther off, most of all “{worst.rule}” "
+        f"On held-out items, the accuracy of {rules - wide} of {rules} rules is shown to be within "
+        f"{limit}. Not shown for {wide}; the bound of “{worst.rule}” reaches farthest "
         f"({report.points_span((worst.low, worst.high))} points).{need}"
     )
 
 
+def two_digits(number: float) -> str:
+    """Return a number of items with the two digits that are known of an estimate."""
+    return f"{float(f'{number:.2g}'):,.0f}"
+
+
 def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.Section]:
-    """Return what a repair did, and what is known of it; a terminal prints it.
+    """Return the steps of a repair and its evidence, as a page and a terminal print them.
 
     Args:
         repaired: the repair.
         of_several: whether the section's title names the split.
     """
     bounds = {bound.rule: bound for bound in repaired.proof.bounds}
-    rows: list[list[report.Value]] = [
-        [
-            one.rule,
-            one.before,
-            one.after,
-            report.points(one.after - repaired.chance[1]),
-            *_bound(bounds.get(one.rule)),
-        ]
-        for one in repaired.changed
-    ]
-    rows.insert(_MENDED - 1, [WORDS, None, None, None, *_bound(bounds.get(WORDS))])
-    before, after = (report.shown(share, ".1%") for share in repaired.chance)
-    table = report.Table(
-        "Before and after",
-        ["rule", report.Column("before", ".1%"), report.Column("after", ".1%"),
-         report.Column("off guessing", numeric=True), report.Column("unseen: bound", numeric=True),
-         "within 3"],
-        rows,
-        note=f"Guessing gets {before} before and {after} after. What a rule gets right of the kept "
-        "items is a fact of them, which the repair brought about, and no proof. The bound is of "
-        "what it earns beyond guessing, in points, on blocks that the repair did not see; all "
-        "bounds are meant to hold at once in 95 of 100 sets. Where positions are dealt by lot, "
-        "what they are off guessing is chance; a bound there is of items whose order is fixed.",
-        most=_MENDED,
-        beyond="{:,} more rules are in the report (`out=`) and in the JSON.",
-    )  # fmt: skip
     chance = repaired.chance[1]
+    rows: list[list[report.Value]] = [
+        [one.rule, one.before, one.after, *_bound(bounds.get(one.rule))] for one in repaired.changed
+    ]
+    rows.insert(_ON_TERMINAL - 1, [WORDS, None, None, *_bound(bounds.get(WORDS))])
+    before, after = (report.shown(share, ".1%") for share in repaired.chance)
+    figures = report.Table(
+        "Accuracy of each rule before and after the repair",
+        ["rule", report.Column("before", ".1%"), report.Column("after", ".1%"),
+         report.Column("held-out bound", numeric=True), "within 3 points"],
+        rows,
+        note=f"Chance: {before} before and {after} after. The accuracy after the repair is a "
+        "result of the repair, not evidence. Held-out bound: of the accuracy minus chance, in "
+        "points, on blocks that the repair did not see; all bounds are meant to hold at once in 95 "
+        "of 100 data sets. Shuffled positions differ from chance only at random; their bound is "
+        "for items whose order is fixed.",
+        most=_ON_TERMINAL,
+        beyond="More rules in the report (`out=`) and in the JSON: {:,}.",
+    )  # fmt: skip
     low, high = chance - LIMIT, chance + LIMIT
     dots = [
         report.Measured(one.rule, one.after, low, high, abs(one.after - chance) > LIMIT, chance)
@@ -120,14 +116,14 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
             else "Repair: before and after",
             [
                 report.Text([repair_verdict(repaired)]),
-                report.Text(list(_done(repaired)), "list"),
+                report.Text(list(_steps(repaired)), "list"),
                 *_of_models(repaired),
                 report.Drawing(
-                    "What each cue gets right of the kept items; the grey bars are 3 points each "
-                    "way of guessing, and diamonds lie beyond. Where the order of options is free, "
-                    "positions are dealt by lot: what they are off there is chance.",
+                    "Accuracy of each cue on the kept items. Grey bars reach 3 points below and "
+                    "above chance; diamonds are outside. Shuffled positions differ from chance "
+                    "only at random.",
                     lambda: [report.dots(dots, title="Cues after the repair")],
-                    table,
+                    figures,
                 ),
             ],
         )
@@ -137,46 +133,44 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
 def _bound(bound: Bound | None) -> tuple[str | None, str | None]:
     if bound is None:
         return None, "not shown"
-    if bound.by_lot:  # what it is off is chance, and a fact: it stands next to
-        return "dealt by lot", None
+    if bound.is_shuffled:
+        return "shuffled", None
     return report.points_span((bound.low, bound.high)), "shown" if bound.shown else "not shown"
 
 
-def _done(repaired: Repair) -> Iterator[str]:
-    """Yield what was done, a sentence each."""
+def _steps(repaired: Repair) -> Iterator[str]:
+    """Yield a sentence for each step of the repair."""
     by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.words else [])]
     stages = Counter(entry.stage for entry in repaired.filtered.dropped)
     if by:
-        yield f"Thinned by {', '.join(by)}: {stages['thinned']:,} items are left out."
+        yield f"Thinning removed {stages['thinned']:,} items, by {report.joined(by, len(by))}."
     else:
         yield (
-            "Nothing to thin: no cue of what options say is named, and no model of words guesses "
-            "better than its null."
+            "Nothing to thin: no cue of the options' content is flagged, and no model of words "
+            "predicts better than chance."
         )
     yield from _concentration(repaired)
-    told = {
-        "in a later split": "Items that a later split has",
-        "copy": "Copies of other items",
-        "contradiction": "Identical items with different keys",
-        "no key": "Items without a key",
-    }
-    for stage, what in told.items():
+    for stage, what in {
+        "in a later split": "items that a later split has",
+        "copy": "copies of other items",
+        "contradiction": "identical items with different keys",
+        "no key": "items without a key",
+    }.items():
         if stages[stage]:
             first = next(entry for entry in repaired.filtered.dropped if entry.stage == stage)
-            yield f"{what}, left out: {stages[stage]:,}, as {first.problem.id}."
+            yield f"Removed {what}: {stages[stage]:,}, such as {first.problem.id}."
     yield from _set_aside(repaired)
-    moved = f"The order of options was dealt anew by lot: in {repaired.moved:,} items it "
-    moved += "is another one now"
-    fixed = f"; in {repaired.fixed:,} it means something and stays" if repaired.fixed else ""
-    yield f"{moved}{fixed}."
+    fixed = f"; in {repaired.fixed:,} their order has a meaning" if repaired.fixed else ""
     yield (
-        f"Repairs of these items that were tried: {repaired.tried:,}, as far as their folder and "
-        "those beside it tell. Of many, one looks well by chance."
+        f"The options were shuffled, which changed their order in {repaired.moved:,} items{fixed}."
+    )
+    yield (
+        f"Known repairs of these items, in this folder and its neighbours: {repaired.tried:,}. Of "
+        "many repairs, one looks good by chance."
     )
 
 
 def _concentration(repaired: Repair) -> Iterator[str]:
-    """Yield the effect of thinning on wrong keys."""
     found = repaired.concentration
     if found is None:
         return
@@ -184,15 +178,15 @@ def _concentration(repaired: Repair) -> Iterator[str]:
     low, high = (report.fixed(end, ".2f") for end in (found.low, found.high))
     yield (
         f"Thinning multiplies the rate of wrong keys by {report.fixed(found.factor, '.2f')} "
-        f"(95 % interval {low} to {high}): the mean of {found.sets} synthetic sets, which are "
-        f"these items ({found.items:,}{some}) with {found.planted:,} wrong keys planted at random. "
-        "Cues seldom pick a wrong key, so thinning keeps such items more often."
-        + ("" if repaired.doubts else " Models' answers (`answers=`) reveal some of them.")
+        f"(95 % interval {low} to {high}), because cues seldom select a wrong key. This is the "
+        f"mean of {found.sets} synthetic sets: these items ({found.items:,}{some}) with "
+        f"{found.planted:,} wrong keys planted at random."
+        + ("" if repaired.doubts else " Models' answers (`answers=`) reveal some wrong keys.")
     )
 
 
 def _set_aside(repaired: Repair) -> Iterator[str]:
-    """Yield how many items were set aside, and the bias that follows."""
+    """Yield the number of items set aside, and the bias that follows."""
     found = repaired.doubts
     if found is None:
         return
@@ -200,7 +194,7 @@ def _set_aside(repaired: Repair) -> Iterator[str]:
     asked = repaired.parameters["set_aside"]
     if not aside:
         none = asked is None and found.threshold is None
-        few = "If no number is given, at least three models must have answered. " if none else ""
+        few = "Without a number, at least three models must have answered. " if none else ""
         yield (
             f"Set aside because models doubt their keys: 0 items. {few}Thinning keeps wrong keys "
             "more often than others."
@@ -210,53 +204,57 @@ def _set_aside(repaired: Repair) -> Iterator[str]:
     all_there = f" Models doubt no more than {len(aside):,}." if (asked or 0) > len(aside) else ""
     yield (
         f"Set aside because models agree on another option: {count:,} item{'s' * (count > 1)}"
-        f"{halves}, as {aside[0].id}.{all_there} Most may be sound items that models miss. They "
-        "are in set_aside.jsonl: have people check them, and move sound ones to kept.jsonl."
+        f"{halves}, such as {aside[0].id}.{all_there} Most may be sound items that models miss. "
+        "They are in set_aside.jsonl: let people check them, and move sound ones to kept.jsonl."
     )
     yield (
-        "The accuracy and the ranking of these models and their relatives on the kept items are "
-        "biased upwards, since items that they miss were set aside."
+        "On the kept items, the accuracy and ranking of these models and their relatives are "
+        "biased upwards, because items that they miss were set aside."
     )
     more = found.as_strong - len(aside)
     if more and found.threshold is not None:
         yield (
-            f"On {more:,} more items models agree as strongly (from "
-            f"{report.percent(found.threshold, 0)}). They were not set aside, as at most "
-            f"{report.percent(AT_MOST, 0)} of the items are by default; "
-            f"`set_aside={found.as_strong}` sets them aside too."
+            f"Models agree as strongly (from {report.percent(found.threshold, 0)}) on {more:,} "
+            f"more items. They stay, because at most {report.percent(AT_MOST, 0)} of the items are "
+            f"set aside by default; `set_aside={found.as_strong}` includes them."
         )
 
 
 def _of_models(repaired: Repair) -> Iterator[report.Table]:
     """Yield each model's accuracy before and after, and the items set aside."""
-    if repaired.accuracy:
-        yield report.Table(
-            "Models' accuracy before and after the repair",
-            ["model", report.Column("before", ".1%"),
-             report.Column("without those set aside", ".1%"), report.Column("kept", ".1%")],
-            [[name, one.before, one.without, one.after] for name, one in repaired.accuracy.items()],
-            note="Each is a fraction of the items with a key that the model answered. The second "
-            "number differs from the first only by the items set aside; as far as those are sound, "
-            "that is bias.",
-            most=8,
-        )  # fmt: skip
-    aside = repaired.doubts.set_aside if repaired.doubts else ()
-    if aside:
-        came = repaired.filtered.input()
-
-        def row(one: Suspect) -> list[report.Value]:
-            problem = came[came.row(one.id)]
-            agreed = report.percent(one.agreement, 0)
-            return [one.id, agreed, one.models, problem.options[one.other], key_text(problem)]
-
-        yield report.Table(
-            "Items set aside",
-            ["item", report.Column("agreement", numeric=True), "models", "their option", "key"],
-            [row(one) for one in aside[:_LISTED]],
-            note="Agreement is the weight of the models that chose this option, of all that "
-            "answered; a model is weighted by its accuracy above chance.",
-            most=8,
-        )
+    found = repaired.doubts
+    if found is None:
+        return
+    yield table(
+        "Models' accuracy before and after the repair",
+        found.accuracy,
+        head="model",
+        note="As a fraction of the items with a key that the model answered. The second number "
+        "differs from the first only by the items set aside; if those are sound, the difference is "
+        "bias.",
+        most=8,
+    )
+    if not found.set_aside:
+        return
+    came = repaired.filtered.input()
+    listed = [(one, came[came.row(one.id)]) for one in found.set_aside[:_LISTED]]
+    yield report.Table(
+        "Items set aside",
+        ["item", report.Column("agreement", numeric=True), "models", "their option", "key"],
+        [
+            [
+                one.id,
+                report.percent(one.agreement, 0),
+                one.models,
+                problem.options[one.other],
+                key_text(problem),
+            ]
+            for one, problem in listed
+        ],
+        note="Agreement: the weight of the models that chose this option, as a fraction of all "
+        "that answered. A model's weight is its accuracy above chance.",
+        most=8,
+    )
 
 
 def repair_to_folder(
@@ -270,27 +268,27 @@ def repair_to_folder(
     """Repair a set into a folder: `kept.jsonl`, `dropped.jsonl`, `orders.jsonl`, `report.json`.
 
     The page is `report.html`. Items whose keys models doubt are also in `set_aside.jsonl`, as they
-    would be kept: move a line to `kept.jsonl` to put an item back. The same command resumes an
+    would be kept: move a line to `kept.jsonl` to put an item back. The same call resumes an
     interrupted repair. Nothing is written if too few items would be kept.
 
-    Every repair of the same items is counted, with those of the folders next to it: a proof that
-    holds after many repairs proves nothing.
+    Every repair of the same items is counted, also those in neighbouring folders, because one of
+    many repairs looks good by chance.
 
     Args:
-        data: the items. Those without a key are omitted.
-        out: the folder; see `winosmith.outputs` for which folders are taken.
+        data: the items. Those without a key are removed.
+        out: the folder; see `winosmith.outputs` for the folders that are accepted.
         force: replace another repair there; it stays counted.
-        step: is called with what is done next.
+        step: is called with the next step.
         settings: see `repair`.
 
     Raises:
         DataError: see `repair`.
-        OutputError: the folder can't be taken or written.
+        OutputError: the folder can't be used or written.
     """
-    recipe = _recipe(data, RepairSettings(**settings))
-    with _taken(Path(out), recipe, force=force) as (folder, memo):
+    recipe = _recipe(data, RepairPlan.of(**settings))
+    with _open_folder(Path(out), recipe, force=force) as (folder, memo):
         found = repair(data, step=step, memo=memo, **settings)
-    return _written(folder, found)
+    return _write(folder, found)
 
 
 def repair_splits(
@@ -301,57 +299,57 @@ def repair_splits(
     step: Step = lambda _: None,
     **settings: Any,
 ) -> dict[str, Repair]:
-    """Repair each split into a folder of its name; each is proved by itself.
+    """Repair each split into a folder of its name, with its own evidence.
 
-    An item that several hold stays in the last of them: give the training set first and the test
-    set last. Nothing that one split teaches thins another, so each proof is of its own blocks.
-    Where one can't be repaired, none is: one too small is refused before anything is learnt.
+    An item in several splits stays in the last of them: give the training set first and the test
+    set last. No split influences the thinning of another. If one can't be repaired, none is: a
+    split that is too small is refused before anything is learnt.
 
     Args:
         splits: by names that can be those of folders.
         out: the folder of these folders.
         force: see `repair_to_folder`.
         step: see `repair`.
-        settings: see `repair`. Of answers, the ids of all splits are one name space; splits that no
+        settings: see `repair`. For `answers`, ids are unique across the splits; splits that no
             model answered are repaired without them. `set_aside` is a number for each split.
 
     Raises:
         DataError: see `repair`; the message names the split.
         OutputError: see `repair_to_folder`.
     """
-    how = RepairSettings(**settings)
-    how.refuse_foreign(splits.values())
+    plan = RepairPlan.of(**settings)
+    plan.refuse_foreign(splits.values())
     names = list(splits)
     later = {name: {n: splits[n] for n in names[at + 1 :]} for at, name in enumerate(names)}
     cleared = {}
     for name, split in splits.items():
-        with _named(name):
-            cleared[name] = Cleared.of(split, later[name], how)
+        with _naming(name):
+            cleared[name] = Cleared.of(split, later[name], plan)
     found = {}
     with ExitStack() as stack:
-        taken = {}
+        folders = {}
         for name, split in splits.items():
-            recipe = _recipe(split, how, later[name])
-            taken[name] = stack.enter_context(_taken(Path(out) / name, recipe, force=force))
+            recipe = _recipe(split, plan, later[name])
+            folders[name] = stack.enter_context(_open_folder(Path(out) / name, recipe, force=force))
         for name in names:
 
-            def tell_of(told: str, name: str = name) -> None:
-                step(f"{name}: {told}")
+            def step_of(what: str, name: str = name) -> None:
+                step(f"{name}: {what}")
 
-            with _named(name):
-                found[name] = thinned(cleared.pop(name), tell_of, taken[name][1])
-    return {name: _written(taken[name][0], one) for name, one in found.items()}
+            with _naming(name):
+                found[name] = thin(cleared.pop(name), step_of, folders[name][1])
+    return {name: _write(folders[name][0], one) for name, one in found.items()}
 
 
 def _recipe(
-    data: Dataset, settings: RepairSettings, later: Mapping[str, Dataset] | None = None
+    data: Dataset, plan: RepairPlan, later: Mapping[str, Dataset] | None = None
 ) -> dict[str, Any]:
-    """Return what determines a repair."""
-    recipe: dict[str, Any] = {"repair": data.digest, **settings.parameters}
-    if settings.answers is not None:
+    """Return everything that determines a repair."""
+    recipe: dict[str, Any] = {"repair": data.digest, **plan.parameters}
+    if plan.answers is not None:
         chosen = {
             model: {name: list(one.chosen) for name, one in own.by_id.items()}
-            for model, own in answered(settings.answers, data).items()
+            for model, own in answered(plan.answers, data).items()
         }
         own = canonical(chosen).encode("utf-8", "surrogatepass")
         recipe["answers"] = hashlib.sha256(own).hexdigest()
@@ -361,22 +359,22 @@ def _recipe(
 
 
 @contextmanager
-def _taken(
+def _open_folder(
     path: Path, recipe: Mapping[str, Any], *, force: bool
 ) -> Iterator[tuple[OutputFolder, Memo]]:
-    """Take a folder, and lend it what an interrupted repair learnt; leave none after a refusal."""
+    """Open a folder and the memo of an interrupted repair; leave no folder after a refusal."""
     folder = OutputFolder.open(path, recipe, force=force)
     with folder.discard_on_error(), ExitStack() as stack:
         paths = {
             name: stack.enter_context(folder.scratch(f"{name}.json"))
             for name in ("all", "one-half", "the-other-half")
         }
-        yield folder, lambda name, made: _kept(paths[name], made)
+        yield folder, lambda name, learn: _learn_once(paths[name], learn)
 
 
-def _written(folder: OutputFolder, found: Repair) -> Repair:
-    """Write a repair, and return it with how many of these items are known."""
-    found = replace(found, tried=_tried(folder, found.filtered.input()))
+def _write(folder: OutputFolder, found: Repair) -> Repair:
+    """Write a repair, and return it with the number of known repairs of its items."""
+    found = replace(found, tried=_count_repairs(folder, found.filtered.input()))
     with folder.write("kept.jsonl") as file:
         file.writelines(formats.lines(found.dataset))
     with folder.write("dropped.jsonl") as file:
@@ -398,39 +396,39 @@ def _written(folder: OutputFolder, found: Repair) -> Repair:
 
 
 @contextmanager
-def _named(split: str) -> Iterator[None]:
-    """Name the split in a refusal, and what to do."""
+def _naming(split: str) -> Iterator[None]:
+    """Add the split and the way out to a refusal."""
     try:
         yield
     except DataError as error:
         raise DataError(
-            f"{split}: {error}. Nothing was written; leave {split} out, and the others are repaired"
+            f"{split}: {error}. Nothing was written; omit {split} to repair the others"
         ) from None
 
 
-def _kept(path: Path, made: Callable[[], Learnt]) -> Learnt:
-    """Return what was learnt before, or learn it and write it down."""
+def _learn_once(path: Path, learn: Callable[[], Learnt]) -> Learnt:
+    """Return the rules in a file, or learn and write them."""
     if path.is_file():
         held = parse_json(path.read_text("utf-8"))
         arrays = {name: np.array(held[name]) for name in ("posterior", "stays")}
         return Learnt(**{**held, "cues": tuple(held["cues"]), **arrays})
-    learnt = made()
+    learnt = learn()
     with write_aside(path) as file:
         json.dump(vars(replace(learnt, stays_at=None)), file, default=np.ndarray.tolist)
     return learnt
 
 
-def _tried(folder: OutputFolder, data: Dataset) -> int:
-    """Note this repair, and return how many of the same items the folders around it know.
+def _count_repairs(folder: OutputFolder, data: Dataset) -> int:
+    """Note this repair, and return the number of repairs of the same items in folders around it.
 
-    These are the folder's siblings and the folders in them, where splits lie; for a split's own
-    folder those next to the folder of all splits.
+    These are the folder's siblings and the folders of splits in them; for a split's own folder, the
+    siblings of the folder of all splits.
     """
     lines = sorted(canonical(problem_record(problem)) for problem in data)
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
     recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
     this = hashlib.sha256(canonical(recipe).encode()).hexdigest()
-    own = _noted(folder.path / _TRIED)
+    own = _known_repairs(folder.path / _TRIED)
     own[digest] = sorted({*own.get(digest, ()), this})
     with write_aside(folder.path / _TRIED) as file:
         json.dump(own, file, indent=1)
@@ -438,12 +436,12 @@ def _tried(folder: OutputFolder, data: Dataset) -> int:
     parent = folder.path.resolve().parent
     if "later" in folder.recipe:
         parent = parent.parent
-    beside = chain(parent.glob(f"*/{_TRIED}"), parent.glob(f"*/*/{_TRIED}"))
-    return len({one for path in beside for one in _noted(path).get(digest, ())} | {this})
+    around = chain(parent.glob(f"*/{_TRIED}"), parent.glob(f"*/*/{_TRIED}"))
+    return len({one for path in around for one in _known_repairs(path).get(digest, ())} | {this})
 
 
-def _noted(path: Path) -> dict[str, list[str]]:
-    """Return which repairs a file notes; none if it can't be read."""
+def _known_repairs(path: Path) -> dict[str, list[str]]:
+    """Return the repairs in a file, by the digest of their input; none if it can't be read."""
     try:
         held = parse_json(path.read_text("utf-8"))
         return {str(digest): [*map(str, tried)] for digest, tried in held.items()}

@@ -1,4 +1,4 @@
-"""What a reviewer of a set looks for besides cues: options, copies, splits, fields, positions."""
+"""The checks of a set besides cues: options, copies, fields, splits, licence and canary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from winosmith.audit._items import has_unfilled_field, uneven
-from winosmith.audit._pace import Step, paced
+from winosmith.audit._pace import Step, report_progress
 from winosmith.blocks import copies as rows_of_copies, plain
 from winosmith.data import file_of
 from winosmith.dataset import Dataset
@@ -28,10 +28,10 @@ ALIKE = 0.8
 """Near-duplicates share this many of the words that either holds (Jaccard 1901)."""
 
 MOST = 20
-"""An item is told beside so many others that it is like, at most: a template's are like all."""
+"""Number of near-duplicates of an item that are reported at most: those of a template are all."""
 
 SHOWN = 5
-"""How many ids are named of each kind."""
+"""Number of ids in the record of each finding."""
 
 
 _CARDS = (
@@ -43,11 +43,11 @@ _CARDS = (
     "*info*.json",
     "croissant*",
 )
-"""Files next to a set that say what it is, in any case."""
+"""Names of files next to a set that describe it, in upper or lower case."""
 
 _GUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _CANARY = re.compile(rf"canary\b.{{0,80}}?({_GUID})", re.IGNORECASE | re.DOTALL)
-"""A canary: the word, and soon a GUID (Srivastava et al. 2022, BIG-bench)."""
+"""A canary: the word, and a GUID within 80 characters (Srivastava et al. 2022, BIG-bench)."""
 
 _LICENCE = re.compile(
     r"""^\W*licen[cs]e\W*:\s*["'*]*([^"'*\n,{\[]+)|^\#+\s*licen[cs](?:e|ing)\b[^\n]*\n+([^\n]+)""",
@@ -56,28 +56,27 @@ _LICENCE = re.compile(
 """A licence in a card: "license: mit", "- **License:** MIT", "## License" and the line after it."""
 
 _ENDS = " .,;:"
-"""What an option may end with and still be the same."""
+"""Final characters that make no difference between options."""
+
+
+def _said(found: tuple[str, str] | None) -> dict[str, str] | None:
+    return found and dict(zip(("says", "where"), found, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """What a file, or a card next to it, declares.
+class Declared(Result):
+    """The declarations of a file, or of a card next to it.
 
     Attributes:
-        licence: what it says, and where; None if nothing does.
+        licence: its text and place; None without one.
         canary: the same of the string by which training data can be searched for the set.
     """
 
-    licence: tuple[str, str] | None
-    canary: tuple[str, str] | None
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        found = {"licence": self.licence, "canary": self.canary}
-        return {name: one and {"says": one[0], "where": one[1]} for name, one in found.items()}
+    licence: tuple[str, str] | None = field(metadata={"json": _said})
+    canary: tuple[str, str] | None = field(metadata={"json": _said})
 
 
-def declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
+def find_declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
     """Look for a licence and a canary in a file, its items, and the cards next to it.
 
     Cards are files such as README.md, LICENSE or croissant.json in the same folder, and in the
@@ -123,19 +122,19 @@ def _listed(key: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Review(Result):
-    """What is found in one split; all ids in its order.
+    """The findings in one split; all ids in its order.
 
     Attributes:
-        equal: items with options that differ in case or in a mark at the end alone.
+        equal: items with options that differ only in case or in a final mark.
         uneven: items with another number of options than most items have.
         unfilled: items with a field of a template, such as `{{answer}}`, that was not filled in.
-        copies: identical items, those with contradictory keys among them.
-        alike: pairs that share four fifths of their words, twins and copies apart.
-        differing: those of `alike` whose answers are different texts, the pairs with the same
-            options first. A key may be wrong there, or a word that differs changes the answer.
-        leaks: fields that give the answer away; None if there are too few items to tell.
-        unlicensed: how many items state no licence.
-        withheld: how many items have no key.
+        copies: identical items, and those with contradictory keys among them.
+        alike: pairs that share four fifths of their words, except twins and copies.
+        differing: the pairs of `alike` whose answers are different texts, those with the same
+            options first. A key may be wrong there, or the word that differs changes the answer.
+        leaks: fields that give the answer away; None if there are too few items.
+        unlicensed: number of items without a licence.
+        withheld: number of items without a key.
     """
 
     equal: tuple[str, ...] = field(metadata=_listed("equal_options"))
@@ -150,12 +149,12 @@ class Review(Result):
 
 
 def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Review:
-    """Look one split through.
+    """Check one split.
 
     Args:
         dataset: the split.
-        seed: of the folds that fields are tried on.
-        step: is called with how far this is, where it takes minutes.
+        seed: of the folds on which fields are tried.
+        step: is called with the progress, if it takes minutes.
     """
     alike = _near(dataset, step)
     return Review(
@@ -172,22 +171,22 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
 
 
 def _bare(option: str) -> str:
-    """Return an option without what may differ in the same one."""
+    """Return an option without case, spaces and marks that make no difference."""
     return plain(option).rstrip(_ENDS)
 
 
 def _fields(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
-    """Return the leaks of fields; what options tell is for the cues."""
+    """Return the leaks of fields, without the options, which cues check."""
     if not any(answer is not None for answer in dataset.answers):
         return None
     tried = 1 + sum(1 for _ in columns(dataset))
-    found = leaks(dataset, seed, paced(step, "fields", tried, "fields"))
+    found = leaks(dataset, seed, report_progress(step, "fields", tried, "fields"))
     return found and tuple(leak for leak in found if leak.field != "options")
 
 
 def _near(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
     same = {row: at for at, rows in enumerate(rows_of_copies(dataset)) for row in rows}
-    pairs = near(list(dataset), step=step)
+    pairs = find_near_duplicates(list(dataset), step=step)
     return [
         (dataset[one], dataset[other])
         for one, other in pairs
@@ -209,24 +208,24 @@ def _differing(pairs: Sequence[tuple[Problem, Problem]]) -> list[tuple[Problem, 
 
 
 def _twins(one: Problem, other: Problem) -> bool:
-    """Return whether two problems are alike by design: a twin, or a family."""
+    """Return whether two problems are alike by design: halves of a twin, or one family."""
     return one.root == other.root or (one.twin_id is not None and one.twin_id == other.twin_id)
 
 
-def near(
+def find_near_duplicates(
     problems: Sequence[Problem],
     owners: Sequence[Hashable] | None = None,
     step: Step = lambda _: None,
 ) -> list[tuple[int, int]]:
-    """Return the pairs of items that share `ALIKE` of the words that either holds.
+    """Return the pairs of items that share `ALIKE` of the words that either contains.
 
-    A pair is omitted only where both its items are reported next to `MOST` others, as those of a
-    template are: of ten thousand of them there would be fifty million pairs.
+    A pair is omitted only if both its items are reported next to `MOST` others, as those of a
+    template are: ten thousand of them would make fifty million pairs.
 
     Args:
         problems: the items.
-        owners: of each; only items of different ones are paired. All with all when omitted.
-        step: is called with how far this is, where it takes minutes.
+        owners: the owner of each; only items of different owners are paired. None pairs all.
+        step: is called with the progress, if it takes minutes.
     """
     if not problems:
         return []
@@ -237,34 +236,29 @@ def near(
         owner = np.array([number.setdefault(one, len(number)) for one in owners])
     found = Partners(np.full(len(problems), MOST), owner)
     words = [tuple({*map(intern, pieces(text))}) for text in texts]  # each word held once
-    tell = paced(step, "near copies", len(words), "items")
+    tell = report_progress(step, "near-duplicates", len(words), "items")
     find(words, of_both(ALIKE), found, owner, tell)
     return sorted(found.pairs)
 
 
-def across(
+def find_shared(
     splits: Mapping[str, Dataset], step: Step = lambda _: None
 ) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
-    """Return, for each two splits that share items, the pairs of ids that are copies or alike."""
+    """Return, by two splits that share items, the pairs of ids of copies and near-duplicates."""
     owners = [name for name, dataset in splits.items() for _ in dataset]
     problems = [problem for dataset in splits.values() for problem in dataset]
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for one, other in near(problems, owners, step) if len(splits) > 1 else ():
+    for one, other in find_near_duplicates(problems, owners, step) if len(splits) > 1 else ():
         pair = (problems[one].id, problems[other].id)
         found.setdefault((owners[one], owners[other]), []).append(pair)
     return {names: tuple(pairs) for names, pairs in found.items()}
 
 
-def shared(pairs: Sequence[tuple[str, str]]) -> int:
-    """Return how many items of the second split the first one has."""
-    return len({other for _, other in pairs})
+def shared_sentence(one: str, other: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """Return a sentence with the number of items that two splits share.
 
-
-def leaked(one: str, other: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Say how many items of a split another one has.
-
-    >>> leaked("train", "test", [("a", "x"), ("b", "x")])
+    >>> shared_sentence("train", "test", [("a", "x"), ("b", "x")])
     'train has 1 item of test'
     """
-    items = shared(pairs)
+    items = len({other for _, other in pairs})
     return f"{one} has {items:,} item{'s' * (items != 1)} of {other}"

@@ -1,11 +1,10 @@
-"""What models' answers tell of the items: wrong keys, items that are too easy or too hard."""
+"""The findings from models' answers: wrong keys, and items that are too easy or too hard."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -25,10 +24,10 @@ from winosmith.metrics import (
 )
 from winosmith.problem import BLANK, Extra
 from winosmith.report import percent, probability
-from winosmith.results import Result, shown
+from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
 FEWEST = 3
-"""So many models at least must agree for an item to be a suspect."""
+"""The least number of models that must agree on a suspect."""
 
 _LISTED = 10_000
 
@@ -40,8 +39,8 @@ class Suspect(Result):
     Attributes:
         id: of the item.
         other: the option that models agree on, from 0.
-        agreement: the weight of those that chose it, of all that answered, 0–1.
-        models: how many chose it.
+        agreement: the weight of the models that chose it, as a fraction of all that answered, 0–1.
+        models: number of models that chose it.
     """
 
     id: str
@@ -56,14 +55,13 @@ class Against(Result):
 
     Attributes:
         better, worse: their names.
-        difference: of their shares right.
-        psi: the fraction of items on which one is right and the other is not.
-        p_value: that the two are as good, by the exact test that keeps blocks together
-            (`metrics.paired_p_value`).
+        difference: of their accuracies.
+        psi: the fraction of items on which only one of them is correct, 0–1.
+        p_value: of the exact test that keeps blocks together (`metrics.compare_pair`).
         adjusted: `p_value` after Holm's correction for all pairs.
-        detectable: the least difference that is found in four of five sets as large, at that psi;
-            None if none is.
-        design: by how much blocks widen it, squared: the design effect, 1 or more.
+        detectable: the smallest difference that is detected in four of five sets of this size, at
+            that psi; None if none is.
+        design: the design effect of blocks, 1 or more.
     """
 
     better: str
@@ -77,66 +75,60 @@ class Against(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Triage(Result):
-    """What models' answers tell.
+class ModelAnswers(Result):
+    """The answers of a model.
 
     Attributes:
-        accuracies: of each model on the items that it was asked, the best first; an invalid answer
-            is incorrect.
-        suspects: items by how strongly good models agree on another option, the strongest first.
-        saturated: items that every model gets right.
-        missed: items that none gets right.
-        pairs: each model next to the next best.
-        invalid: number of invalid answers of each model.
-        missing: number of items that each model was not asked.
-        logs: the facts that the models' logs state, by the models' names.
-        below_chance: by its name, each model whose valid answers are below chance.
+        accuracy: on the items that the model was asked; an invalid answer is incorrect.
+        invalid: number of invalid answers.
+        missing: number of items that it was not asked.
+        log: the facts that its log states; None if there are none.
+        below_chance: the accuracy of its valid answers if that is below chance; otherwise None.
     """
 
-    accuracies: Mapping[str, Proportion]
+    accuracy: Proportion = field(metadata=HIDDEN)
+    invalid: int
+    missing: int
+    log: Log | None = field(metadata=IF_ANY)
+    below_chance: Proportion | None = field(metadata=IF_ANY)
+
+    @property
+    @computed()
+    def right(self) -> float:
+        """The accuracy, 0–1."""
+        return self.accuracy.value
+
+    @property
+    @computed()
+    def interval(self) -> tuple[float, float]:
+        """The interval of the accuracy."""
+        return self.accuracy.interval
+
+    @property
+    @computed()
+    def answered(self) -> int:
+        """The number of items that the model was asked."""
+        return self.accuracy.n
+
+
+@dataclass(frozen=True, slots=True)
+class Triage(Result):
+    """The findings from models' answers.
+
+    Attributes:
+        models: the answers of each model by its name, the most accurate first.
+        suspects: items whose key may be wrong, by how strongly good models agree on another option,
+            the strongest first.
+        saturated: items that every model solves.
+        missed: items that no model solves.
+        pairs: each model next to the next best.
+    """
+
+    models: Mapping[str, ModelAnswers]
     suspects: tuple[Suspect, ...]
-    saturated: tuple[str, ...]
+    saturated: tuple[str, ...] = field(metadata={"json": len})
     missed: tuple[str, ...]
     pairs: tuple[Against, ...]
-    invalid: Mapping[str, int]
-    missing: Mapping[str, int]
-    logs: Mapping[str, Log]
-    below_chance: Mapping[str, Proportion]
-
-    @property
-    def right(self) -> dict[str, float]:
-        """The accuracy of each model, 0–1, the best first."""
-        return {name: of.value for name, of in self.accuracies.items()}
-
-    @property
-    def answered(self) -> dict[str, int]:
-        """The number of items that each model was asked."""
-        return {name: of.n for name, of in self.accuracies.items()}
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "models": {
-                name: {
-                    "right": of.value,
-                    "interval": list(of.interval),
-                    "answered": of.n,
-                    "invalid": self.invalid[name],
-                    "missing": self.missing[name],
-                    **({"log": log} if (log := self.logs[name].record()) else {}),
-                    **(
-                        {"below_chance": self.below_chance[name].record()}
-                        if name in self.below_chance
-                        else {}
-                    ),
-                }
-                for name, of in self.accuracies.items()
-            },
-            "suspects": [suspect.record() for suspect in self.suspects],
-            "saturated": len(self.saturated),
-            "missed": list(self.missed),
-            "pairs": [pair.record() for pair in self.pairs],
-        }
 
 
 def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
@@ -151,7 +143,7 @@ def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
         answers: of the models, by their names.
 
     Raises:
-        DataError: there is no model, or an answer is none of an item's options.
+        DataError: there is no model, or an answer is not an option of its item.
     """
     if not answers:
         raise DataError("there are no models' answers")
@@ -170,29 +162,27 @@ def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
         if (there[one] & there[other]).any()
     ]  # fmt: skip
     adjusted = holm([pair.p_value for pair in pairs])
-    models = [model for model in order if there[model].any()]
-    below = {}
-    for model in models:
-        given, own = answers[names[model]].shared(dataset)
-        graded = grade(given, own.predictions, labels[there[model]])
-        below[names[model]] = below_chance(graded)
-    return Triage(
-        {
-            names[model]: proportion(
-                right[model, there[model]],
-                labels[there[model]],
+    models = {}
+    for model in (one for one in order if there[one].any()):
+        asked_of, given = there[model], answers[names[model]]
+        problems, own = given.shared(dataset)
+        models[names[model]] = ModelAnswers(
+            proportion(
+                right[model, asked_of],
+                labels[asked_of],
                 ties=int(((right > 0) & (right < 1))[model].sum()),
-            )
-            for model in models
-        },
+            ),
+            int((asked_of & ~votes.valid[model]).sum()),
+            int((~asked_of).sum()),
+            given.log if given.log.record() else None,
+            below_chance(grade(problems, own.predictions, labels[asked_of])),
+        )
+    return Triage(
+        models,
         suspects(items, votes),
         tuple(ids[at] for at in np.flatnonzero(((right == 1) | ~there).all(axis=0) & asked)),
         tuple(ids[at] for at in np.flatnonzero(~(right > 0).any(axis=0) & asked)),
         tuple(replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)),
-        {names[model]: int((there[model] & ~votes.valid[model]).sum()) for model in models},
-        {names[model]: int((~there[model]).sum()) for model in models},
-        {name: given.log for name, given in answers.items()},
-        {name: found for name, found in below.items() if found},
     )
 
 
@@ -278,22 +268,22 @@ def suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
 
 
 _PLACES = 5
-"""Options that a test sheet and the platform have places for."""
+"""The largest number of options on a test sheet and on the platform."""
 
 
 def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> Filtered:
-    """Return items as people are asked them: of a question, the answer is a blank after it.
+    """Return items as problems for people: a question gets a blank for the answer after it.
 
-    `extra` tells where an item is from: `audit.set`, the name of the data set, and `audit.id`. What
-    models chose is not told.
+    `extra` states the origin of an item: `audit.set`, the name of the data set, and `audit.id`. It
+    does not reveal the models' answers.
 
     Args:
         dataset: the split.
-        ids: of the items, in the order in which people are to be asked.
-        plain: omit, too, what holds a further `_`, for which a site has no place.
+        ids: of the items, in the order in which people are asked.
+        plain: drop items with a further `_`, too, for which a site has no place.
 
     Raises:
-        DataError: there is no item of such an id.
+        DataError: there is no item with such an id.
     """
     asked, reasons = [], {}
     for row, name in enumerate(ids):
@@ -305,9 +295,9 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
         source = {"audit.id": problem.id, "audit.set": dataset.name or "data"}
         asked.append(replace(problem, lineage=None, extra=Extra({**problem.extra, **source})))
         if len(problem.options) > _PLACES:
-            reasons[row] = f"it has {len(problem.options)} options; people are shown {_PLACES}"
+            reasons[row] = f"it has {len(problem.options)} options; people see at most {_PLACES}"
         elif plain and not problem.blank_is_plain:
-            reasons[row] = f"it holds a further {BLANK!r}"
+            reasons[row] = f"it contains a further {BLANK!r}"
     return Dataset(asked, dataset.name).drop(reasons, "people")
 
 
@@ -320,7 +310,7 @@ def _against(
     centred = off - off.mean()
     square = float((centred**2).sum())
     design = float((np.bincount(labels, centred) ** 2).sum()) / square if square else 1.0
-    # Halves of twins may err against each other, copies can't: they are never more than one item.
+    # Errors on halves of twins may cancel, those on copies can't: copies are at most one item.
     design = max(design, float((1 / items.weights[both]).mean()))
     p_value = paired_p_value(first, second, labels)
     return Against(

@@ -1,15 +1,15 @@
 """Wrong keys in a repair: items set aside because models doubt them, and the effect on the rest.
 
-An item with a wrong key looks like one whose key no cue picks, so thinning keeps it more often than
-a sound item. Models' answers reveal some of these items, which are set aside before cues are learnt
-(`doubts`). For the others, the effect of thinning is measured with planted wrong keys
+An item with a wrong key looks like one whose key no cue selects, so thinning keeps it more often
+than a sound item. Models' answers reveal some of these items, which are set aside before cues are
+learnt (`doubts`). For the others, the effect of thinning is measured with planted wrong keys
 (`concentration`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,12 +17,13 @@ from winosmith.answers import Answers
 from winosmith.audit._items import Bools, Floats, Ints, Items, Tell
 from winosmith.audit._triage import FEWEST, Suspect, Votes, suspects
 from winosmith.dataset import Dataset
+from winosmith.results import Result, shown
 
 AT_MOST = 0.02
 """The greatest fraction of the items that is set aside if no number is given."""
 
 _AS_STRONG = 0.9
-"""The agreement on a suspect's other option must reach what this fraction of the keys reaches."""
+"""The agreement on a suspect's other option must be as large as that on this fraction of keys."""
 
 SETS = 20
 """Number of synthetic sets with planted wrong keys."""
@@ -37,7 +38,7 @@ _MOST_ITEMS = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(Result):
     """The accuracy of a model, 0–1, on the items that it answered; None if there are none.
 
     Attributes:
@@ -46,13 +47,13 @@ class Accuracy:
         after: on the items that are kept.
     """
 
-    before: float | None
-    without: float | None
-    after: float | None
+    before: float | None = field(metadata=shown("before", ".1%"))
+    without: float | None = field(metadata=shown("without those set aside", ".1%"))
+    after: float | None = field(metadata=shown("kept", ".1%"))
 
 
 @dataclass(frozen=True, slots=True)
-class Doubts:
+class Doubts(Result):
     """The items whose keys models doubt most.
 
     Attributes:
@@ -61,11 +62,13 @@ class Doubts:
             was given, the number of all suspects.
         threshold: the least agreement by the rule, 0–1; None if a number was given, or if there
             are too few models for the rule.
+        accuracy: of each model by its name, before and after the repair; empty until it is done.
     """
 
-    set_aside: tuple[Suspect, ...]
+    set_aside: tuple[Suspect, ...] = field(metadata={"key": "items"})
     as_strong: int
     threshold: float | None
+    accuracy: Mapping[str, Accuracy] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class Concentration:
         sets: number of sets.
         planted: number of wrong keys planted in each.
         items: number of items in each.
-        of: number of items that there are.
+        of: number of items in the set.
     """
 
     factor: float
@@ -173,7 +176,7 @@ def accuracies(
     return dict(sorted(found.items(), key=lambda one: -(one[1].before or 0.0)))
 
 
-def sampled(items: Items, seed: int) -> Bools:
+def draw_blocks(items: Items, seed: int) -> Bools:
     """Return which items are in the synthetic sets, (n,): all, or some blocks of a large set."""
     if len(items) <= _MOST_ITEMS:
         return np.ones(len(items), np.bool_)
@@ -193,8 +196,8 @@ def concentration(
     """Measure by what factor thinning multiplies the rate of wrong keys.
 
     In each of `SETS` synthetic sets, units drawn at random get another of their options as the key,
-    drawn at random too. Each set is thinned by what its own items teach about the cues that the
-    repair found, and every item counts by its probability to stay. Real wrong keys may differ: they
+    drawn at random too. Each set is thinned by the cues that the repair found, refitted to its own
+    items, and every item counts by its probability to stay. Real wrong keys may differ: they
     are seldom random options.
 
     Args:

@@ -114,7 +114,7 @@ def _read_files(
                     f"the id {problem.id!r} is another problem in {where}; give it a new one", path
                 )
         names.append(problems.name)
-        contents.tell()
+        contents.warn()
         if omitted := _omitted(contents):
             warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
         found = (*filter(None, [omitted]), *contents.notes)

@@ -241,7 +241,7 @@ def read_contents(
         formats.set_aside(bad, skip_bad)
         say(f"{contents.path}: {number_of(len(contents.bad), 'record')} omitted; see {skip_bad}")
     contents.refuse(skip_bad=omit_bad or skip_bad is not None)
-    contents.tell()
+    contents.warn()
     return contents
 
 

@@ -1,10 +1,8 @@
-"""What `--by lineage` measures of solvers, in sections.
-
-Error depths, kinds of edits, what perturbation costs, and how people do.
-"""
+"""The sections of `--by lineage`: error depths, kinds of edits, accuracy lost, and annotators."""
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,67 +14,58 @@ from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
 from winosmith.metrics import rate
-from winosmith.problem import Problem
 from winosmith.report import Signature, fixed, percent, points, points_span, probability
 from winosmith.response import Response
-from winosmith.results import table
+from winosmith.results import HIDDEN, IF_ANY, Result, computed, table
 from winosmith.text import changes, tokens
 
 
 @dataclass(frozen=True)
-class Stabilities:
-    """How stable solvers are on perturbed problems.
+class Stabilities(Result):
+    """The stability of solvers on perturbed problems.
 
     Attributes:
-        solvers: of each by its name; at least one.
-        kinds: the errors of each by kind of edit; empty if nothing could tag the tokens.
-        missing: what is needed to tag them; empty if nothing is.
+        solvers: the stability of each by its name; at least one.
+        kinds: the errors of each by kind of edit; empty if tokens can't be tagged.
+        missing: the component that tagging needs; empty if it is there.
         beside: field → solver → its problems next to their roots, for each value of the field.
-        people: how the annotators did, if any were given.
+        people: the results of annotators, if any were given.
     """
 
     solvers: Mapping[str, metrics.Stability]
-    kinds: Mapping[str, metrics.EditKinds] = field(default_factory=dict)
-    missing: str = ""
-    beside: Mapping[str, Mapping[str, Sequence[metrics.VersusRoot]]] = field(default_factory=dict)
-    people: metrics.Annotators | None = None
+    kinds: Mapping[str, metrics.EditKinds] = field(default_factory=dict, metadata=HIDDEN)
+    missing: str = field(default="", metadata={"key": "kinds_need", **IF_ANY})
+    beside: Mapping[str, Mapping[str, Sequence[metrics.VersusRoot]]] = field(
+        default_factory=dict, metadata={"key": "beside_roots", **IF_ANY}
+    )
+    people: metrics.Annotators | None = field(
+        default=None, metadata={"key": "annotators", **IF_ANY}
+    )
 
     @property
     def signatures(self) -> dict[str, Signature]:
-        """What the numbers of each solver rest on."""
+        """The parameters that determine the numbers of each solver."""
         return {f"{name} by lineage": of.signature for name, of in self.solvers.items()}
 
     @property
-    def first(self) -> metrics.Stability:
-        """That of the first solver, for what all have in common."""
-        return next(iter(self.solvers.values()))
+    @computed()
+    def depth(self) -> str:
+        """The kind of depth, which all solvers have in common."""
+        return next(iter(self.solvers.values())).depth
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        record: dict[str, Any] = {
-            "depth": self.first.depth,
-            "solvers": {name: found.record() for name, found in self.solvers.items()},
-            "kinds": {name: self._kinds(name) for name in self.kinds} or None,
-        }
-        if self.missing:
-            record["kinds_need"] = self.missing
-        if self.beside:
-            record["beside_roots"] = {
-                name: {solver: [one.record() for one in found] for solver, found in of.items()}
-                for name, of in self.beside.items()
-            }
-        if self.people:
-            record["annotators"] = self.people.record()
-        return record
-
-    def _kinds(self, solver: str) -> dict[str, Any]:
-        """Return the kinds of a solver's edits; counts alone where its accuracy is withheld."""
-        record = self.kinds[solver].record()
-        if self.solvers[solver].accuracy is None:
-            counts = ("kind", "edits", "wrong_edits")
-            kinds = [{name: kind[name] for name in counts} for kind in record["kinds"]]
-            record = {**record, "errors": None, "kinds": kinds}
-        return record
+    @property
+    @computed(key="kinds")
+    def kind_records(self) -> dict[str, Any] | None:
+        """The record of each solver's kinds; only counts if its accuracy is withheld."""
+        records = {}
+        for solver, found in self.kinds.items():
+            record = found.record()
+            if self.solvers[solver].accuracy is None:
+                counts = ("kind", "edits", "wrong_edits")
+                kinds = [{name: kind[name] for name in counts} for kind in record["kinds"]]
+                record = {**record, "errors": None, "kinds": kinds}
+            records[solver] = record
+        return records or None
 
 
 def stabilities(
@@ -93,15 +82,15 @@ def stabilities(
 
     Args:
         dataset: the problems.
-        solvers: what each answered, by its name.
-        depth: which depth; when None, the one that `metrics.stability` finds for the first solver.
-        fields: for each value of them, problems are compared with their roots.
-        overlap: of each solver with what it was trained on.
+        solvers: the answers of each, by its name.
+        depth: kind of depth; None for the one that `metrics.stability` finds for the first solver.
+        fields: problems are compared with their roots for each value of these fields.
+        overlap: of each solver with its training data.
         people: annotators' responses.
         seed: of bootstraps and nulls.
 
     Raises:
-        DataError: nothing is perturbed, or no problem has such a depth.
+        DataError: no problem is perturbed, or none has such a depth.
     """
     overlap = overlap or {}
     found: dict[str, metrics.Stability] = {}
@@ -131,7 +120,7 @@ def stabilities(
 
 
 def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
-    """Return the tags of every sentence of a family, or what is needed for them."""
+    """Return the tags of every sentence of a family, or the component that they need."""
     from winosmith.language import tag
 
     rows = sorted({row for of in dataset.families.values() if len(of) > 1 for row in of})
@@ -147,16 +136,13 @@ def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
 
 
 MOST_FAMILIES = 100
-"""So many are shown; more make a page that nobody reads, and no browser opens."""
+"""Number of families on the page; browsers can't open a page with many more."""
 
 
 def stability_sections(
     found: Stabilities, solvers: Mapping[str, metrics.Graded]
 ) -> list[report.Section]:
-    """Return what was measured, in sections.
-
-    Families show the problems that all solvers answered.
-    """
+    """Return the sections of a report; families show the problems that all solvers answered."""
     tables = [
         _depths(found),
         _accuracies(found.solvers),
@@ -167,7 +153,7 @@ def stability_sections(
             for name, of in found.beside.items()
             for solver, rows in of.items()
         ),
-        *(_people(found.people, found.first.depth) if found.people else ()),
+        *(_people(found.people, found.depth) if found.people else ()),
     ]
     pictured = report.OnPage(lambda: [_cards(found), *_drawings(found)])
     sections = [
@@ -180,21 +166,20 @@ def stability_sections(
 
 
 ROWS = 24
-"""A terminal lists so many depths; the report and the JSON have all."""
+"""Number of depths on a terminal; the report and the JSON have all."""
 
 EDITS = (
-    "Edits between root and problem; one word for another is one out and one in. "
-    "In errors: edits in problems answered wrongly, which is what EvoGrad counts; n and wrong "
-    "count problems. Points: more than the{share} that are wrong of all that differ from their "
-    "root. "
-    "Of so many kinds, some stand out by chance."
+    "Edits: tokens added to the root or removed from it; a replaced token is both. In errors: "
+    "edits in problems answered incorrectly, as EvoGrad counts them; n and errors count problems. "
+    "Points: the fraction of errors minus that of all problems that differ from their root{share}. "
+    "With this many kinds, some differ by chance."
 )
 
 
 def _depths(found: Stabilities) -> report.Table:
     rows: Rows = []
     for solver, of in found.solvers.items():
-        named = (("errors", of.mean), ("families", of.family_mean), ("first", of.first))
+        named = (("errors", of.mean), ("families", of.family_mean), ("first errors", of.first))
         for name, one in named:
             rows.append(
                 [solver if name == "errors" else "", name, _number(one.value),
@@ -204,15 +189,15 @@ def _depths(found: Stabilities) -> report.Table:
     solvers = found.solvers.items()
     sizes = {n: f"{of.n:,} perturbed problems, {len(of.families):,} families" for n, of in solvers}
     unknown = {name: f"{of.unknown:,}" for name, of in solvers}
-    left = f" Without a known depth, and omitted: {of_each(unknown)}."
+    left = f" Omitted, because their depth is unknown: {of_each(unknown)}."
     left *= any(of.unknown for _, of in solvers)
     return report.Table(
-        f"Error depth ({found.first.depth}): {of_each(sizes)}",
-        ["solver", "mean of", "depth", "95 %", "n", "coin", "p"],
+        f"Error depth ({found.depth}): {of_each(sizes)}",
+        ["solver", "mean over", "depth", "95 %", "n", "guessing", "p"],
         rows,
-        "How deep errors are: all of them, families' own means, families' first errors. "
-        "Coin: the same of a coin flipper, so a depth near it tells nothing. "
-        f"p: of errors so early or late, if each family's fell on any of its problems.{left}",
+        "Mean depth of all errors, of the families' own means, and of the families' first errors. "
+        "Guessing: the same for random answers; a depth near it shows nothing. p: of errors this "
+        f"early or late, if each family's errors fell on random problems of it.{left}",
     )
 
 
@@ -225,7 +210,7 @@ def _accuracies(solvers: Mapping[str, metrics.Stability]) -> report.Table:
         roots = None if of.roots is None else rate(of.roots)
         rows.append([solver, *share(of.accuracy), roots, *share(of.consistency)])
     return report.Table(
-        "Accuracy on perturbed problems and on roots, and families that are all right",
+        "Accuracy on perturbed problems, on roots, and on whole families",
         ["solver", "perturbed", "95 %", "roots", "families", "95 %"],
         rows,
     )
@@ -244,11 +229,11 @@ def _by_depth(found: Stabilities) -> Iterator[report.Table]:
         rows.append([str(depth), *_at_depth(here)])
     heads = ["accuracy", "95 %"] if len(solvers) == 1 else list(solvers)
     yield report.Table(
-        f"Accuracy by {found.first.depth} depth",
+        f"Accuracy by {found.depth} depth",
         ["depth", "problems", *heads],
         rows,
         most=ROWS + len(rows) - len(every),
-        beyond="{:,} greater depths are in the report and the JSON.",
+        beyond="Greater depths in the report and the JSON: {:,}.",
     )
 
 
@@ -273,68 +258,65 @@ def _survival(solvers: Mapping[str, metrics.Stability]) -> report.Table:
         curve = of.survival
         rows.append(
             [solver, sum(curve.errors) + sum(curve.censored), sum(curve.errors), curve.median,
-             *(percent(_share_at(curve.depths, curve.share, depth)) for depth in shown)]
+             *(percent([1.0, *curve.share][bisect(curve.depths, depth)]) for depth in shown)]
         )  # fmt: skip
     return report.Table(
         "Families without an error",
-        ["solver", "families", "failed", "half by", *(f"to {depth}" for depth in shown)],
+        ["solver", "families", "failed", "median", *(f"to {depth}" for depth in shown)],
         rows,
-        "Kaplan-Meier: a family that is right to its end counts as far as it goes. "
-        "Half by: the depth by which half have an error. To: without one to that depth.",
+        "Kaplan-Meier estimates: a family without an error counts up to its greatest depth. "
+        "Median: the depth by which half of the families have an error. To: the fraction without "
+        "an error up to that depth.",
     )
-
-
-def _share_at(depths: Sequence[int], shares: Sequence[float], depth: int) -> float:
-    before = [one for at, one in zip(depths, shares, strict=True) if at <= depth]
-    return before[-1] if before else 1.0
 
 
 def _against_roots(field: str, solver: str, found: Sequence[metrics.VersusRoot]) -> report.Table:
     return table(
-        f"{report.shown(solver)} beside its answers to the roots, by {field}",
+        f"{report.shown(solver)} compared with its answers to the roots, by {field}",
         {one.value: one for one in found},
         "accuracy difference interval mcnemar adjusted consistent".split(),
         head=field.rpartition(".")[2],
-        note="Right, in percent, and points more than on the same roots. McNemar takes pairs for "
-        "independent; Holm: p by families, for so many tests. Same: both right or both wrong."
+        note="Accuracy, and the difference from the accuracy on the same roots, in points. "
+        "McNemar: a test that treats pairs as independent. Holm: p by families, corrected for all "
+        "tests. "
+        "Same: both answers are correct, or both incorrect."
         + _unchanged(found)
         + _all_right(found),
     )
 
 
 def _all_right(found: Sequence[metrics.VersusRoot]) -> str:
-    """Return what the points can't tell where no root is wrong, as those that were drawn for it."""
+    """Return a caution if no root is answered incorrectly, as if roots are chosen for that."""
     if any(one.roots.value < 1 for one in found):
         return ""
     return (
-        " It is right on every root: where they were chosen for that, points can only be lost, "
-        "also on versions that are no harder."
+        " It is correct on every root: if roots were chosen for that, it can only lose points, "
+        "even on versions that are no harder."
     )
 
 
 def _unchanged(found: Sequence[metrics.VersusRoot]) -> str:
-    """Return how many problems were the same input as their roots, of each kind with any."""
-    told = [
+    """Return the number of problems with the same input as their roots, by kind."""
+    counts = [
         f"{one.unchanged:,} of {one.accuracy.n:,} of {report.shown(one.value)}"
         for one in found
         if one.unchanged
     ]
-    return f" The same input as the root, for this solver: {', '.join(told)}." if told else ""
+    return f" The same input as the root, for this solver: {', '.join(counts)}." if counts else ""
 
 
-def _kinds(found: Stabilities) -> Iterator[report.Table]:
+def _kinds(found: Stabilities) -> Iterator[report.Block]:
     if found.missing:
-        why = f"Why: {found.missing}."
-        yield report.Table("Errors by kind of edit", [""], [["not counted"]], why)
+        yield report.Text([f"Kinds of edits are not counted: {found.missing}."])
     several = {name: of for name, of in found.kinds.items() if of.kinds}
     if several:
         yield report.Table(
-            "The kinds of edits that are most frequent in errors, in token edits",
-            ["solver", "1st", "2nd", "3rd"],
+            "Most frequent kinds of edits in errors, with their number of tokens",
+            ["solver", "first", "second", "third"],
             [[name, *_three(of)] for name, of in several.items()],
         )
     for name, of in several.items():
-        yield _kinds_of(name, of, told=found.solvers[name].accuracy is not None)
+        yield _kinds_of(name, of, has_accuracy=found.solvers[name].accuracy is not None)
 
 
 def _three(found: metrics.EditKinds) -> list[report.Value]:
@@ -348,17 +330,17 @@ def _signed(kind: metrics.EditKind) -> str:
     return kind.kind.replace("-", "−", 1)
 
 
-def _kinds_of(solver: str, found: metrics.EditKinds, *, told: bool) -> report.Table:
+def _kinds_of(solver: str, found: metrics.EditKinds, *, has_accuracy: bool) -> report.Table:
     rows: Rows = [
         [_signed(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
-         *(_rate(kind) if told else ["—"] * 3)]
+         *(_rate(kind) if has_accuracy else ["—"] * 3)]
         for kind in found.kinds
     ]  # fmt: skip
-    base = f" {percent(found.errors.value)}" if found.errors and told else " share"
-    left = f" {found.left_out:,} problems without a root are left out." * bool(found.left_out)
+    base = f" ({percent(found.errors.value)})" if found.errors and has_accuracy else ""
+    left = f" Omitted: {found.left_out:,} problems without a root." * bool(found.left_out)
     return report.Table(
         f"Errors by kind of edit: {report.shown(solver)}",
-        ["kind", "edits", "in errors", "n", "wrong", "share", "points", "95 %"],
+        ["kind", "edits", "in errors", "n", "errors", "fraction", "points", "95 %"],
         rows,
         EDITS.format(share=base) + left,
     )
@@ -373,7 +355,7 @@ def _people(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
     people = table(
         f"Annotators, and their error depth ({depth})",
         found.people,
-        note="Errors: on perturbed problems of a known depth.",
+        note="Errors: on perturbed problems with a known depth.",
     )
     mean = ["mean", None, percent(found.accuracy), *[None] * 5]
     yield replace(people, rows=[*people.rows, mean])
@@ -391,7 +373,7 @@ def _between(interval: tuple[float, float] | None) -> str | None:
 
 
 Verdicts = Mapping[str, bool | None]
-"""Whether each problem was answered rightly, by its id; None for a tie."""
+"""Whether each problem was answered correctly, by its id; None for a tie."""
 
 
 def _cards(found: Stabilities) -> report.Cards:
@@ -400,10 +382,8 @@ def _cards(found: Stabilities) -> report.Cards:
             report.KeyFigure(
                 f"{name}: mean depth of errors",
                 of.mean.value,
-                f"a coin flipper's: {fixed(of.mean.null.coin, '.2f')}; {of.mean.errors:,} errors "
-                f"in {of.n:,} perturbed problems"
-                if of.accuracy
-                else f"a coin flipper's: {fixed(of.mean.null.coin, '.2f')}",
+                f"guessing: {fixed(of.mean.null.coin, '.2f')}"
+                + f"; {of.mean.errors:,} errors in {of.n:,} perturbed problems" * bool(of.accuracy),
                 ".2f",
             )
             for name, of in found.solvers.items()
@@ -412,37 +392,36 @@ def _cards(found: Stabilities) -> report.Cards:
 
 
 def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
-    depth = found.first.depth
+    depth = found.depth
     for panels in metrics.stability_drawings(found.solvers):
         yield report.Drawing(
-            f"Left, families without an error, by {depth} depth; a stroke marks "
-            "where a family ended without one. Right, accuracy at each depth with "
-            f"{metrics.FEWEST} problems or more, roots at 0; the dashed line is guessing. Bands "
-            "are 95 % intervals.",
+            f"Left: families without an error, by {depth} depth; a stroke marks the end of a "
+            f"family without one. Right: accuracy at each depth with {metrics.FEWEST} problems or "
+            "more, roots at 0; the dashed line is guessing. Bands are 95 % intervals.",
             panels,
         )
 
 
 def _families(found: Stabilities, solvers: Mapping[str, metrics.Graded]) -> report.Families:
-    """Return the families in which perturbation changes most, each with all its versions."""
+    """Return the families in which perturbation changes most answers, with all their versions."""
     answered = [set(graded.dataset.ids) for graded in solvers.values()]
     dataset = next(iter(solvers.values())).dataset
     whole = dataset.select(row for row, p in enumerate(dataset) if all(p.id in x for x in answered))
     right = [
         dict(zip(graded.dataset.ids, _verdicts(graded), strict=True)) for graded in solvers.values()
     ]
-    far = [getattr(of, found.first.depth) for of in depths(whole)]
+    far = [getattr(of, found.depth) for of in depths(whole)]
     families = [rows for rows in whole.families.values() if len(rows) > 1]
-    order = sorted(families, key=lambda rows: -_wavering(whole, rows, right))
+    order = sorted(families, key=lambda rows: -_count_changes(whole, rows, right))
     note = (
-        "A bar for each version, by depth: low and green where it is right, high and orange where "
-        "it is wrong, grey and between for a tie. Each opens: what is added to its parent is "
-        "underlined, what is gone is struck out; the number is the depth."
+        "A bar for each version, by depth: low and green if correct, high and orange if incorrect, "
+        "grey for a tie. Open a family to see its versions: text added to the parent is "
+        "underlined, removed text is struck out; the number is the depth."
     )
     if len(order) > MOST_FAMILIES:
-        note += f" Of {len(order):,}, the first {MOST_FAMILIES}."
+        note += f" The first {MOST_FAMILIES} of {len(order):,} are listed."
     return report.Families(
-        "Those that are answered least like their roots first",
+        "Families, those with the most changes from their roots' answers first",
         list(solvers),
         [_family(whole, rows, far, right) for rows in order[:MOST_FAMILIES]],
         note,
@@ -450,19 +429,19 @@ def _families(found: Stabilities, solvers: Mapping[str, metrics.Graded]) -> repo
 
 
 def _verdicts(graded: metrics.Graded) -> list[bool | None]:
-    """Return whether each answer is right; None for a tie."""
+    """Return whether each answer is correct; None for a tie."""
     return [
         None if tied else credit == 1
         for tied, credit in zip(graded.tied.tolist(), graded.credit.tolist(), strict=True)
     ]
 
 
-def _wavering(dataset: Dataset, rows: Sequence[int], right: Sequence[Verdicts]) -> int:
-    """Return how often a version is right where the root is not, or the other way round."""
+def _count_changes(dataset: Dataset, rows: Sequence[int], right: Sequence[Verdicts]) -> int:
+    """Return the number of versions on which correctness differs from that on the root."""
     root = next((dataset[row].id for row in rows if dataset[row].lineage is None), None)
     return sum(
-        told[dataset[row].id] != (True if root is None else told[root])
-        for told in right
+        verdicts[dataset[row].id] != (True if root is None else verdicts[root])
+        for verdicts in right
         for row in rows
     )
 
@@ -481,19 +460,12 @@ def _family(
         before = None if parent is None else dataset[rows[parent]]
         versions.append(
             report.Version(
-                list(_changes(before, problem)),
+                changes((before or problem).sentence, problem.sentence),
                 "?" if problem.answer is None else problem.options[problem.answer],
                 far[row],
-                [told[problem.id] for told in right],
+                [verdicts[problem.id] for verdicts in right],
                 parent,
             )
         )
     first = next((v for v in versions if v.parent is None), versions[0])
     return report.Family("".join(change.text for change in first.changes), versions)
-
-
-def _changes(before: Problem | None, problem: Problem) -> Iterator[report.Change]:
-    """Yield the sentence in pieces: what its parent has, what was added, what was removed."""
-    marks = {"": "", "ins": "added", "del": "removed"}
-    for text, kind in changes((before or problem).sentence, problem.sentence):
-        yield report.Change(text, marks[kind])

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from winosmith.audit import RepairSettings
+from winosmith.cli._declared import declared_options
 from winosmith.cli._options import (
     format_option,
     given_columns,
     json_option,
     page_option,
     read_contents,
-    seed_option,
 )
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
@@ -85,18 +86,14 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
     "adapt keys and letters in explanations; items that can't be changed safely are "
     "listed. All files are one data set. A second run changes nothing.",
 )
-@click.option("--draws", default=1000, show_default=True, type=click.IntRange(19, 1_000_000),
-              help="Initial number of random draws for the p-values of cues; p is at least "
-              "1 / (1 + draws). Draws are added, up to 20,000, until it is clear whether p is "
-              "below 0.05.")  # fmt: skip
+@declared_options(RepairSettings, only=("draws", "seed"))
 @click.option("--no-probes", is_flag=True, help="Skip the models of words.")
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
               help="Also try models of an encoder's vectors, in addition to word models; light: "
               "hashed words, without a download.")  # fmt: skip
-@seed_option()
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, borderline, probe=3pt, "
-              "duplicates, contradictions, leak, options, refused, texts, licence, canary; several "
+              "duplicates, contradictions, options, refused, leak, texts, licence, canary; several "
               "with commas.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
               help="Answers of models: a table with ids and a column of letters for each model, a "
@@ -108,7 +105,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               metavar="FILE", help="Texts that may contain the items, as JSON Lines or plain text, "
               "gzipped or not; may be repeated.")  # fmt: skip
 @click.option("--suspects", default=100, show_default=True, type=click.IntRange(1, 10_000),
-              help="Number of keys to send to people, those that models doubt most.")  # fmt: skip
+              help="Number of keys for people to check: those that models doubt most.")  # fmt: skip
 @click.option("--to-judge", "site", type=click.Path(exists=True, file_okay=False), metavar="DIR",
               help="Send the suspects to the judges of the site in this folder.")  # fmt: skip
 @click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
@@ -118,13 +115,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "folder, with the removed items and the reasons; several files go to folders of "
               "their names. Copies in several files stay in the last one: give the test set "
               "last.")  # fmt: skip
-@click.option("--set-aside", default=None, type=click.IntRange(0, 10_000), metavar="N",
-              help="Number of items that --repair sets aside because models (--answers) doubt "
-              "their keys, in each file; 0 for none.  [default: those on which models agree "
-              "strongly on another option, at most 2 % of the items]")  # fmt: skip
-@click.option("--least-kept", default=0.2, show_default=True, type=click.FloatRange(0, 1),
-              metavar="FRACTION", help="Smallest fraction of the items that --repair may keep; it "
-              "is refused if thinning would keep fewer.")  # fmt: skip
+@declared_options(RepairSettings, only=("set_aside", "least_kept"), of="Of --repair: ")
 @click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md|FILE.csv",
               help="Write a work list: the fewest options to lengthen so that the longest option "
               "is correct by chance only, starting with the fewest characters.")  # fmt: skip
@@ -214,15 +205,15 @@ def command(
         )
         name = formats.stem(whole) if formats.stem(whole) not in splits else whole
         splits[name], refused[name] = _read(path, format_name)
-        declared[name] = audit.declared(first, splits[name])
+        declared[name] = audit.find_declared(first, splits[name])
     how = {
         "answers": _answers(answers, splits, filters) if answers else None,
         "draws": options["draws"],
         "probe_draws": 0 if options["no_probes"] else 200,
         "seed": options["seed"],
     }
-    asked = {name: options[name] for name in ("set_aside", "least_kept", "force")}
-    mended = _repaired(splits, repaired, {**how, **asked}) if repaired else {}
+    of_repair = {name: options[name] for name in ("set_aside", "least_kept", "force")}
+    repairs = _repair(splits, repaired, {**how, **of_repair}) if repaired else {}
     found = audit.audit(
         splits,
         **how,
@@ -236,16 +227,16 @@ def command(
     record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
     Output(
         f"Audit of {' + '.join(splits)}",
-        record | _mended(mended),
-        audit.sections(found, [*mended.values()]),
+        record | _repair_records(repairs),
+        audit.sections(found, [*repairs.values()]),
         verdict=audit.verdict(found),
         signature=audit.signature(found),
         apart=True,
     ).show(as_json=options["as_json"], out=options["out"])
     if not options["as_json"]:
         echo(f"For a README: {found.line}")
-        for name, one in mended.items():
-            folder = Path(repaired or "", name if len(mended) > 1 else "")
+        for name, one in repairs.items():
+            folder = Path(repaired or "", name if len(repairs) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
     if judged is not None:
         _to_judge(found, options["suspects"], judged.secret)
@@ -273,7 +264,7 @@ def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
     from winosmith import audit
 
     try:
-        names = {name for name, _ in audit.parsed_rules(rules)}
+        names = {name for name, _ in audit.parse_rules(rules)}
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="--fail-on") from None
     if "probe" in names and not probes:
@@ -300,7 +291,7 @@ def _check_splits(names: Sequence[str]) -> None:
         )
 
 
-def _repaired(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -> dict[str, Repair]:
+def _repair(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -> dict[str, Repair]:
     """Repair one file into a folder, or each of several into a folder there."""
     from winosmith import audit
 
@@ -311,16 +302,16 @@ def _repaired(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -
     }
 
 
-def _mended(found: Mapping[str, Repair]) -> dict[str, object]:
+def _repair_records(found: Mapping[str, Repair]) -> dict[str, object]:
     """Return the JSON records of repairs: one record, or several by split."""
     from winosmith import audit
 
-    told = {
+    records = {
         name: one.record() | {"verdict": audit.repair_verdict(one)} for name, one in found.items()
     }
-    if len(told) > 1:
-        return {"repairs": told}
-    return dict.fromkeys(("repair",)[: len(told)], next(iter(told.values()), None))
+    if len(records) == 1:
+        return {"repair": records.popitem()[1]}
+    return {"repairs": records} if records else {}
 
 
 def _answers(
@@ -344,7 +335,7 @@ def _answers(
     found = read(paths, items, given_columns(), filters)
     for model, own in found.items():
         if others := sum(name not in ids for name in own.by_id):
-            say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item and are ignored")
+            say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item; ignored")
     return found
 
 
@@ -406,7 +397,7 @@ def _read(path: str | tuple[str, ...], format_name: str | None) -> tuple[Dataset
     from winosmith import audit, formats
 
     is_pool = not isinstance(path, str)
-    tell = audit.paced(say, f"{path[0] if is_pool else path}: reading", 100, "%")
+    tell = audit.report_progress(say, f"{path[0] if is_pool else path}: reading", 100, "%")
     contents = read_contents(
         path,
         format_name,

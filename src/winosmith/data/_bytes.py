@@ -87,7 +87,7 @@ def _all_of(stream: IO[bytes]) -> bytes:
 
 
 def most_bytes(packed: int) -> int:
-    """Return the number of bytes that a file of so many may unpack to."""
+    """Return the largest number of bytes to which a file of this size may unpack."""
     return max(_FREE, _TIMES * packed)
 
 
@@ -188,7 +188,7 @@ def _unpacked(file: File, most: int) -> list[File]:
 
 
 def _broken() -> tuple[type[Exception], ...]:
-    """Return what the libraries raise for a damaged file, or a compression that they don't know."""
+    """Return the errors of the libraries for a damaged file or an unknown compression."""
     zstandard = sys.modules.get("zstandard")
     return (
         *(EOFError, OSError, ValueError, NotImplementedError),

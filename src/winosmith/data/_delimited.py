@@ -43,7 +43,7 @@ class Delimited:
 
     @cached_property
     def _begins(self) -> int:
-        """Where the header begins in the text."""
+        """The start of the header in the text."""
         declared = _DECLARED.match(self.source.text)
         return declared.end() if declared else 0
 
@@ -170,7 +170,7 @@ def _cells(line: str, separator: str) -> list[str]:
 
 
 def _tidy(cells: Sequence[str]) -> list[str]:
-    """Return the names that a header's cells, one of them not empty, hold."""
+    """Return the names in a header, one of whose cells is not empty."""
     full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
     # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
     cells = cells[:full] if len(cells) - full > 1 else cells

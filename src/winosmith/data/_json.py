@@ -23,15 +23,15 @@ Record = Mapping[str, Any]
 _SPACE = re.compile(r"\s*")
 
 _SPLIT = {"columns", "index", "data"}
-"""What `DataFrame.to_json(orient="split")` writes."""
+"""The keys of `DataFrame.to_json(orient="split")`."""
 
 
 class Member(NamedTuple):
     """An element of an array, or a name or value of an object; or why the rest can't be read.
 
     Attributes:
-        start: where it is in the text, [start, end).
-        end: where it ends.
+        start: its start in the text.
+        end: its end, excluded.
         value: of it.
         fault: why it, or it and the rest, can't be read; "" if it can.
     """
@@ -90,7 +90,7 @@ _LENIENT = json.JSONDecoder()
 
 
 def elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
-    """Yield what is between the brackets or braces that begin at an offset.
+    """Yield the content of the brackets or braces at an offset.
 
     Of an object, names and values are yielded by turns. With `is_whole`, more text after the end is
     a fault.

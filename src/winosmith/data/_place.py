@@ -8,14 +8,14 @@ T = TypeVar("T")
 
 
 class Place(NamedTuple):
-    """Where a record is.
+    """The place of a record.
 
     Attributes:
         path: the file, or "<DataFrame>" for a table in memory.
         number: the 1-based number of its first line in a text, of the row in a table.
-        unit: what `number` counts.
+        unit: of `number`.
         start: where the record begins in the decoded text, in characters from 0; None in a table.
-        end: where it ends there, not included.
+        end: its end there, excluded.
 
     >>> str(Place("quiz.jsonl", 12)), str(Place("<DataFrame>", 3, "row"))
     ('quiz.jsonl:12', '<DataFrame>, row 3')

@@ -33,7 +33,7 @@ Readable: TypeAlias = "str | PathLike[str] | Source | Rows | Sequence[str | Path
 """A file, a folder, a glob, "-" for standard input; several of these; or a table in memory."""
 
 Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
-"""What a container is: JSON Lines, a JSON array, one JSON object, lines of cells, XML, a table."""
+"""The kind of a container: JSON Lines, JSON array, JSON object, lines of cells, XML, or table."""
 
 _LOOK = 20
 """The number of rows that are searched for a first good one, so that a bad one hides no format."""

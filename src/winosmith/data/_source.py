@@ -32,7 +32,7 @@ _BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
 """Lines that are not empty."""
 
 _UNMARKED = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
-"""Encodings by which of the first four bytes are zeros, without a byte-order mark."""
+"""Encodings by the zeros among the first four bytes, without a byte-order mark."""
 
 CONTROLS = re.compile(r"[\x80-\x9f]")
 """Characters that Latin-1 has for the bytes at which cp1252 has quotes and dashes."""
@@ -125,7 +125,7 @@ _NO_TEXT = {
     b"%PDF": "it is a PDF; rows with columns are needed",
     b"version https://git-lfs": "it is a pointer of Git LFS in the place of the file: git lfs pull",
 }
-"""How files begin that have no text of ours, and what to do."""
+"""The first bytes of files without readable text, and the advice for each."""
 
 _NO_DATA = ("<!doctype html", "<html")
 

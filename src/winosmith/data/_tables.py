@@ -26,7 +26,7 @@ _PARQUET, _FEATHER = b"PAR1", b"FEA1"
 _ARROW_FILE, _ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 
 _METHODS = ("reset_index", "with_format", "__arrow_c_stream__")
-"""What tables of pandas, of `datasets`, and of Arrow, pyarrow and polars have."""
+"""Attributes of tables of pandas, of `datasets`, and of Arrow, pyarrow and polars."""
 
 Classes = Mapping[str, Mapping[int, str]]
 """The names of classes, by column and number."""
@@ -168,7 +168,7 @@ def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of Python: None for a number that is none, dates as texts of ISO 8601.
+    """Return a Python value: None for NaN, dates as ISO 8601 texts.
 
     >>> plain([float("nan"), date(2026, 11, 28), {1: time(9, 30)}])
     [None, '2026-11-28', {'1': '09:30:00'}]

@@ -41,7 +41,7 @@ _BROKEN = (
     *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, RuntimeError),
     *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # a SyntaxError of XML
 )
-"""What openpyxl and zipfile raise for a damaged file."""
+"""The errors of openpyxl and zipfile for a damaged file."""
 
 
 def file_of(path: str) -> str:

@@ -20,7 +20,7 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
 def elements(source: Source, tag: str) -> Iterator[Row[Element]]:
-    """Yield the elements with a tag; a row without one, with the reason, where the XML breaks.
+    """Yield the elements with a tag; a bad row with the reason if the XML is broken.
 
     A document type is skipped, not fetched; declared entities are refused. After a place that is
     not well-formed nothing more can be read, by the rules of XML.

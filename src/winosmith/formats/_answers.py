@@ -1,4 +1,4 @@
-"""Which choice an answer names: by letter, number, text or label, as people and models write it."""
+"""The choice that an answer of a person or a model names: by letter, number, text or label."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = {
     "text": "texts of choices",
     "label": "labels of choices",
 }
-"""What the answers of a file may be, in words."""
+"""The kinds of answers in a file, in words."""
 
 Read = tuple[Place, Mapping[str, int], int | None]
 """A row of a second column of answers: its place, its readings (see `readings`), and the key."""
@@ -44,14 +44,14 @@ def readings(
     signed: Sequence[str] = (),
     decks: int = 2,
 ) -> dict[str, int]:
-    """Return which choice an answer would be, by each of `KINDS` that it fits.
+    """Return the choice that an answer names, by each of `KINDS` that it fits.
 
     Args:
         value: the answer.
         options: the texts of the choices.
         labels: one each, if they have some.
-        signed: the texts with a sign before each, where it was taken from `options`.
-        decks: of decks around the answer, such as `**`, so many are taken off at most.
+        signed: the texts with the sign before each that was removed from `options`.
+        decks: largest number of marks around the answer, such as `**`, that are removed.
 
     >>> readings("B", ["a cup", "a jug"]), readings("**2**", ["1", "2"])
     ({'letter': 1}, {'text': 1, '1': 1})
@@ -112,7 +112,7 @@ def fitting(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[i
 
 
 def _labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
-    """Yield each choice of which both label and text are said, as in "option 2: a cup"."""
+    """Yield each choice whose label and text are both in the answer, as in "option 2: a cup"."""
     for at, (label, text) in enumerate(zip(labels, options, strict=False)):
         rest = said.removeprefix(label)
         if rest != said and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
@@ -137,13 +137,13 @@ def option_of_text(text: str, options: Sequence[str]) -> int | None:
 
 
 _FEW = 10
-"""A column is the key again if it differs in less than one row of this many."""
+"""A column repeats the key if it differs in less than one row of this many."""
 
 
 def second_answers(
     columns: Mapping[str, Sequence[Read]], first: str = "", asked: float | None = None
 ) -> tuple[list[str], list[str]]:
-    """Return the columns that are the key under another name, and a note on each that has answers.
+    """Return the columns that repeat the key under another name, and a note on each with answers.
 
     Args:
         columns: the rows with an answer of each, by its name.
@@ -165,7 +165,7 @@ def second_answers(
             note = f"{name!r} says the same as the answer, and is omitted"
             if places:
                 note = (
-                    f"{name!r} is the key again, and is omitted; it differs in {len(places):,} of "
+                    f"{name!r} repeats the key, and is omitted; it differs in {len(places):,} of "
                     f"{count:,} rows ({place_list(places)})"
                 )
             notes.append(note)
@@ -185,7 +185,7 @@ def second_answers(
 
 
 def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Remove fields from `extra` that are the key under another name, with a note for each."""
+    """Remove fields from `extra` that repeat the key under another name, with a note for each."""
     keyed = [
         (one.place, one.item)
         for one in entries
@@ -273,7 +273,7 @@ _AROUND = " .,;:!'\"`‘’“”„«»()[]"
 _YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
 
 _FEW_LABELS, _TYPO = 100, 10
-"""Typos are looked for in at most that many labels; one is this many times rarer than its label."""
+"""The most labels among which typos are searched for; a typo is this many times rarer."""
 
 
 def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:

@@ -1,10 +1,10 @@
-"""What a format is: how to recognise its rows, read and write them; what all formats share.
+"""A format: how its rows are recognised, read and written; functions that formats share.
 
 A format knows nothing about files: `winosmith.data` gives it rows with a place. Its reader yields
 one `Entry` a record, in order, and never stops at a bad one: the entry then has the reason in place
-of the record. Whether that ends the reading or is set aside is decided in one place
-(`winosmith.formats.read`). A few formats have a `Writer` too: it writes what the reader will read
-back, or raises; `winosmith.formats.losses` lists what the format has no place for.
+of the record. Only `winosmith.formats.read` decides whether that ends the reading or the record is
+set aside. A few formats have a `Writer` too: it writes items so that the reader returns them, or
+raises; `winosmith.formats.losses` lists the fields that a format can't store.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ Item = Problem | Claim
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record: its problem or claim, or why it can't be read.
+    """One record: its problem or claim, or the reason why it can't be read.
 
     Attributes:
         place: where the record is.
-        raw: the record's own text, for setting it aside.
-        item: the problem or claim; None when it can't be read.
-        reason: why it can't be read; None when it can.
-        note: how a record was read that contradicts itself or leaves something open; None if it
-            does neither.
+        raw: the text of the record, for setting it aside.
+        item: the problem or claim; None if it can't be read.
+        reason: why it can't be read; None if it can.
+        note: how a contradictory or ambiguous record was read; None for other records.
     """
 
     place: Place
@@ -48,7 +47,7 @@ class Entry:
 
     @property
     def line(self) -> int:
-        """The 1-based number of the record's first line in a text, of its row in a table."""
+        """The 1-based number of the record's first line in a text, or of its row in a table."""
         return self.place.number
 
 
@@ -59,9 +58,9 @@ class Writer:
     Attributes:
         write: writes problems or claims to a text file.
         suffix: the usual extension of its files.
-        keeps: the fields that come back as they were from whatever it accepts, once their white
-            space is tidy.
-        holds: Problem, Claim, or both: what it accepts.
+        keeps: the fields that are read back unchanged from all items that it accepts, except for
+            white space.
+        holds: the accepted items: Problem, Claim, or both.
     """
 
     write: Callable[[Sequence[Item], IO[str]], None]
@@ -78,8 +77,8 @@ class Format:
         name: the value of `--from` and `--to` ("winogrande").
         title: one line for the help.
         read: yields the entries of rows, in order.
-        needs: the names that its rows need, by which it is recognised without a `sign`.
-        sign: returns whether rows are in this format, by the names of the first or by their text.
+        needs: the names that its rows need; without a `sign`, it is recognised by them.
+        sign: returns whether rows are in this format, by the names of the first row or by the text.
         writer: how it is written; None if it is only read.
         twin_names: the names of values that mark twins, so that twins are found by their texts if
             no row has one of them; None if the reader finds twins by itself.
@@ -99,7 +98,7 @@ class Format:
 
 
 def entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
-    """Return the entry of one record: the item that `build` makes, or why it can't."""
+    """Return the entry of one record: the item that `build` makes, or the reason why it can't."""
     try:
         return Entry(place, raw, build())
     except ProblemError as error:
@@ -123,7 +122,7 @@ def built(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) -> Itera
 def together(
     rows: Iterable[data.Row[T]], key: Callable[[T], object], between: str
 ) -> Iterator[data.Row[list[T]]]:
-    """Yield records with one key that follow each other as one; a bad one is by itself."""
+    """Yield consecutive records with the same key as one; a bad record stays separate."""
     for _, group in groupby(rows, lambda row: object() if row.values is None else key(row.values)):
         found = list(group)
         held = [row.values for row in found if row.values is not None]
@@ -138,11 +137,11 @@ def option_number(value: object, options: int, first: int = 1) -> int | None:
 
     Args:
         value: text or number.
-        options: how many options there are.
+        options: number of options.
         first: the number of the first option. If it is 0, -1 withholds the answer.
 
     Raises:
-        ProblemError: it is neither empty nor one of the options' numbers.
+        ProblemError: it is neither empty nor the number of an option.
 
     >>> option_number("2", 2), option_number(2.0, 2), option_number("", 2), option_number(1, 2, 0)
     (1, 1, None, 1)
@@ -195,7 +194,7 @@ def problems_of(items: Iterable[Item]) -> Iterator[Problem]:
     """
     for item in items:
         if isinstance(item, Claim):
-            raise cannot_write(item, "the format holds no true-or-false claims")
+            raise cannot_write(item, "the format can't store true-or-false claims")
         yield item
 
 
@@ -211,7 +210,7 @@ def tidy(text: str) -> str:
 def blanked(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
     """Return the tidy sentence with the blank for the pronoun, and the pronoun.
 
-    A pronoun that is itself the blank stands for an unknown one: None.
+    A pronoun that is the blank itself is unknown: None.
 
     A text without spaces between its words gets none around the blank.
 
@@ -219,7 +218,7 @@ def blanked(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
     ('The cup hit the jug and _ broke.', 'it')
     """
     if BLANK in before + after:
-        raise ProblemError("the text around the pronoun holds a blank ('_')")
+        raise ProblemError("the text around the pronoun contains a blank ('_')")
     if writing(before + after) == "unspaced":
         before, pronoun, after = before.rstrip(), pronoun.strip(), after.lstrip()
     sentence = tidy(before + pronoun.replace(pronoun.strip(), BLANK) + after)
@@ -227,10 +226,10 @@ def blanked(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
 
 
 def answer_among(options: Iterable[str], answer: str) -> int:
-    """Return the index of the option that equals the answer, once both are tidy.
+    """Return the index of the option that equals the answer, except for white space.
 
     Raises:
-        ProblemError: none does.
+        ProblemError: no option does.
     """
     tidied = [tidy(option) for option in options]
     if tidy(answer) not in tidied:
@@ -256,7 +255,7 @@ def records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Record]]
 
 
 def _value(cell: str) -> Any:
-    """Return a cell as JSON has it, in any case: true as TRUE; text if it is not JSON."""
+    """Return a cell parsed as JSON, in any case (TRUE is true); text if it is not JSON."""
     for text in (cell, cell.lower()):
         try:
             return parse_json(text)
@@ -270,7 +269,7 @@ Row = Mapping[str, str]
 
 
 def cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
-    """Yield rows whose values are texts, as the cells of a table in a file are; "" if missing.
+    """Yield rows with texts as values, as in the cells of a table in a file; "" if missing.
 
     Args:
         rows: of any container.
@@ -307,7 +306,7 @@ def text_field(record: Record, key: str) -> str:
 
 
 def child_text(element: Element, path: str) -> str:
-    """Return the text of one child, "" when the child is empty.
+    """Return the text of one child, "" if the child is empty.
 
     Raises:
         ProblemError: there is no such child.

@@ -1,4 +1,4 @@
-"""The choices of one cell: a list, texts with labels, flags that tell the right one, or one text.
+"""The choices of one cell: a list, texts with labels, flags of the correct one, or one text.
 
 >>> listed(["a cup", "a jug"], "choices").options
 ('a cup', 'a jug')
@@ -31,8 +31,8 @@ class Choices:
 
     Attributes:
         options: their texts.
-        labels: one each; empty if there are none.
-        right: those that a flag of their own calls right; empty if they have none.
+        labels: one each; empty without labels.
+        right: those with a flag as the correct ones; empty without flags.
     """
 
     options: tuple[str, ...]
@@ -71,7 +71,7 @@ def listed(value: Any, name: str, *, answered: bool = False) -> Choices:
         answered: whether the row has its answer elsewhere, so that numbers under letters are texts.
 
     Raises:
-        ProblemError: it holds no choices.
+        ProblemError: it has no choices.
     """
     if isinstance(value, str):
         if cut := _cut(value):
@@ -98,9 +98,9 @@ _HEADED = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNO
 
 
 def inside(text: str) -> tuple[str, Choices] | None:
-    r"""Return a question and its choices where one text has both; otherwise None.
+    r"""Return the question and the choices of a text with both; otherwise None.
 
-    The last choice ends with its line where all others do: what follows is said to who answers.
+    The last choice ends with its line if all others do: the rest is an instruction.
 
     >>> inside("Which is it? (A) a cup (B) a jug")
     ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=()))
@@ -133,7 +133,7 @@ _TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
 
 
 def parted(right: Any, wrong: Any) -> tuple[str, str, str] | None:
-    r"""Return what two chats, or texts of chats, have in common at their beginning, and each rest.
+    r"""Return the common start of two chats, or of texts of chats, and the rest of each.
 
     >>> parted("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
@@ -154,7 +154,7 @@ def parted(right: Any, wrong: Any) -> tuple[str, str, str] | None:
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many of their first parts are the same."""
+    """Return the number of equal first parts."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
@@ -282,7 +282,7 @@ def _unpacked(cell: str, name: str) -> Any:
 
 
 def _with_commas(cell: str) -> str:
-    """Return what numpy printed as Python writes it, with a comma between texts.
+    """Return a list printed by numpy in Python's notation, with commas between texts.
 
     >>> _with_commas("array(['a cup' 'a jug'], dtype=object)")
     "['a cup','a jug']"

@@ -1,4 +1,4 @@
-"""The plan of a row's columns: which have what, as the user names them or as is found.
+"""The plan of a row's columns: their content, as the user names it or as it is found.
 
 Names are found by `_names`; if they leave something open, the values of the rows decide. A plan is
 made once for all rows.
@@ -38,7 +38,7 @@ from winosmith.problem import BLANK, extra_key
 Row = Mapping[str, Any]
 
 AnswerIs = Literal["letter", "0", "1", "text", "label"]
-"""What an answer is: a letter, a number from 0 or from 1 on, the text of a choice, or its label."""
+"""The kind of an answer: a letter, a number from 0 or 1 on, the text of a choice, or its label."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Columns:
 _LONE = re.compile(rf"(?<!\w){BLANK}(?!\w)")
 
 _LOOK = 1000
-"""The number of rows that show what most of a large set have."""
+"""The number of rows that represent a large set."""
 
 _YES_OR_NO = {"yes", "no", "true", "false", "maybe"}
 _NEARLY = 0.9
@@ -76,7 +76,7 @@ _NEARLY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which columns are what.
+    """The content of the columns.
 
     Attributes:
         question: joined with a space.
@@ -154,7 +154,7 @@ def further_keys(
 
 
 def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
-    """Return which column is what.
+    """Return the content of the columns.
 
     Args:
         names: of all columns.
@@ -240,7 +240,7 @@ def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
 
 
 def plan_or_none(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan | None:
-    """Return which column is what; None if the rows are no questions, or that can't be known."""
+    """Return the content of the columns; None if they are not questions, or it is not clear."""
     try:
         return plan(names, given, rows)
     except FormatError:
@@ -303,7 +303,7 @@ class _Table:
     def word_of(self, pair: Sequence[str]) -> tuple[str, ...]:
         """Return the column of the word that a pair of texts is asked about: WiC's.
 
-        In most rows it begins a word of both, where it may be inflected.
+        In most rows, both texts have it as the start of a word, which may be inflected.
         """
         rows = self.rows[:_LOOK]
         for name in (name for name in self.names if name not in pair):
@@ -363,7 +363,7 @@ class _Table:
         return known > 0 and known >= _NEARLY * len(said)
 
     def choices(self, asked: Sequence[str], answer: str | None) -> tuple[str, ...]:
-        """Return the column of lists, or else those that have a choice each.
+        """Return the column of lists, or otherwise those with a choice each.
 
         If there are both, lists of one value are those of answers.
 
@@ -410,7 +410,7 @@ class _Table:
         return any(text not in _YES_OR_NO and any(map(str.isalpha, text)) for text in texts)
 
     def is_flagged(self, choices: Sequence[str]) -> bool:
-        """Return whether choices say themselves which is correct, so that they answer a text."""
+        """Return whether choices have flags of the correct one, so that they answer a text."""
         held = self.rows[0].get(choices[0]) if self.rows and len(choices) == 1 else None
         listed = held if isinstance(held, list) else []
         return any(isinstance(one, Mapping) and first(FLAGS, one) for one in listed)

@@ -45,7 +45,7 @@ def _joined(
 
 
 def _inside(choice: str) -> str:
-    """Return a sentence as it stands inside another one: "The sun" is "the sun"."""
+    """Return a sentence as a part of another one: "The sun" is "the sun"."""
     return choice if _SPEAKER.match(choice) else choice[:1].lower() + choice[1:]
 
 

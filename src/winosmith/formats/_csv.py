@@ -49,7 +49,7 @@ _FIELDS = {
     "embargo": ("embargo",),
     "blank": ("blank",),
 }
-"""The columns next to id, sentence, options and answer, and where a record holds each."""
+"""The columns besides id, sentence, options and answer, and their places in a record."""
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')

@@ -1,4 +1,4 @@
-"""Tell a file's format by its content; where none fits, say which is nearest and what it lacks."""
+"""Detect a file's format by its content; if none fits, name the nearest one and what is missing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FORMATS: tuple[Format, ...] = (
     EVOGRAD,
     QUESTIONS,
 )
-"""The formats that are known, in the order in which they are named to the user."""
+"""The known formats, in the order in which messages list them."""
 
 
 def format_named(name: str) -> Format:
@@ -66,7 +66,7 @@ def format_named(name: str) -> Format:
 
 
 def writer_named(name: str) -> Writer:
-    """Return how the format of that name is written.
+    """Return the writer of the format of that name.
 
     Raises:
         FormatError: there is no such format, or it is only read; the message lists the names.
@@ -84,7 +84,7 @@ class Found(NamedTuple):
     Attributes:
         format: the format.
         rows: the rows in it.
-        notes: where they are, if that is not plain, a sentence each.
+        notes: a sentence for each assumption about where the rows are.
     """
 
     format: Format
@@ -145,9 +145,9 @@ def _unclear(what: str, names: Sequence[str], rows: Rows) -> FormatError:
 
 
 def _fitting(rows: Rows, formats: Sequence[Format]) -> list[Found]:
-    """Return the formats that recognise rows, the first way to read them that one recognises.
+    """Return the formats that recognise the rows, by the first way to read them that fits one.
 
-    None if several lists of one object are in a format: which is meant is not known.
+    Empty if several lists of one object are in a format, since it is not known which one is meant.
     """
     fitting = [
         [Found(known, way.rows, [way.note] if way.note else []) for known in formats
@@ -160,7 +160,7 @@ def _fitting(rows: Rows, formats: Sequence[Format]) -> list[Found]:
 
 
 def _as_rows(rows: Rows) -> str:
-    """Return what to do with a file whose records no reader finds, or finds nothing in; or ""."""
+    """Return advice for a file whose records no reader finds, or "" without any."""
     if advice := _no_records(rows):
         return advice
     why, asks = lacking(rows)
@@ -173,7 +173,7 @@ _ROWS = "; write one record a line, for example with: jq -c {} FILE > rows.jsonl
 
 
 def _no_records(rows: Rows) -> str:
-    """Return how to make records of values that are none."""
+    """Return how to turn values that are not records into records."""
     if rows.start.startswith(("{'", "[{'")):
         return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
     if re.match(r"\[\s*\[", rows.start):
@@ -192,7 +192,7 @@ def _no_records(rows: Rows) -> str:
 
 
 def _nearest(rows: Rows) -> str:
-    """Return which format is nearest and what the rows lack for it; "" if none is near."""
+    """Return the nearest format and what the rows lack for it; "" if none is near."""
     there = {name for name in rows.names if name}
     alike = {name.casefold(): name for name in sorted(there)}
     of_texts = "csv" if rows.is_typed else "winogrande"  # both need the same names

@@ -1,6 +1,6 @@
 """DPR (Rahman and Ng 2012): the sentence, the pronoun, the options and the answer on four lines.
 
-When the pronoun occurs more than once, its first occurrence is the target, as the authors say; 51
+If the pronoun occurs more than once, its first occurrence is the target, as the authors say; 51
 sentences need that rule. Files with "[MASK]" in the pronoun's place (bert-commonsense: WSC273,
 PDP, Winogender) have the same four lines and are read alike; in the WSC273 one the right option
 comes first in every list, so **the order gives the answer away**. In the Winogender one the

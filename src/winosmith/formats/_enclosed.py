@@ -1,4 +1,4 @@
-"""The rows that one JSON object has: in a list of its own, by columns, by their ids, or itself."""
+"""The rows of one JSON object: in a list, by columns, by their ids, or the object itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Reading(NamedTuple):
 
     Attributes:
         rows: of this way.
-        note: what was done, in words; "" if the container's own rows are read.
+        note: a sentence on the way; "" if the container's own rows are read.
     """
 
     rows: Rows
@@ -34,7 +34,7 @@ class Reading(NamedTuple):
 
 
 def readings(rows: Rows) -> Iterator[Reading]:
-    """Yield the ways to read a container; one for all but an object, which may have several."""
+    """Yield the ways to read a container: one, or several for an object."""
     if rows.kind != "object":
         yield Reading(rows)
         return
@@ -59,7 +59,7 @@ def enclosed(rows: Rows) -> Reading | None:
     if is_row(values) and not (len(asked) == 1 and is_row(values, answered=False)):
         return Reading(rows)
     if unfolds(values):
-        return Reading(rows, "the file holds one record")
+        return Reading(rows, "the file has one record")
     if len(name := lists if len(lists) == 1 else asked) == 1:
         return _of_list(rows, name[0])
     return _of_ids(rows) if _has_ids(values) else None
@@ -67,7 +67,7 @@ def enclosed(rows: Rows) -> Reading | None:
 
 def _of_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
     read = partial(column_records, rows.path, columns)
-    return Reading(Rows(rows.path, "table", read), "the file holds its rows by columns")
+    return Reading(Rows(rows.path, "table", read), "the file stores its rows by columns")
 
 
 def _of_list(rows: Rows, name: str) -> Reading:
@@ -79,7 +79,7 @@ def _of_list(rows: Rows, name: str) -> Reading:
 def _of_ids(rows: Rows) -> Reading:
     (source,) = rows.sources
     read = partial(id_records, source, members(source))
-    return Reading(Rows(rows.path, "array", read, source), "the file holds its rows by their ids")
+    return Reading(Rows(rows.path, "array", read, source), "the file stores its rows by their ids")
 
 
 def _has_ids(values: Record) -> bool:
@@ -87,7 +87,7 @@ def _has_ids(values: Record) -> bool:
 
 
 def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
-    """Return whether an object is a question, whose own its lists are: its sources, say.
+    """Return whether an object is a question; its lists (of sources, for example) are then its own.
 
     Args:
         values: of the object.
@@ -124,5 +124,5 @@ def _columns_of_questions(values: Record) -> list[Record] | None:
     if all(isinstance(one, dict) for one in columns):
         numbered = all(name.isdecimal() for name in columns[0])
         return found if numbered and not is_row(columns[0]) else None
-    # Lists may be of one length by accident, or those of one text.
+    # Lists may have one length by accident, or belong to one text.
     return None if any(map(are_records, columns)) or unfolds(values) else found

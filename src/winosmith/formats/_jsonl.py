@@ -54,7 +54,7 @@ def _item(record: Record, position: int) -> Item:
 
 
 def _item_of_table(row: Record, position: int) -> Item:
-    """Return the item of a row that can't say which of its keys a record lacks."""
+    """Return the item of a row of a table, in which missing keys are null."""
     if row.keys() >= _RELEASED and not isinstance(row["extra"], Mapping):
         row = _of_release(row)
     record = {
@@ -137,7 +137,7 @@ def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
 
 
 def _is_marked(problems: Sequence[Problem]) -> bool:
-    """Return whether problems without twins have to say so, lest some be taken for twins."""
+    """Return whether problems without twins need a mark, because some look like twins."""
     silent = not any(problem.twin_id or problem.lineage for problem in problems)
     return silent and would_be_paired(problems)
 

@@ -1,4 +1,4 @@
-"""What the names of columns say: which may have questions, choices, answers or ids.
+"""The names of columns that may have questions, choices, answers or ids.
 
 Names are compared without case, spaces and marks, so that `Correct Answer`, `correct_answer` and
 `correctAnswer` are one.
@@ -72,7 +72,7 @@ PAIRS = (
 )
 ID = ("id", "qid", "questionid", "uid", "ind", "idx")
 FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
-"""Keys by which a choice says that it is the correct one."""
+"""Keys of flags that mark the correct choice."""
 
 TAKEN = frozenset({*QUESTION, *ASIDE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
 """Names that a reader takes for something else than a further column."""
@@ -213,7 +213,7 @@ def of_answers(name: str) -> bool:
 
 
 def listing(names: Sequence[str]) -> str:
-    """Return names as a message lists them: a screenful, and how many more there are.
+    """Return names as a message lists them: the first ones, and the number of the others.
 
     >>> listing(["a", "b"]), listing(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")

@@ -1,4 +1,4 @@
-"""Questions inside a row: several on one text, or one in a column of its own.
+"""Questions inside a row: several on one text, or one in a separate column.
 
 RACE, QuALITY and MultiRC have a text a row and a list of questions on it, or lists of as many; a
 sample of lm-evaluation-harness has its question in `doc`. If a row is not a question itself, but
@@ -29,15 +29,15 @@ from winosmith.formats._names import (
 Told = data.Row[Row]
 
 _LOOK, _DEEP, _MOST = 20, 3, 8
-"""The number of rows that are looked at, and of columns inside each other; with more columns that
-might have questions an object is none of a set."""
+"""The number of rows that are examined, of nested columns, and of columns that may have questions;
+an object with more of these is not a set of questions."""
 
 _STEMS = ("stem", "text", "question", "body", "content")
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """The column that has questions; `beside` are lists of as many, by the name of one of each."""
+    """The column of the questions; `beside` are lists of equal length, by their singular names."""
 
     column: str
     beside: Mapping[str, str]
@@ -62,11 +62,11 @@ def unfolded(found: Sequence[Told], given: Columns) -> tuple[list[Told], list[st
     """Return a row for each question inside the rows; as they are if they are questions.
 
     Args:
-        found: the rows, those that can't be read too.
+        found: the rows, including bad ones.
         given: the columns that the user names.
 
     Returns:
-        The rows, and what was done, a sentence each.
+        The rows, and a sentence for each step.
     """
     rows, notes = list(found), []
     for _ in range(_DEEP):
@@ -75,10 +75,8 @@ def unfolded(found: Sequence[Told], given: Columns) -> tuple[list[Told], list[st
             break
         rows = [one for told in rows for one in _parted(told, way)]
         lists = ", ".join(map(repr, way.beside.values()))
-        along = f", with {lists} beside" if lists else ""
-        notes.append(
-            f"the questions are those in {way.column!r}{along}; the rest of a row goes along"
-        )
+        along = f", with {lists}" if lists else ""
+        notes.append(f"the questions are in {way.column!r}{along}; each keeps the rest of its row")
     return rows, notes
 
 
@@ -95,7 +93,7 @@ def unfolds(row: Row) -> bool:
 
 
 def _parted(told: Told, way: _Way) -> Iterator[Told]:
-    """Yield the rows inside one; one that differs from the others, with the reason."""
+    """Yield the rows inside one; a row that differs from the others is bad, with the reason."""
     held: Any = None if told.values is None else told.values.get(way.column)
     if told.values is None or not isinstance(held, list if way.several else Mapping):
         yield told
@@ -103,7 +101,7 @@ def _parted(told: Told, way: _Way) -> Iterator[Told]:
     for name in way.beside.values():
         other = told.values.get(name)
         if not isinstance(other, list) or len(other) != len(held):
-            why = f"{name!r} has not one for each of the {len(held)} in {way.column!r}"
+            why = f"{name!r} doesn't have one for each of the {len(held)} in {way.column!r}"
             yield told._replace(values=None, reason=why)
             return
     for one in _inside(told.values, way):
@@ -111,7 +109,7 @@ def _parted(told: Told, way: _Way) -> Iterator[Told]:
 
 
 def _way(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:
-    """Return the way to the questions of rows; None if they are questions, or have none."""
+    """Return the way to the questions inside rows; None if rows are questions, or contain none."""
     if not rows or not deep or plan_or_none(names_of(rows), given, rows):
         return None
     may = [*islice(_ways(rows), _MOST + 1)]
@@ -122,7 +120,7 @@ def _way(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:
 
 
 def _leads(rows: Sequence[Row], way: _Way, given: Columns, deep: int) -> bool:
-    """Return whether a way ends at questions: with the columns around, or deeper in it alone."""
+    """Return whether a way leads to questions, with the columns around it or deeper inside."""
     inside = _some_inside(rows, way)
     if inside and plan_or_none(names_of(inside), given, inside):
         return True
@@ -131,7 +129,7 @@ def _leads(rows: Sequence[Row], way: _Way, given: Columns, deep: int) -> bool:
 
 
 def _ways(rows: Sequence[Row]) -> Iterator[_Way]:
-    """Yield the way by each column that may have questions: objects, or texts in a list."""
+    """Yield a way for each column that may have questions: objects, or texts in a list."""
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
     sizes: dict[str, tuple[int, ...]] = {}
     known: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)
@@ -152,7 +150,7 @@ def _ways(rows: Sequence[Row]) -> Iterator[_Way]:
 
 
 def _single(name: str) -> str:
-    """Return the name of one of the things that a column has several of.
+    """Return the singular of a column's name.
 
     >>> _single("questions"), _single("Answers"), _single("ctx")
     ('question', 'Answer', 'ctx')

@@ -31,7 +31,7 @@ _ABSENT = "-"
 
 
 class _Kind(NamedTuple):
-    """A kind of change: its id before the schema's number, and the columns that hold it."""
+    """A kind of change: its id before the schema's number, and its columns."""
 
     id: str
     text: str

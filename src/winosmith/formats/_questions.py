@@ -1,4 +1,4 @@
-"""Multiple-choice questions as rows: question, choices, answer, in whatever columns they are.
+"""Multiple-choice questions as rows: question, choices and answer, in columns of any name.
 
 Answers are of one kind in a whole file: letters, numbers or texts. A premise and a hypothesis make
 one question, whose choices are all labels of the file. A correct answer and wrong ones in other
@@ -52,14 +52,14 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Draft:
-    """A row on its way to a problem.
+    """A row that becomes a problem.
 
     Attributes:
         labels: of the choices, or their columns; empty if they have none.
         answer: as it is written; None if it is withheld.
         key: the correct choice if the row itself has it.
         extra: the further columns by their own names.
-        signed: the choices as they were before a sign was removed from each.
+        signed: the choices with the sign that was removed from each.
     """
 
     place: Place
@@ -77,13 +77,13 @@ class _Draft:
     _read: dict[str, int] | None = None
 
     def own(self) -> dict[str, int]:
-        """Return the readings of its own answer; made once, so choices must be final."""
+        """Return the readings of its answer; they are cached, so choices must be final."""
         if self._read is None:
             self._read = self.readings(self.answer)
         return self._read
 
     def readings(self, answer: Any) -> dict[str, int]:
-        """Return which choice an answer would be, by what answers may be."""
+        """Return the choice that an answer names, by kind of answer."""
         return readings(answer, self.options, self.labels, self.signed)
 
     def correct(self, kind: str | None) -> int | None:
@@ -106,10 +106,10 @@ def read_questions(
         on_progress: called now and then with the fraction that is done, once all rows are there.
 
     Returns:
-        The entries, and what was done beyond what the rows say, a sentence each.
+        The entries, and a sentence for each assumption.
 
     Raises:
-        FormatError: a column is not known, or what the answers are can't be told from the rows.
+        FormatError: a column is not known, or the kind of the answers is not clear.
     """
     try:
         return _read_questions(told, columns or Columns(), on_progress)
@@ -153,9 +153,9 @@ def _read_questions(
         _refuse_mixed_letters(good)
     withheld = sum(draft.answer is None and draft.key is None for draft in good)
     if good and withheld == len(good):
-        why = f"the column {taken.answer!r} holds none" if taken.answer else "no column is known"
+        why = f"the column {taken.answer!r} has none" if taken.answer else "no column is known"
         notes.append(
-            f"no question has an answer, as {why}; name theirs with `answer=`{_may_be(good)}"
+            f"no question has an answer, because {why}; name theirs with `answer=`{_may_be(good)}"
         )
     elif withheld:
         have = "have" if withheld > 1 else "has"
@@ -201,8 +201,8 @@ def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
     if again < max(_AT_LEAST, _REPEATED * len(ids)):
         return taken, []
     note = (
-        f"{taken.id!r} is no id of a question, as {again:,} of {len(ids):,} rows have that of "
-        "another one; the questions are numbered"
+        f"{taken.id!r} is not an id of questions, because {again:,} of {len(ids):,} rows repeat "
+        "the value of another row; the questions are numbered"
     )
     return replace(taken, id=None), [note]
 
@@ -310,7 +310,7 @@ def _classify(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
 def _without_signs(drafts: Sequence[_Draft]) -> list[str]:
     """Remove letters or numbers ("A.", "(2)") from all choices, if all have them.
 
-    They are what an answer names, in whatever order they are.
+    Answers name them, in any order.
     """
     found = [_signs(draft) for draft in drafts]
     if not any(found):
@@ -323,7 +323,7 @@ def _without_signs(drafts: Sequence[_Draft]) -> list[str]:
     for draft, signs in zip(drafts, found, strict=True):
         draft.signed, draft.labels = draft.options, signs
         draft.options = tuple(PREFIX.sub("", option, count=1) for option in draft.options)
-    return [f"the signs before choices ({found[0][0]!r}, …) are omitted"]
+    return [f"the signs before choices ({found[0][0]!r}, …) are removed"]
 
 
 def _signs(draft: _Draft) -> tuple[str, ...]:
@@ -354,7 +354,7 @@ def _with_blanks(drafts: Sequence[_Draft]) -> list[str]:
 
 
 def _kind(drafts: Sequence[_Draft]) -> str | None:
-    """Return what the answers are; None if all are withheld."""
+    """Return the kind of the answers; None if all are withheld."""
     read = [(draft, draft.own()) for draft in drafts if draft.answer is not None]
     if not read:
         return None
@@ -364,8 +364,8 @@ def _kind(drafts: Sequence[_Draft]) -> str | None:
     if not fits:
         draft = read[0][0]
         raise FormatError(
-            f"the answer {draft.answer!r} is none of the choices, no letter and no number of one; "
-            "name the column of the answers with `answer=`, or write nothing but the letter there",
+            f"the answer {draft.answer!r} is not a choice, nor a letter or number of one; name the "
+            "column of the answers with `answer=`, or write only the letter there",
             *draft.place[:3],
         )
     (best, most), *others = fits.most_common()
@@ -400,7 +400,7 @@ def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
 
 
 def _may_be(drafts: Sequence[_Draft]) -> str:
-    """Return which columns may be that of the answers, as each of their cells names a choice."""
+    """Return the columns whose cells all name a choice, so that they may have the answers."""
     some = drafts[:1000]
     first = islice(some[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))
@@ -411,13 +411,13 @@ def _may_be(drafts: Sequence[_Draft]) -> str:
 def _without_repeats(
     drafts: Sequence[_Draft], names: Iterable[str], kind: str, answers: str, *, is_known: bool
 ) -> list[str]:
-    """Remove columns from `extra` that are the key again; see `second_answers`.
+    """Remove columns from `extra` that repeat the key; see `second_answers`.
 
     Args:
         drafts: the rows.
         names: of the further columns.
-        kind: what the answers are.
-        answers: the column of these.
+        kind: of the answers.
+        answers: their column.
         is_known: whether no other column can be meant.
     """
     columns = {
@@ -464,7 +464,7 @@ def _problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Proble
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.problems_of(items):
         if problem.blank is not None:
-            raise _base.cannot_write(problem, "it has a blank, and the format holds questions")
+            raise _base.cannot_write(problem, "it has a blank, and the format stores questions")
         signs = list(ascii_uppercase[: len(problem.options)])
         record: dict[str, Any] = {
             "id": problem.id,

@@ -1,8 +1,8 @@
-"""Read and write a file in any known format; say what can't be read or held.
+"""Read and write files in any known format, and report what can't be read or stored.
 
-What a reader settles whatever the format: ids that occur twice, blanks that touch a word, twins
-that the file does not mark, and lineages that contradict themselves. `losses` compares what was
-written with what is read back.
+For all formats alike, this module checks ids that occur twice, blanks that touch a word, twins that
+the file does not mark, and contradictory lineages. `losses` compares written items with those read
+back.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from winosmith.text import tokens, with_blank_apart
 
 @dataclass
 class Losses:
-    """How many items differ in which field after they were written and read back.
+    """The numbers of items that differ in a field after they were written and read back.
 
     Attributes:
         lost: the field was filled and is empty now; parts of `origin`, `lineage` and `extra` are
             counted each by its name ("origin author").
         changed: it has another value now.
         added: it was empty and is filled now.
-        missing: how many items did not come back at all.
+        missing: number of items that were not read back at all.
     """
 
     lost: Counter[str] = field(default_factory=Counter)
@@ -77,9 +77,9 @@ def _many(count: int, noun: str) -> str:
 
 
 def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
-    """Compare items with what came back from a file, one by one, in order.
+    """Compare items with those read back from a file, one by one, in order.
 
-    Twin ids are compared as groups: other names for the same twins are no change.
+    Twin ids are compared as groups: other names for the same twins don't count as changes.
     """
     found = Losses(missing=len(written) - len(read_back))
     twins_are_same = _only_renamed(written, read_back)
@@ -107,7 +107,7 @@ def _parts(item: Item) -> dict[str, Any]:
 
 
 def _only_renamed(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
-    """Return whether the twins are the same, whatever they are called."""
+    """Return whether the twins are the same, whatever their ids."""
     pairs = {
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
         for before, after in zip(written, read_back, strict=False)
@@ -117,11 +117,11 @@ def _only_renamed(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
 
 
 class ReadingNote(UserWarning):
-    """What a reader did beyond what the file says."""
+    """An assumption or correction that a reader made."""
 
 
 SKIP_BAD = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
-"""What to do about records that can't be used."""
+"""The advice for records that can't be used."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ class Contents:
         items: the problems or claims, in order.
         places: where each of the items is.
         bad: the records that can't be read, each with its place and reason.
-        notes: what the reader did beyond what the file says, a sentence each: twins that it told
-            by their texts, blanks that it set apart from a word.
+        notes: a sentence for each assumption or correction: twins that the reader found by their
+            texts, blanks that it separated from a word.
         path: the file, or "<DataFrame>".
         name: the name of the data set.
     """
@@ -149,7 +149,7 @@ class Contents:
 
     @property
     def lines(self) -> list[int]:
-        """The 1-based number of the line where each of the items begins, or of its row."""
+        """The 1-based number of each item's first line, or of its row."""
         return [place.number for place in self.places]
 
     @property
@@ -171,10 +171,10 @@ class Contents:
             advice = "no record is left" if skip_bad else SKIP_BAD
             raise FormatError(f"{first.reason}{others}; {advice}", *first.place[:3])
         if not self.items:
-            raise FormatError("the file holds no record that can be read", self.path)
+            raise FormatError("the file has no record that can be read", self.path)
 
-    def tell(self) -> None:
-        """Warn of what the reader did beyond what the file says, a `ReadingNote` each."""
+    def warn(self) -> None:
+        """Issue a `ReadingNote` warning for each note."""
         for note in self.notes:
             warnings.warn(f"{self.path}: {note}", ReadingNote, stacklevel=4)
 
@@ -214,14 +214,14 @@ def scan(
             set of Hugging Face's library, a table of pyarrow or polars, records, or lists by
             columns.
         format_name: its format; found from its content when None.
-        pair_by: a further column, or key of `extra`, that the halves of a twin share; it takes the
-            place of all that the file else says of twins. With None, a file is refused if a column
-            looks like one that marks twins (see `refuse_unread_pairs`); an empty text reads it
-            anyway, without that column.
-        as_written: look for no twins that the file does not mark itself, and leave a blank that
-            stands against a word ("because _had") where it is.
-        columns: which columns hold question, choices and answer; the file is then read as rows
-            of questions.
+        pair_by: a further column, or key of `extra`, that the halves of a twin share; it replaces
+            all other marks of twins in the file. With None, a file is refused if a column looks
+            like a mark of twins (see `refuse_unread_pairs`); an empty text reads it anyway, without
+            that column.
+        as_written: don't search for twins that the file does not mark, and don't separate a blank
+            from a word ("because _had").
+        columns: the columns of question, choices and answer; the file is then read as rows of
+            questions.
         encoding: of a text; found if None (UTF-8; UTF-16 and UTF-32 with a byte-order mark).
         ids_are_places: give each problem its place as its id ("unit-1/quiz.json:12"), so that
             files whose ids are equal are one data set; a problem with a lineage keeps its id.
@@ -229,7 +229,7 @@ def scan(
 
     Raises:
         FormatError: the file can't be opened or decoded, no format fits, nothing can be paired
-            by that column, or the columns of questions can't be told.
+            by that column, or the columns of questions are not clear.
     """
     rows = data.read(path, encoding=encoding)
     if columns is not None:
@@ -259,8 +259,8 @@ def scan(
         except FormatError as error:
             raise FormatError(error.reason, rows.path) from None
     elif not as_written and (_have_blanks(entries) if known is QUESTIONS else not marked):
-        entries, told = _with_twins_found(entries)
-        notes += told
+        entries, found_twins = _with_twins_found(entries)
+        notes += found_twins
     notes += _notes(entries)
     contents = Contents(known, [], [], [], tuple(notes), rows.path, rows.name)
     for one in with_lineages_checked(entries):
@@ -279,7 +279,7 @@ def _have_blanks(entries: Iterable[Entry]) -> bool:
 
 
 def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return the readers' notes on records: the first with its place, and how many there are."""
+    """Return the readers' notes on records: the first one with its place, and their number."""
     noted = [one for one in entries if one.note]
     if not noted:
         return []
@@ -350,12 +350,12 @@ def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
-    """Set each blank apart from a word that it touches (`text.with_blank_apart`).
+    """Separate each blank from a word that it touches (`text.with_blank_apart`).
 
-    Edits that were counted in the words as they stood are counted again.
+    Edits that were counted in the original words are counted again.
 
     Returns:
-        The entries, and a sentence that says how many were mended; none when none was.
+        The entries, and a sentence with the number of changed ones, if any.
     """
     found = list(entries)
     before: dict[str, str] = {}
@@ -385,7 +385,7 @@ def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]
 
 
 def _with_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
-    """State edits again where a sentence or its parent's was mended and they fitted before."""
+    """Compute edits again if a sentence or its parent's was changed and they fitted before."""
     known = {one.item.id: one.item for one in entries if isinstance(one.item, Problem)}
     for row, one in enumerate(entries):
         problem = one.item
@@ -414,7 +414,7 @@ def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> boo
 
 
 def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Pair by their texts problems of which none has a twin id or a lineage; say so."""
+    """Pair problems by their texts if none has a twin id or a lineage, and note it."""
     problems = [one.item for one in entries if isinstance(one.item, Problem)]
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []
@@ -424,7 +424,7 @@ def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
         return entries, []
     return found, [
         f"{halves:,} of {len(problems):,} problems are read as {halves // 2:,} "
-        f"twin{'s' * (halves > 2)}, told by their texts: no id or column marks twins (name one "
+        f"twin{'s' * (halves > 2)}, found by their texts: no id or column marks twins (name one "
         "with `pair_by=`, or give each problem a twin_id)"
     ]
 
@@ -433,9 +433,9 @@ def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries; those whose lineage contradicts itself are bad, with the reason.
 
     A cycle, a root that the parent does not share, and edits that don't turn the parent's sentence
-    into the child's make a record bad. A parent that is not in the file does not: a file may hold a
-    part of a family, such as what a filter kept. Nor does a declared depth: those that are
-    published follow no single rule. `winosmith check` reports both.
+    into the child's make a record bad. A missing parent does not: a file may contain a part of a
+    family, such as the problems that a filter kept. Nor does a declared depth: published ones
+    follow no single rule. `winosmith check` reports both.
 
     Args:
         entries: of a file, in order; no two problems share an id.
@@ -452,7 +452,7 @@ def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:
 
 
 class Reading(TypedDict, total=False):
-    """The arguments of `scan` that say how a file is read."""
+    """The arguments of `scan` for reading a file."""
 
     pair_by: str | None
     as_written: bool
@@ -470,7 +470,7 @@ def read_items(
 ) -> list[Item]:
     """Return the problems or claims of a file, in order.
 
-    What the reader did beyond what the file says (`Contents.notes`) is a warning.
+    Each of the reader's notes (`Contents.notes`) is a warning.
 
     Args:
         path: the file, or another container; see `scan`.
@@ -489,12 +489,12 @@ def read_items(
 def _sound(
     path: Readable, format_name: str | None, skip_bad: str | Path | None, how: Reading
 ) -> Contents:
-    """Return the contents of a file without bad records, and warn of its notes."""
+    """Return the contents of a file without bad records, and issue its notes as warnings."""
     contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is not None:
         set_aside(contents.bad, skip_bad)
     contents.refuse(skip_bad=skip_bad is not None)
-    contents.tell()
+    contents.warn()
     return contents
 
 
@@ -538,7 +538,7 @@ def problems_of(contents: Contents) -> Dataset:
     problems = contents.problems
     if len(problems) < len(contents.items):
         raise FormatError(
-            "the file holds true-or-false claims, not problems; regroup them first with "
+            "the file contains true-or-false claims, not problems; regroup them first with "
             "`winosmith convert --recast problems`",
             contents.path,
         )
@@ -551,19 +551,19 @@ def read_claims(
     """Read a file of true-or-false claims; see `read_items`.
 
     Raises:
-        FormatError: as `read_items`, or the file holds problems.
+        FormatError: as `read_items`, or the file contains problems.
     """
     items = read_items(path, format_name, skip_bad=skip_bad)
     claims = tuple(item for item in items if isinstance(item, Claim))
     if len(claims) < len(items):
-        raise FormatError("the file holds problems, not true-or-false claims", path)
+        raise FormatError("the file contains problems, not true-or-false claims", path)
     return claims
 
 
 def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith") -> None:
     """Write problems or claims to a file, which takes its name only when it is complete.
 
-    A problem under embargo goes only into a format that keeps the mark.
+    A problem under embargo is written only to a format that keeps the mark.
 
     Raises:
         FormatError: the format is unknown or only read, or a record does not fit into it.
@@ -573,7 +573,7 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
     if not all(isinstance(item, writer.holds) for item in items):
         kind = "claims" if writer.holds is Claim else "problems"
         raise FormatError(
-            f"the format {format_name!r} holds only {kind}; turn the others into them with "
+            f"the format {format_name!r} stores only {kind}; convert the others with "
             f"`winosmith convert --recast {kind}`"
         )
     with write_aside(path) as file:

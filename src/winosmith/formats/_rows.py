@@ -24,10 +24,10 @@ from winosmith.formats._nested import flat, unfolded
 _LOOK = 20
 
 EVERY = 250
-"""Records between two words of how far reading is."""
+"""Records between two reports of progress."""
 
 PARSED, DRAFTED = 0.3, 0.7
-"""Shares of the work of reading questions: where rows are parsed, and have their columns."""
+"""Fractions of the work of reading questions after which rows are parsed, and have columns."""
 
 
 P = TypeVar("P", Entry, data.Row[Record])
@@ -92,7 +92,7 @@ def _unnamed(source: Source) -> tuple[str, ...]:
 def shaped(
     rows: Iterable[data.Row[Record]], given: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
-    """Return rows with a column for each part of their values, and what was done, in sentences.
+    """Return rows with a column for each part of their values, and a sentence for each step.
 
     Args:
         rows: of any container.
@@ -120,10 +120,10 @@ def shaped(
 def _apart(
     rows: Sequence[Row], given: Columns
 ) -> tuple[Sequence[Row | None], list[str], str | None]:
-    """Give what one column holds together a column each, in rows where most have it so; say so.
+    """Split the content of one column into a column each, if most rows have it so, with a note.
 
     That is a question and its choices, or the question that two chats answer. The last value is
-    what the rows lack that are None.
+    the reason for rows that are None.
     """
     names = _names.names_of(rows)
     asked, two = together(names, given)
@@ -150,7 +150,7 @@ def _apart(
 
 
 def _said_last(value: Any) -> Any:
-    """Return the last turn of a chat; what is none as it is."""
+    """Return the last turn of a chat; other values unchanged."""
     turns = spoken(value)
     return turns[-1] if turns else value
 

@@ -65,7 +65,7 @@ def _in_order(fillings: Sequence[str], right: str | None) -> list[str]:
 
 
 def _shared(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
-    """Return the words that all fillings begin with, and those that all end with."""
+    """Return the common first words of all fillings, and their common last words."""
     if len(fillings) < 2:
         raise ProblemError("the question has only one filling")
     shortest = min(map(len, fillings))

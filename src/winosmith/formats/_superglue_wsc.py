@@ -32,7 +32,7 @@ _KEY = "superglue_wsc"
 _SPANS = frozenset({"span1_text", "span1_index", "span2_text", "span2_index"})
 
 Unit = Literal["word", "character"]
-"""What an index counts: the pieces of `text.split(" ")`, or characters."""
+"""The units of an index: the pieces of `text.split(" ")`, or characters."""
 
 _UNITS: tuple[Unit, ...] = ("word", "character")
 
@@ -85,7 +85,7 @@ def _index(target: Record, key: str) -> int:
 
 
 def _label(record: Record) -> bool | None:
-    """Return whether the claim holds; None if the label is withheld.
+    """Return whether the claim is true; None if the label is withheld.
 
     Numbers are labels only without `target`: CLUE, which has it, numbers true as 0.
     """
@@ -129,14 +129,14 @@ def _pronoun_at(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> i
 
 
 def _there(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
-    """Return what the text has at an index, as part of a sentence."""
+    """Return the text at an index, as part of a sentence."""
     words = "".join(text.split(" ")[index:][:1])
     has = words if "word" in units else text[index : index + len(pronoun)]
     return f"where the text has {has!r}" if has else "behind the end of the text"
 
 
 def _units(records: Iterable[Record]) -> Sequence[Unit]:
-    """Return what the indices of a file count: what fits more spans; both if they fit as many."""
+    """Return the units of a file's indices that fit more spans; both if they fit equally many."""
     fits = Counter(dict.fromkeys(_UNITS, 0))
     for record in records:
         target = record.get("target", record)

@@ -1,14 +1,13 @@
-"""Which problems are twins, where a file does not say so.
+"""Twins in files that do not mark them.
 
-Three ways, the first that a file has:
+The first of three ways that applies to a file is used:
 
-- It says so: an id that both halves share, but for "-1" and "-2" at its end (`paired_by_ids`). Then
-  nothing else is looked for.
+- Ids: both halves share an id except for "-1" and "-2" at its end (`paired_by_ids`).
 - A column that the user names (`pair_by`): problems with the same value there belong together. A
-  column that looks like one and is not named is asked about (`refuse_unread_pairs`).
-- The texts: neighbours that ask for different options of the same two (`paired`), in the published
-  files that keep twins by their order; and, in the formats that anybody may write, problems that
-  are more alike and belong to no third, wherever they stand (`paired_apart`).
+  column that looks like one and is not named is refused with a question (`refuse_unread_pairs`).
+- The texts: neighbours that ask for different options of the same two (`paired`), in published
+  files that mark twins by their order; and, in formats for everyone, problems that are more alike
+  and resemble no third one, anywhere in the file (`paired_apart`).
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ _ALIKE, _ALIKE_WITHOUT_OPTIONS = 0.3, 0.7
 but twins, the least is 0.32), and with one option changed (WinoGrande's rule, section 2)."""
 
 _APART = 0.7
-"""The fraction of words that makes a twin where order says nothing. With the lines of WinoGrande's
-dev, train_debiased and train_xl shuffled and their ids taken away, this finds 284 of 284, 1,999 of
-2,011 and 19,993 of 20,199 twins, and no pair that is none."""
+"""The fraction of words that makes a twin if the order reveals nothing. In WinoGrande's dev,
+train_debiased and train_xl, with shuffled lines and without ids, this finds 284 of 284, 1,999 of
+2,011 and 19,993 of 20,199 twins, and no pair that is not a twin."""
 
 _NEARLY = 0.9
-"""The fraction of the problems in twos, and of the twos that look like halves, from which on a
-column is taken for one that marks twins."""
+"""The least fraction of the problems in pairs, and of the pairs that look like halves, with which a
+column seems to mark twins."""
 
 _ROUNDING = 1e-9
-"""What floating point may add to 70 % of a whole number."""
+"""The largest rounding error of 70 % of a whole number."""
 
 _LONGEST_PRONOUN = 4
 """Letters of a pronoun in text without spaces, such as "彼女たち"."""
@@ -53,41 +52,41 @@ Pair = tuple[int, int]
 
 
 def paired(entries: Iterable[Entry]) -> list[Entry]:
-    """Give the halves of a twin a common `twin_id`, in a file that says only by order who they are.
+    """Give the halves of a twin a common `twin_id`, in a file that marks twins only by order.
 
-    Two neighbours are a twin when they have the same options, in any case and order, different
-    answers, and 30 % of their words in common; or when one option was changed, as in four schemas
-    of the WSC, the other one is right in one of the two, and they share 70 % of their words. Two
-    pronouns of one text, as in the PDPs, are no twin.
+    Two neighbours are a twin if they have the same options, in any case and order, different
+    answers, and 30 % of their words in common; or if one option was changed, as in four schemas of
+    the WSC, the other option is correct in one of the two, and they share 70 % of their words. Two
+    pronouns of one text, as in the PDPs, are not a twin.
     """
     found = list(entries)
     return _named(found, _ids_of(found, _neighbours(found)))
 
 
 def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
-    """Give the halves of a twin a common `twin_id`, wherever they are in the file.
+    """Give the halves of a twin a common `twin_id`, anywhere in the file.
 
-    Two problems are a twin when they have the same options, different answers and 70 % of their
-    words in common, and neither has that with a third. An option that was changed makes none here:
-    in WinoGrande's train_debiased that would pair problems that are none. Copies of one
-    sentence are no twin, whatever their answers. The order of the rows decides nothing.
+    Two problems are a twin if they have the same options, different answers and 70 % of their words
+    in common, and neither has that with a third one. Problems with a changed option are not paired
+    here: in WinoGrande's train_debiased that would pair problems that are not twins. Copies of one
+    sentence are not a twin, whatever their answers. The order of the rows has no effect.
     """
     found = list(entries)
     return _named(found, _ids_of(found, _mirrored(found, _twins)))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
-    """Return whether a file of problems without twin ids would get some, or be asked about them."""
+    """Return whether a file of problems without twin ids would get some, or be refused."""
     entries = paired_apart(Entry(Place("", 0), "", item=problem) for problem in problems)
     found = any(isinstance(one.item, Problem) and one.item.twin_id for one in entries)
     return found or _unread_pairs(problems) is not None
 
 
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
-    """Refuse problems of which a further column, which nobody named, seems to mark the twins.
+    """Refuse problems with a further column that seems to mark twins and was not named.
 
     Args:
-        problems: of a file, or of several that belong together, after all other search for twins.
+        problems: of a file, or of several that belong together, after all other searches for twins.
         path: of the file, for the message.
 
     Raises:
@@ -99,15 +98,15 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
     if found is not None:
         column, rows = found
         raise FormatError(
-            f"the column {column!r} puts {rows:,} of {len(problems):,} problems into twos that "
-            "look like the halves of twins, but it is not read as such: rename it to 'twin_id'; or "
-            f"name it with `pair_by={column!r}`, or give `pair_by=''` if it does not mark twins",
+            f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs that "
+            "look like twins, but it is not read as their mark: rename it to 'twin_id'; or name it "
+            f"with `pair_by={column!r}`, or use `pair_by=''` if it does not mark twins",
             path,
         )
 
 
 def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
-    """Return a column that seems to mark twins, and how many problems it puts into twos."""
+    """Return a column that seems to mark twins, and the number of problems in its pairs."""
     columns: defaultdict[str, list[Scalar]] = defaultdict(list)
     for problem in problems:
         for key, value in problem.extra.items():
@@ -134,7 +133,7 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
 
 
 def _mark(problem: Problem, value: Scalar) -> str | None:
-    """Return a further value that may mark a twin; None if it is a passage of the sentence."""
+    """Return a value that may mark a twin; None if it is a passage of the sentence."""
     text = str(value)
     return None if value is None or (" " in text and text in problem.sentence) else text
 
@@ -193,7 +192,7 @@ def paired_by(entries: Iterable[Entry], column: str) -> list[Entry]:
         known = listing(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
     if max(shared.values()) < 2:
-        raise FormatError(f"no two problems share a value of {column!r}: it marks no twins")
+        raise FormatError(f"no two problems share a value of {column!r}, so it marks no twins")
     return _named(
         found,
         {row: v if v and v.strip() and shared[v] > 1 else None for row, v in values.items()},
@@ -201,10 +200,10 @@ def paired_by(entries: Iterable[Entry], column: str) -> list[Entry]:
 
 
 def alike(problems: Sequence[Problem]) -> list[Pair]:
-    """Return the rows of pairs that look like twins though nothing marks them.
+    """Return the rows of unmarked pairs that look like twins.
 
-    Looked at are problems without a twin id and without a lineage. A pair looks like a twin as
-    for `paired_apart`; where an answer is withheld, as far as that can be told without it.
+    Problems with a twin id or a lineage are ignored. A pair looks like a twin by the rules of
+    `paired_apart`; if an answer is withheld, by the rules that don't need it.
     """
     found = [Entry(Place("", row), "", item=problem) for row, problem in enumerate(problems)]
     return sorted(_mirrored(found, _may_be_twins))
@@ -244,7 +243,7 @@ def _neighbours(entries: Sequence[Entry]) -> list[Pair]:
 def _mirrored(
     entries: Sequence[Entry], are_twins: Callable[[Problem, Problem], bool]
 ) -> list[Pair]:
-    """Return the pairs that are twins with each other and with no third."""
+    """Return the pairs that are twins with each other and with no third problem."""
     problems = {row: one for row, one in _problems(entries).items() if not one.twin_id}
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, problem in problems.items():
@@ -266,8 +265,8 @@ def _lookalikes(
 
     Of two texts with the share t of n words in common, each has one of the common words among its
     n - ⌈t n⌉ + 1 rarest (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive operator
-    for similarity joins"). So only what shares a rare word is compared, however large the group.
-    Two rows that both have two `partners` already are not yielded: neither can be a twin.
+    for similarity joins"). So only texts with a common rare word are compared, in groups of any
+    size. Two rows that both have two `partners` already are not yielded: neither can be a twin.
     """
     if len(group) == 1:
         return
@@ -286,7 +285,7 @@ def _lookalikes(
 
 
 def _numbered(parts: Sequence[str]) -> list[tuple[str, int]]:
-    """Return the parts, each with how often it came before: a multiset as a set."""
+    """Return the parts, each with its number of earlier occurrences: a multiset as a set."""
     before: Counter[str] = Counter()
     numbered = []
     for part in parts:
@@ -306,7 +305,7 @@ def _flip(first: Problem, second: Problem, least: float) -> bool:
     one, other = _plain(first), _plain(second)
     shared = set(one) & set(other)
     right, other_right = one[first.answer], other[second.answer]
-    if len(shared) < len(one):  # an option was changed: the one that stayed is right once
+    if len(shared) < len(one):  # an option was changed: the other one is correct once
         least, flipped = _ALIKE_WITHOUT_OPTIONS, (right in shared) != (other_right in shared)
     else:
         flipped = right != other_right

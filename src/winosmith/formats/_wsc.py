@@ -37,7 +37,7 @@ _COUNTS = re.compile(r"\s*(\d+) out of (\d+) subjects? got this answer\.?\s*")
 
 
 def letter_index(letter: str, options: int) -> int | None:
-    """Return the 0-based index that an answer's letter stands for; None when it is empty.
+    """Return the 0-based index of an answer's letter; None if it is empty.
 
     Raises:
         ProblemError: it is not the letter of an option.
@@ -88,7 +88,7 @@ def _kept(schema: Element) -> dict[str, Scalar]:
 
 
 def _texts(texts: Mapping[str, str | None]) -> dict[str, Scalar]:
-    """Return the items of `Extra` for what both files know of a schema, if it is not empty."""
+    """Return the items of `Extra` for the texts of a schema that are not empty."""
     return {f"wsc.{key}": _base.tidy(text) for key, text in texts.items() if text and text.strip()}
 
 

@@ -217,7 +217,7 @@ class Annotator(Result):
     errors: int = field(metadata=shown("errors"))
     mean: float | None = field(metadata=shown("mean", _DEPTH))
     first: float | None = field(metadata=shown("first", _DEPTH))
-    coin: float | None = field(metadata=shown("coin", _DEPTH))
+    coin: float | None = field(metadata=shown("guessing", _DEPTH))
 
 
 @dataclass(frozen=True)

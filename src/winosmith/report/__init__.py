@@ -1,4 +1,4 @@
-"""How figures are shown: signatures, SVG figures, and the page they stand on.
+"""Reports: signatures, SVG charts, and the page that shows them.
 
 A page is composed, not configured: drawings and tables go into sections, sections into a page.
 
@@ -49,7 +49,6 @@ from winosmith.report._charts_models import (
 from winosmith.report._page import (
     Block,
     Cards,
-    Change,
     Code,
     Column,
     Drawing,
@@ -91,7 +90,6 @@ __all__ = [
     "Bars",
     "Block",
     "Cards",
-    "Change",
     "Cloud",
     "Code",
     "Column",

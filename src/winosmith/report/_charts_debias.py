@@ -1,7 +1,7 @@
-"""Drawings of what filters did: the funnel, AFLite's phases and scores; what an assessment found.
+"""Charts of filters (funnel, AFLite's phases and scores), of assessments and of audits.
 
-An assessment's are d1 by answer and the first two components. An audit's is what each cue earns,
-next to chance.
+An assessment's charts are d1 by answer and the first two components. An audit's chart is the
+accuracy of each cue, next to chance.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 def funnel(
     stages: Sequence[tuple[str, int]], *, title: str = "Problems left after each step"
 ) -> Svg:
-    """Draw one bar a stage: its name, how many problems it left, how many it took.
+    """Draw a bar for each stage: its name, and the numbers of remaining and removed problems.
 
-    `stages` are in order, the first is what came in.
+    `stages` are in order; the first one is the input.
     """
     most = max((count for _, count in stages), default=0) or 1
     losses = [before[1] - after[1] for before, after in pairwise([*stages[:1], *stages])]
@@ -65,11 +65,11 @@ def funnel(
 
 
 def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
-    """Draw how many problems each phase began with, and how many it took.
+    """Draw the numbers of problems at the start of each phase, and of those that it removed.
 
     Args:
         sizes: problems at the start of each phase.
-        removed: problems that each phase took, as many numbers.
+        removed: problems that each phase removed.
     """
     title = "Problems left"
     phases = np.arange(1, len(sizes) + 1)
@@ -98,12 +98,12 @@ def phase_chance(
     chance: Sequence[tuple[float, float, float]],
     band: str = "95 % of the draws",
 ) -> Svg:
-    """Draw how many problems each phase found at the threshold, next to its null.
+    """Draw the number of problems at the threshold in each phase, next to its null.
 
     Args:
-        found: by the real answers, one number a phase.
-        chance: as many (mean, low, high) of the draws of the phase's null.
-        band: what lies between low and high.
+        found: with the real answers, a number for each phase.
+        chance: (mean, low, high) of the draws of each phase's null.
+        band: name of the interval from low to high.
     """
     title = "Problems at the threshold"
     phases = np.arange(1, len(found) + 1)
@@ -148,10 +148,10 @@ def scores(
     Args:
         edges: the k + 1 edges of the bins, 0–1.
         counts: the k numbers of problems.
-        threshold: problems at or above it may be taken.
-        taken: how many of each number were; they are hatched. None if nothing was.
-        top: where the axis of problems ends, so that several drawings share one; None fits it.
-        title: the drawing's name, shown above it.
+        threshold: problems at or above it may be removed.
+        taken: the removed ones in each bin, which are hatched; None if no problem was removed.
+        top: end of the axis of problems, for several charts with one scale; None fits the data.
+        title: of the chart.
     """
     borders, number = np.asarray(edges, float), np.asarray(counts)
     gone = np.zeros_like(number) if taken is None else np.asarray(taken)
@@ -175,7 +175,7 @@ def scores(
         axes.text(threshold, 1.01, f"threshold {shown(threshold, 'g')}", ha="center",
                   va="bottom", transform=axes.get_xaxis_transform())  # fmt: skip
         axes.set_title(title, pad=20)
-        axes.set(xlabel="share of classifiers that were right, held out", ylabel="problems")
+        axes.set(xlabel="fraction of held-out classifiers that are correct", ylabel="problems")
         axes.set_xlim(borders[0], borders[-1])
         axes.set_ylim(0, top)
         _thousands(axes)
@@ -195,14 +195,14 @@ def mirrored(
     options: ArrayLike | None = None,
     threshold: float | None = None,
 ) -> Svg:
-    """Draw how many units have each margin, and next to it those with the opposite margin.
+    """Draw the number of units at each margin, next to the number at the opposite margin.
 
     Args:
         margins: (U,) above 0 for units that agree with a model, below it for the others.
-        gone: (U,) True for those that were taken.
-        options: (U,) how many each unit has, K: one that disagrees stands for 1 / (K − 1); 2 when
+        gone: (U,) True for removed units.
+        options: (U,) number of options K of each unit; a disagreeing unit counts 1 / (K − 1). 2 if
             None.
-        threshold: from which on they were; None draws none.
+        threshold: margin from which units were removed; None draws none.
     """
     title = "Margins and their mirror image"
     held, taken = np.asarray(margins, np.float64), np.asarray(gone, np.bool_)
@@ -324,7 +324,7 @@ class Cloud:
     Attributes:
         name: of the subset.
         points: (n, 2) coordinates.
-        answers: (n,) 0 if option 1 is right, 1 where option 2 is.
+        answers: (n,) 0 if option 1 is correct, 1 if option 2 is.
         note: a line under the name.
     """
 
@@ -406,7 +406,7 @@ def _titled(axes: Axes, name: str, note: str) -> None:
 
 
 def dots(rows: Sequence[Measured], *, title: str) -> Svg:
-    """Draw one dot a row, over the band of what chance gives.
+    """Draw a dot for each row, over the band of chance.
 
     Args:
         rows: from the top down; a long name is on several lines.

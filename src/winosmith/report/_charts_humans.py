@@ -1,4 +1,4 @@
-"""Drawings of human tests: items by people who were right, scores, the way down a sheet."""
+"""Charts of human tests: items by number of correct people, and accuracy along the sheet."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SheetPart:
-    """A stretch of a sheet.
+    """A part of a sheet.
 
     Attributes:
         first, last: its questions, from 1.
-        share: right, 0–1.
+        share: accuracy, 0–1.
         low, high: its interval.
         seconds: the median time of a question; None if it was not timed.
     """
@@ -34,16 +34,16 @@ class SheetPart:
 
     @property
     def middle(self) -> float:
-        """Where it is drawn."""
+        """Its place in the chart."""
         return (self.first + self.last) / 2
 
 
 def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
-    """Draw how many items so many people got right; under half of them in a colour of its own.
+    """Draw the number of items by number of correct people; those under half have another colour.
 
     Args:
-        histogram: people who were right → items.
-        of: how many people were asked.
+        histogram: number of correct people → number of items.
+        of: number of people who were asked.
         title: of the drawing.
     """
     least = min([right for right, n in histogram.items() if n], default=0)
@@ -76,10 +76,10 @@ def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
 
 
 def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
-    """Draw the share right from the first question to the last, and under it the time if known.
+    """Draw the accuracy from the first question to the last, and the time below it if known.
 
     Args:
-        parts: stretches of the sheet in order.
+        parts: of the sheet, in order.
         title: of the drawing.
         note: a line under it, such as the change from start to end.
     """
@@ -99,7 +99,7 @@ def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") ->
         axes.vlines(x, [p.low for p in parts], [p.high for p in parts], color=ONE, linewidth=1.2)
         axes.plot(x, [p.share for p in parts], color=ONE, marker="o", markersize=5, linewidth=1.6)
         low = min([0.5, *(p.low for p in parts)])
-        axes.set(ylim=(low - 0.03, 1.03), ylabel="right")
+        axes.set(ylim=(low - 0.03, 1.03), ylabel="accuracy")
         axes.yaxis.set_major_formatter(percent_tick)
         axes.grid(axis="y")
         axes.set_title(for_page(title), pad=24 if note else 12)

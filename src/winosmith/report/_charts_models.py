@@ -1,7 +1,8 @@
-"""Drawings of solvers: accuracies, learning curves, calibration, stability by depth."""
+"""Charts of solvers: accuracies, learning curves, calibration, stability by depth."""
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """A share with an interval: its own, or that of what chance gives.
+    """A fraction with its own interval, or with the interval of chance.
 
     Attributes:
-        name: whose it is, or of the rule that earns it.
+        name: of the solver or the rule.
         value: 0–1.
         low, high: the interval's ends.
-        marked: it has a colour and a shape of its own: people's, or of a rule that stands out.
-        expected: what chance gives, where the interval is that of chance.
+        marked: whether it has another colour and shape, as people and flagged rules do.
+        expected: the mean under chance, if the interval is that of chance.
     """
 
     name: str
@@ -40,11 +41,11 @@ def accuracies(
     *,
     chance: float | None = None,
 ) -> Svg:
-    """Draw accuracies one under the other with their intervals, next to what guessing gives.
+    """Draw accuracies with their intervals, next to the accuracy of guessing.
 
     Args:
         rows: from the top down.
-        chance: what guessing gives, 0–1; None without.
+        chance: accuracy of guessing, 0–1; None for none.
     """
 
     def paint(canvas: Canvas) -> None:
@@ -86,7 +87,7 @@ _CONTINUATION_LOOKS = (
     (TWO, (0, (6, 2, 1.5, 2))),
     (NULL, (0, (3, 3))),
 )
-"""Colour and dash for each continuation in turn: either of them tells it apart."""
+"""Colour and dash of each continuation in turn; either one identifies it."""
 
 
 def learning(
@@ -104,7 +105,7 @@ def learning(
         runs: (size, accuracy) of every run, drawn small.
         lines: name → sizes and accuracies of a continuation.
         level: an accuracy to reach, drawn as a line.
-        level_name: whose level it is.
+        level_name: name of that level.
 
     Raises:
         ValueError: more continuations than can be told apart.
@@ -170,9 +171,9 @@ class Stated:
 
     Attributes:
         confidence: the mean probability of the chosen options, 0–1.
-        accuracy: the share that is right, 0–1.
+        accuracy: the fraction of correct ones, 0–1.
         low, high: its interval.
-        problems: how many.
+        problems: their number.
     """
 
     confidence: float
@@ -183,7 +184,7 @@ class Stated:
 
 
 def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
-    """Draw accuracy over confidence next to the diagonal, and how many problems each point has.
+    """Draw accuracy by confidence next to the diagonal, and the number of problems of each point.
 
     Args:
         rows: by increasing confidence.
@@ -202,7 +203,7 @@ def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
                    color=MUTED)  # fmt: skip
         least = min((row.confidence for row in rows), default=0.5)
         left = 0.48 if least >= 0.5 else 0.0
-        axes.set(xlim=(left, 1.02), ylim=(-0.02, 1.02), ylabel="right")
+        axes.set(xlim=(left, 1.02), ylim=(-0.02, 1.02), ylabel="accuracy")
         counts.set(xlabel="stated confidence", ylabel="problems", yticks=[])
         for each in (axes.yaxis, counts.xaxis):
             each.set_major_formatter(percent_tick)
@@ -212,7 +213,8 @@ def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
             axes.text(0, 1.03, for_page(note), color=MUTED, transform=axes.transAxes)
 
     description = "; ".join(
-        f"{shown(row.accuracy, '.0%')} right of {row.problems:,} at {shown(row.confidence, '.0%')}"
+        f"{shown(row.accuracy, '.0%')} correct of {row.problems:,} at "
+        f"{shown(row.confidence, '.0%')}"
         for row in rows
     )
     return draw(paint, title=f"{name}: calibration", description=description, height=340)
@@ -225,10 +227,10 @@ _SOLVER_LOOKS = (
     (GONE, "D", (0, (6, 2, 1.5, 2))),
     (NULL, "v", (0, (3, 3))),
 )
-"""Colour, marker and dash for each solver in turn: any one of them tells it apart."""
+"""Colour, marker and dash of each solver in turn; any one identifies it."""
 
 ALONG = len(_SOLVER_LOOKS)
-"""How many solvers one drawing can tell apart."""
+"""Number of solvers that one chart can distinguish."""
 
 FEW = 15
 """More depths than this have small markers."""
@@ -255,7 +257,7 @@ class Along:
 def survival(lines: Mapping[str, Along]) -> Svg:
     """Draw the fraction of families without an error by depth, as steps with their bands.
 
-    A small upright stroke marks a depth at which a family ended without an error.
+    A stroke marks a depth at which a family ended without an error.
 
     Args:
         lines: solver → its curve; `depths` begins with 0.
@@ -273,7 +275,7 @@ def survival(lines: Mapping[str, Along]) -> Svg:
                                   alpha=0.14, lw=0)  # fmt: skip
             axes.step(line.depths, line.shares, where="post", color=colour, linestyle=dash,
                       linewidth=1.8, label=for_page(name))  # fmt: skip
-            at = [_share_at(line, mark) for mark in line.marks]
+            at = [[1.0, *line.shares][bisect(line.depths, mark)] for mark in line.marks]
             axes.plot(line.marks, at, linestyle="", marker="|", markersize=8, color=colour)
         axes.set(xlabel="depth", ylabel="families without an error")
         _finish_depths(canvas, axes, len(lines))
@@ -283,24 +285,18 @@ def survival(lines: Mapping[str, Along]) -> Svg:
     )
 
 
-def _share_at(line: Along, depth: float) -> float:
-    """Return the share at a depth: that of the last step that is not beyond it."""
-    before = [share for at, share in zip(line.depths, line.shares, strict=True) if at <= depth]
-    return before[-1] if before else 1.0
-
-
 def depth_accuracy(
     lines: Mapping[str, Along],
     counts: Sequence[tuple[float, int]],
     *,
     chance: float | None = None,
 ) -> Svg:
-    """Draw accuracies by depth with their bands, and under them how many problems there are.
+    """Draw accuracies by depth with their bands, and the numbers of problems below them.
 
     Args:
         lines: solver → its accuracies.
         counts: (depth, problems).
-        chance: what guessing gives, drawn as a line.
+        chance: accuracy of guessing, drawn as a line.
 
     Raises:
         ValueError: more solvers than can be told apart (`ALONG`).
@@ -318,7 +314,7 @@ def depth_accuracy(
             axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
                       markersize=5 if len(x) <= FEW else 3, label=for_page(name))  # fmt: skip
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
-        axes.set(ylabel="right")
+        axes.set(ylabel="accuracy")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
         _finish_depths(canvas, axes, len(lines))
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from winosmith.escape import for_page
 from winosmith.report._svg import Svg
 from winosmith.report._text import Signature, Value, shown
+from winosmith.text import Change
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,12 @@ class Text:
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """One figure that matters: "12,282 problems kept", with a line of context.
+    """One important number: "12,282 problems kept", with a line of context.
 
     Attributes:
-        label: what it is.
+        label: its name.
         value: a number or text; `form` is its format specification (`shown`).
-        note: a line under it: its null, its interval, what to compare it with.
+        note: a line under it: its null, its interval, or a comparison.
     """
 
     label: str
@@ -67,7 +68,7 @@ class Column:
         title: the heading.
         form: a format specification such as ".1%"; by default whole numbers have commas and
             others three decimals.
-        numeric: align right even where cells are text ("0.12 (0.10–0.14)").
+        numeric: align right even if cells are text ("0.12 (0.10–0.14)").
     """
 
     title: str
@@ -80,13 +81,13 @@ class Table:
     """A table whose first column names the rows.
 
     Attributes:
-        caption: what it shows.
+        caption: of the table.
         columns: headings; a text stands for a `Column` of that title.
         rows: the cells of each row, as many as columns; None prints as "—" on a page, and as
             nothing on a terminal. A name that begins with two spaces belongs to the row above.
         note: small print under the table.
-        most: so many rows are listed on a terminal; None for all, as on a page.
-        beyond: what a terminal says of the others, whose number stands for the braces.
+        most: number of rows on a terminal; None for all, as on a page.
+        beyond: sentence on a terminal about further rows; the braces become their number.
     """
 
     caption: str
@@ -94,7 +95,7 @@ class Table:
     rows: Sequence[Sequence[Value]]
     note: str = ""
     most: int | None = None
-    beyond: str = "{:,} more are in the report (`out=`)."
+    beyond: str = "More rows in the report (`out=`): {:,}."
     block: ClassVar = "table"
 
     @property
@@ -109,7 +110,7 @@ class Table:
 
     @property
     def heads(self) -> tuple[Column, ...]:
-        """The columns; one that holds nothing but numbers is `numeric`."""
+        """The columns; a column with only numbers is `numeric`."""
         return tuple(
             replace(column, numeric=column.numeric or _numbers([row[at] for row in self.rows]))
             for at, column in enumerate(
@@ -130,11 +131,11 @@ class Drawing:
     """One drawing, or small multiples, with a caption.
 
     Attributes:
-        caption: what to see in it.
-        panels: they stand side by side where there is room, and one under the other on a phone;
-            or what draws them, so that a terminal need not wait for it.
+        caption: its description.
+        panels: side by side if there is room, and below each other on a phone; or a function that
+            returns them, so that a terminal need not wait for it.
         table: the numbers behind it, folded away on a page; None without.
-        signature: what determines the numbers.
+        signature: the parameters that determine the numbers.
     """
 
     caption: str
@@ -162,12 +163,12 @@ class Passage:
     """A problem as the report shows it.
 
     Attributes:
-        parts: put together, they are the sentence.
+        parts: joined, they are the sentence.
         options: its options.
-        answer: the index of the right one; None hides it.
-        status: what became of it ("removed in phase 3").
+        answer: the index of the correct one; None hides it.
+        status: its fate ("removed in phase 3").
         kept: True, False, or None if the question does not arise; colours the status.
-        clues: what the marks rest on, a line each.
+        clues: the reasons for the marks, a line each.
     """
 
     parts: Sequence[Part]
@@ -180,12 +181,12 @@ class Passage:
 
 @dataclass(frozen=True)
 class Passages:
-    """Problems, grouped: the halves of a twin stand together.
+    """Problems in groups: the halves of a twin are together.
 
     Attributes:
         title: the heading over them.
         groups: the passages of each group.
-        note: small print under the heading; by default what the marks mean.
+        note: small print under the heading; by default the meaning of the marks.
     """
 
     title: str
@@ -196,7 +197,7 @@ class Passages:
 
 @dataclass(frozen=True)
 class Code:
-    """Text that stands as it is, such as a recipe; `caption` names it."""
+    """Preformatted text, such as a recipe; `caption` names it."""
 
     text: str
     caption: str
@@ -204,28 +205,15 @@ class Code:
 
 
 SMALL = 12
-"""A family of no more versions is shown whole; in a larger one, what is all right is folded."""
+"""Families up to this size are shown whole; in larger ones, correct branches are folded."""
 
 FEWEST = 3
-"""Fewer versions than this are not worth folding."""
+"""The least number of versions that are folded."""
 
 _HEIGHTS = {True: "5", None: "7.5", False: "10"}
 
 DEEPEST = 8
-"""Versions are indented so many times at most, so that long lines of descent stay legible."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """A piece of a sentence: as the parent has it, added to it, or removed from it.
-
-    Attributes:
-        text: the piece, its spaces included.
-        mark: "", "added" or "removed".
-    """
-
-    text: str
-    mark: str = ""
+"""The largest number of indents, so that long lines of descent stay legible."""
 
 
 @dataclass(frozen=True)
@@ -233,10 +221,10 @@ class Version:
     """A problem in its family.
 
     Attributes:
-        changes: put together they are the sentence, and what its parent had instead.
-        answer: the right option.
-        depth: how far it is from its root; None if that is not known.
-        right: whether each solver is right on it; None if it could not decide.
+        changes: joined, they are the sentence and the removed parts of its parent.
+        answer: the correct option.
+        depth: its distance from its root; None if that is not known.
+        right: whether each solver is correct; None for a tie.
         parent: the place of its parent among the versions; None for the root, and for a problem
             whose parent is missing.
     """
@@ -250,7 +238,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Segment:
-    """Rows that follow each other: (level, version); folded away where all of them are right."""
+    """Consecutive rows: (level, version); folded if all of them are correct."""
 
     rows: Sequence[tuple[int, Version]]
     folded: bool = False
@@ -261,7 +249,7 @@ class Family:
     """A root and its versions.
 
     Attributes:
-        name: the root's sentence, or its beginning.
+        name: the root's sentence, or its start.
         versions: in an order of the data's; a parent may come after its child.
     """
 
@@ -269,11 +257,11 @@ class Family:
     versions: Sequence[Version]
 
     def wrong(self, solver: int) -> int:
-        """Return on how many versions a solver is wrong."""
+        """Return the number of versions on which a solver is incorrect."""
         return sum(version.right[solver] is False for version in self.versions)
 
     def ties(self, solver: int) -> int:
-        """Return on how many versions a solver could not decide."""
+        """Return the number of versions with a tie of a solver."""
         return sum(version.right[solver] is None for version in self.versions)
 
     def strip(self, solver: int) -> tuple[str, str, str]:
@@ -303,7 +291,7 @@ class Family:
         return [Segment(rows, folded and len(rows) >= FEWEST) for folded, rows in runs]
 
     def _fine(self, children: dict[int | None, list[int]]) -> set[int]:
-        """Return the places from which on every solver is right on every version."""
+        """Return the places at and below which every solver is correct on every version."""
         order = [place for _, _, place in _walk(children, set())]
         fine: set[int] = set()
         for place in reversed(order):
@@ -313,7 +301,7 @@ class Family:
 
 
 def _walk(children: dict[int | None, list[int]], fine: set[int]) -> Iterator[tuple[bool, int, int]]:
-    """Yield (folded, level, place) from the roots down; what is to be folded after its siblings."""
+    """Yield (folded, level, place) from the roots down; folded ones come after their siblings."""
     roots = children.get(None, [])
     waiting = [(False, 0, place) for place in reversed(roots)]
     while waiting:
@@ -345,17 +333,17 @@ class Families:
 
     @property
     def letters(self) -> Sequence[str]:
-        """A letter for each solver, from A; one solver alone has none."""
+        """A letter for each solver, from A; a single solver has none."""
         several = len(self.solvers) > 1
         return [chr(ord("A") + at) if several else "" for at in range(len(self.solvers))]
 
 
 @dataclass(frozen=True)
 class OnPage:
-    """Blocks that only a page shows; they are made when it is.
+    """Blocks that only a page shows, made together with it.
 
     Attributes:
-        make: returns them.
+        make: a function that returns them.
     """
 
     make: Callable[[], Sequence[Block]]
@@ -367,7 +355,7 @@ Block = Text | Cards | Table | Drawing | Passages | Code | Families | OnPage
 
 @dataclass(frozen=True)
 class Section:
-    """A chapter of the page: its heading, a sentence that says what was found, and its blocks."""
+    """A chapter of the page: its heading, a sentence with the finding, and its blocks."""
 
     title: str
     blocks: Sequence[Block]
@@ -397,7 +385,7 @@ def page(
         title: the heading.
         sections: the chapters, in order; with three or more the page begins with their list.
         subtitle: a sentence under the heading.
-        signature: what determines the numbers of the page.
+        signature: the parameters that determine the numbers of the page.
         footer: the last line.
         language: a BCP 47 tag.
 
@@ -435,12 +423,18 @@ def _template(name: str) -> Template:
         finalize=lambda value: value if isinstance(value, Markup) else for_page(value),
     )
     environment.filters["shown"] = shown
+    environment.filters["prose"] = _prose
     environment.filters["inline"] = lambda svg, key: Markup(svg.inline(key))  # noqa: S704 - ours
     return environment.get_template(name)
 
 
+def _prose(text: str) -> str:
+    """Return a text without the marks around parameters, such as `out=`, for a terminal."""
+    return re.sub(r"`(\w+=\w*)`", r"\1", text)
+
+
 def _anchors(titles: Sequence[str]) -> list[str]:
-    """Return an id for each title: its letters and digits, and a number where two are equal."""
+    """Return an id for each title: its letters and digits, and a number if two are equal."""
     anchors: list[str] = []
     for title in titles:
         base = "-".join(re.findall(r"[a-z0-9]+", title.lower())) or "section"

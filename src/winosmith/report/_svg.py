@@ -87,7 +87,7 @@ def draw(
     width: float = 400,
     height: float = 280,
 ) -> Svg:
-    """Return what `paint` draws on an empty figure of this size, in CSS pixels.
+    """Return the drawing of `paint` on an empty figure of this size, in CSS pixels.
 
     At the default width its text is as large as the page's on a desktop, and still legible on a
     phone, where the drawing shrinks to the screen.
@@ -97,7 +97,7 @@ def draw(
 
 
 def _painted(paint: Callable[[Canvas], None], width: float, height: float) -> bytes:
-    """Return matplotlib's SVG of what `paint` draws."""
+    """Return matplotlib's SVG of the drawing of `paint`."""
     from matplotlib import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
@@ -118,12 +118,12 @@ def _painted(paint: Callable[[Canvas], None], width: float, height: float) -> by
 
 @dataclass(frozen=True, slots=True)
 class Svg:
-    """A drawing that stands alone as an .svg file and goes into a page.
+    """A drawing, for an .svg file or a page.
 
     Attributes:
         markup: the whole SVG element, without a prolog; the same for the same input.
         title: the drawing's name.
-        description: what it shows, in words, for those who can't see it.
+        description: its content in words, for screen readers.
     """
 
     markup: str

@@ -20,11 +20,11 @@ from winosmith.escape import for_page
 from winosmith.text import number_of
 
 Value = str | int | float | bool | None
-"""What a cell of a table or a key figure may hold; numpy's scalars count as numbers."""
+"""The value of a cell or a key figure; numpy's scalars count as numbers."""
 
 
 def cut(text: object, most: int) -> str:
-    """Return the text cleaned, on one line, and no longer than `most` characters.
+    """Return the cleaned text on one line, with at most `most` characters.
 
     >>> cut("not answerable from the local context", 20)
     'not answerable from…'
@@ -34,7 +34,7 @@ def cut(text: object, most: int) -> str:
 
 
 def whole_and_single(twins: int, singles: int) -> str:
-    """Return how many twins are whole and how many problems are singles, in words.
+    """Return the numbers of whole twins and of singles, in words.
 
     >>> whole_and_single(1, 1_022)
     '1 whole twin and 1,022 singles'
@@ -43,7 +43,7 @@ def whole_and_single(twins: int, singles: int) -> str:
 
 
 def joined(names: Sequence[str], most: int = 4) -> str:
-    """Return names as a sentence has them, of many the first so many.
+    """Return names as a sentence lists them, of many only the first.
 
     >>> joined(["0"]), joined(["0", "240"]), joined("abc"), joined("abcdefg")
     ('0', '0 and 240', 'a, b and c', 'a, b, c, d and 3 more')
@@ -54,17 +54,17 @@ def joined(names: Sequence[str], most: int = 4) -> str:
 
 
 _FORM = re.compile(r"([+]?,?)\.(\d+)([f%])")
-"""The format specifications that say how many decimals there are."""
+"""Format specifications with a number of decimals."""
 
 _EXACT = 12
-"""Decimals that a float's arithmetic keeps; what differs beyond them is the same figure."""
+"""Decimals that float arithmetic keeps; numbers that differ beyond them are equal."""
 
 _LARGE = 1e15
-"""From here on a float holds no halves."""
+"""From this number on, floats have no halves."""
 
 
 def fixed(value: float, form: str = ".1f") -> str:
-    """Return a number with the decimals that `form` asks for, rounded as papers print figures.
+    """Return a number with the decimals of `form`, rounded as papers print figures.
 
     What lies half way goes away from zero. A float's own format rounds the binary number that
     stands for it: it would print 69 of 80 as 86.2 %, and 0.35 as 0.3. What rounds to nothing has no
@@ -124,11 +124,11 @@ def points_span(interval: tuple[float, float], digits: int = 1) -> str:
 
 
 LEAST_P = 0.0001
-"""What is smaller says only that."""
+"""The smallest p-value that is printed as a number."""
 
 
 def probability(p: float) -> str:
-    """Return a p-value; what is smaller than `LEAST_P` says only that.
+    """Return a p-value; one below `LEAST_P` is printed as such.
 
     >>> probability(0.03125), probability(2e-6)
     ('0.0313', '<0.0001')
@@ -158,7 +158,7 @@ def shown(value: object, form: str = "") -> str:
 
 
 def percent_tick(value: float, _position: float = 0) -> str:
-    """Return what is at a tick of an axis of shares, with the decimals that the tick has.
+    """Return the label of a tick of an axis of fractions, with the decimals of the tick.
 
     Rounded to whole percents, ticks at 42.5, 45 and 47.5 % would be at "42", "45" and "48 %".
 
@@ -170,7 +170,7 @@ def percent_tick(value: float, _position: float = 0) -> str:
 
 @dataclass(frozen=True)
 class Signature:
-    """What determines a figure: data, number of problems, parameters, seed and version.
+    """The determinants of a number: data, number of problems, parameters, seed and version.
 
     >>> print(Signature("0123456789abcdef", 40, {"threshold": 0.75}, seed=0, version="1.0"))
     data:0123456789ab|n:40|threshold:0.75|seed:0|version:1.0
@@ -190,7 +190,7 @@ class Signature:
         return "|".join(f"{key}:{value}" for key, value in parts.items())
 
     def record(self) -> str:
-        """Return it as records hold it."""
+        """Return it as text, for records."""
         return str(self)
 
 

@@ -117,7 +117,7 @@ def read_target(
         if not any((how or {}).values()):
             raise
         contents = formats.scan(path, **(how or {}))
-    contents.tell()
+    contents.warn()
     if not contents.items:
         raise FormatError("the file holds no record that can be read", path)
     file_format = contents.format.name
