@@ -48,20 +48,6 @@ ALLOWED = {
 }
 """Files with such words for a reason."""
 
-UNREVISED = set(
-    """
-audit/_repaired.py audit/_report.py build/_filter.py chat/_client.py cli/_admin_study.py
-cli/_humans_enter.py cli/_humans_results.py cli/_humans_select.py cli/_humans_sheets.py
-cli/_solvers.py cli/_stability.py cli/admin.py cli/convert.py cli/curve.py cli/debias.py
-cli/evolve.py cli/round.py cli/transfer.py evolve/_chat.py evolve/_wordnet.py humans/_select.py
-humans/_sheet.py locks.py
-models/_causal.py release/_write.py rounds/_report.py solve/_solver.py study/_transfer.py
-web/moderate/decisions.py web/people/gates.py web/problems/family.py web/read/public.py
-web/take/rounds.py
-""".split()
-)
-"""Files of src whose sentences are not revised yet. Remove a file when it is; add none."""
-
 
 def sentences(path: Path) -> Iterator[tuple[int, str]]:
     """Yield what people read in a file: each text with its first line."""
@@ -108,8 +94,7 @@ def test_messages_templates_and_docstrings_have_no_odd_word() -> None:
     odd = [
         each
         for path in sorted(_texts(SOURCE))
-        if path.relative_to(SOURCE).as_posix() not in UNREVISED
-        and path.relative_to(ROOT).as_posix() not in ALLOWED
+        if path.relative_to(ROOT).as_posix() not in ALLOWED
         for each in found(path, EVERYWHERE)
     ]
     assert odd == []
@@ -144,7 +129,7 @@ def test_an_odd_word_would_be_noticed(
 
 
 if __name__ == "__main__":
-    excused = [*(ROOT / name for name in ALLOWED), *(SOURCE / name for name in UNREVISED)]
+    excused = [ROOT / name for name in ALLOWED]
     for path in sorted(excused):
         lines = [*found(path, EVERYWHERE | (PAGES if path.suffix == ".md" else {}))]
         print("\n".join(lines) or f"{path.relative_to(ROOT)}: needs no exception")

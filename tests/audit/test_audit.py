@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from winosmith import Dataset, Origin, Problem, audit
-from winosmith.audit import _audit, _items, _pace, _probes, _review
+from winosmith.audit import _audit, _items, _probes, _review
 from winosmith.audit._cues import Corpus
 from winosmith.errors import DataError, InputError
 
@@ -447,7 +447,7 @@ def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) 
 def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once a minute each step tells how many items, draws or fields are done, and what is left."""
     clock = iter(range(0, 1_000_000, 40))
-    monkeypatch.setattr(_pace, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(_items, "monotonic", lambda: next(clock))
     monkeypatch.setattr(_items, "_AT_ONCE", 30)
     monkeypatch.setattr(_probes, "_CELLS", 1)
     steps: list[str] = []

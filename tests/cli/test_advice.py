@@ -17,9 +17,9 @@ import winosmith
 from tests.cli.conftest import Cli, ways
 from tests.cli.test_release import ABOUT
 from winosmith import formats
-from winosmith.cli import _advice, main
-from winosmith.cli._advice import advised
+from winosmith.cli import _printing, main
 from winosmith.cli._main import group
+from winosmith.cli._printing import advised
 from winosmith.testing import made_twins
 
 PACKAGE = Path(winosmith.__file__).parent
@@ -144,7 +144,7 @@ def test_settings_in_messages_are_parameters_and_options() -> None:
         for found in SETTING.finditer(text)
     }
     assert {one: at for one, at in named.items() if one[0] not in parameters | fields} == {}
-    typed = {one: _advice._as_typed(*one)[0] for one in named}
+    typed = {one: _printing._as_typed(*one)[0] for one in named}
     assert {one: option for one, option in typed.items() if option not in OPTIONS} == {}
     assert len(named) > 15
 

@@ -256,7 +256,7 @@ def test_each_reason_names_what_stands_in_the_way() -> None:
     )
     assert reasons.pop("half-b") == "the other half of 't' is chosen"
     assert reasons.pop("bad-half").startswith("3 of 9 gave")
-    assert reasons.pop("good-half").startswith("its other half, 'bad-half', is left out: 3 of 9")
+    assert reasons.pop("good-half").startswith("its other half, 'bad-half', is removed: 3 of 9")
     assert reasons.pop("lonely").startswith("its other half is not in the data")
     assert reasons.pop("withheld") == "its answer is withheld"
     assert list(reasons.values()) == ["2 questions on its text are chosen"]

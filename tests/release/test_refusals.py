@@ -82,7 +82,7 @@ def test_licences_that_do_not_fit_are_refused(
     source = write_sets(tmp_path / "source", parts)
     table = {"name": "x", "licence": inner}
     if told is None:
-        assert release(source, about(licence=outer, source=[table]), tmp_path / "out").anew
+        assert release(source, about(licence=outer, source=[table]), tmp_path / "out").is_new
         return
     with pytest.raises(DataError, match=told):
         release(source, about(licence=outer, source=[table]), tmp_path / "out")

@@ -36,7 +36,7 @@ def test_the_folder_is_named_by_what_it_holds(small: Released, tmp_path: Path) -
     again = release(source, about(), tmp_path / "out", new_ids=True)
     assert again.folder.name == small.folder.name
     assert everything(again.folder) == everything(small.folder)
-    assert not release(source, about(), tmp_path / "out", new_ids=True).anew
+    assert not release(source, about(), tmp_path / "out", new_ids=True).is_new
     other = release(source, about(title="Small."), tmp_path / "other", new_ids=True)
     assert other.folder.name != small.folder.name
 

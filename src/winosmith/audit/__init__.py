@@ -14,9 +14,8 @@ from winosmith.audit._battery import MAX_DRAWS, Battery, Found, battery
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._in_place import Fixed, FixedFile, Unchanged, fix
-from winosmith.audit._items import Items
+from winosmith.audit._items import Items, report_progress
 from winosmith.audit._overlap import Overlap, overlap
-from winosmith.audit._pace import report_progress
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, prove
 from winosmith.audit._repair import Changed, Repair, RepairSettings, repair

@@ -16,9 +16,8 @@ from winosmith.answers import Answers
 from winosmith.audit._battery import LEAST_DRAWS, Battery, Found, battery
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import Items
+from winosmith.audit._items import Items, Step, report_progress
 from winosmith.audit._overlap import Overlap
-from winosmith.audit._pace import Step, report_progress
 from winosmith.audit._probes import ASKED, SEEN, Probe, probes
 from winosmith.audit._review import Declared, Review, find_shared, review, shared_sentence
 from winosmith.audit._triage import Triage, triage

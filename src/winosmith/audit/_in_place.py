@@ -1,7 +1,7 @@
 """Change quizzes in their own files: put the options of each item in an order drawn at random.
 
 The order depends on the item's text and the seed (see `winosmith.audit.repair`), so a second run
-changes nothing. Orders are never balanced: whoever knows of the balance can undo it. A file keeps
+changes nothing. Orders are never balanced: a solver could use the balance. A file keeps
 its layout: only options, keys and letters that name options change. What can't be changed safely is
 left as it is, with the reason.
 """

@@ -1,4 +1,4 @@
-"""Items as arrays, and the units whose keys are drawn together under the null."""
+"""Items as arrays, the units whose keys are drawn together under the null, and progress."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,12 @@ Bools = NDArray[np.bool_]
 
 Tell = Callable[[int], None]
 """A function that is called with the amount of finished work."""
+
+Step = Callable[[str], None]
+"""A function that is called with the next step, in words."""
+
+_EVERY = 60
+"""Seconds between two reports of a step's progress."""
 
 SHARES: Floats = np.concatenate([[0.0], 1 / np.arange(1, MAX_OPTIONS + 1)])
 """The score of an option by the number of options that share the pick (`Items.picked`)."""
@@ -371,3 +379,27 @@ def compared(problem: Problem) -> tuple[str, ...]:
         if len({*texts}) == len(texts):
             return texts
     return tuple(f"{at} {text}" for at, text in enumerate(problem.options))
+
+
+def report_progress(step: Step, what: str, total: int, of: str) -> Tell:
+    """Return a function that reports, once a minute, the progress of a step and the time left.
+
+    Args:
+        step: is called with the report, in words.
+        what: the step.
+        total: number of units in the step.
+        of: the unit, in the plural.
+    """
+    began = last = monotonic()
+
+    def tell(done: int) -> None:
+        nonlocal last
+        now = monotonic()
+        if 0 < done < total and now - last >= _EVERY:
+            last = now
+            left = ceil((now - began) / 60 * (total - done) / done)
+            step(
+                f"{what}: {done:,} of {total:,} {of}, about {left:,} minute{'s' * (left > 1)} left"
+            )
+
+    return tell

@@ -33,8 +33,17 @@ from winosmith.audit import _wrong_keys as wrong_keys
 from winosmith.audit._audit import FOREIGN, AuditSettings, learnable
 from winosmith.audit._battery import LEVEL, battery
 from winosmith.audit._cues import CUES, Cue, in_order
-from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, in_classes, key_text
-from winosmith.audit._pace import Step, report_progress
+from winosmith.audit._items import (
+    SHARES,
+    Bools,
+    Floats,
+    Ints,
+    Items,
+    Step,
+    in_classes,
+    key_text,
+    report_progress,
+)
 from winosmith.audit._probes import features, guessed, probe
 from winosmith.audit._proof import WORDS, Proof, prove, refuse_few
 from winosmith.audit._review import find_shared

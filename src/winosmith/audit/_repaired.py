@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, report
-from winosmith.audit._items import key_text
-from winosmith.audit._pace import Step
+from winosmith.audit._items import Step, key_text
 from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, RepairPlan, repair, thin
 from winosmith.audit._wrong_keys import AT_MOST, answered

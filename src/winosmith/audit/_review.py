@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from winosmith.audit._items import has_unfilled_field, uneven
-from winosmith.audit._pace import Step, report_progress
+from winosmith.audit._items import Step, has_unfilled_field, report_progress, uneven
 from winosmith.blocks import copies as rows_of_copies, plain
 from winosmith.data import file_of
 from winosmith.dataset import Dataset

@@ -103,7 +103,9 @@ class FilterRun:
             return f"guessed: by {percent(score, 0)} of the ensemble in phase {phase + 1}"
         if self.mirror is not None:
             found, unit = self.mirror[0], self._unit_of[row]
-            rule = f"of those {percent(found.leaving[unit], 0)} are too many, and go by lot"
+            rule = (
+                f"of those {percent(found.leaving[unit], 0)} are too many and are removed at random"
+            )
             if found.threshold is not None:
                 rule = f"the threshold is {found.threshold:.2f}"
             margin = f"{found.margins[unit]:.2f}"

@@ -17,8 +17,7 @@ from weakref import WeakKeyDictionary
 import click
 
 from winosmith._version import __version__
-from winosmith.cli._advice import advised
-from winosmith.cli._printing import echo, say
+from winosmith.cli._printing import advised, echo, say
 from winosmith.errors import Interrupted, WinosmithError
 
 _FAILED: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()

@@ -19,6 +19,7 @@ from winosmith.cli._options import (
     json_option,
     page_option,
     read_contents,
+    reading_arguments,
 )
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
@@ -162,7 +163,6 @@ def command(
         winosmith audit 'units/**/quiz.json' --fix
     """  # noqa: D301
     from winosmith import audit, formats
-    from winosmith.cli._in_place import fix_files
     from winosmith.data import data_files
 
     if options["pool"] or options["fix"]:
@@ -173,7 +173,7 @@ def command(
                 "--fix changes files and measures nothing: run it without --answers, --texts, "
                 "--fail-on, --todo and --repair"
             )
-        fix_files(
+        _fix_files(
             data, format_name, options["seed"], as_json=options["as_json"], out=options["out"]
         )
         return
@@ -407,3 +407,50 @@ def _read(path: str | tuple[str, ...], format_name: str | None) -> tuple[Dataset
     )
     refused = [f"{entry.place}: {entry.reason}" for entry in contents.bad]
     return formats.problems_of(contents), refused
+
+
+def _fix_files(
+    paths: Sequence[str], format_name: str | None, seed: int, *, as_json: bool, out: str | None
+) -> None:
+    """Change files in place, and print what became of each.
+
+    Args:
+        paths: the files, which are one data set.
+        format_name: their format; found from their content if None.
+        seed: of the orders.
+        as_json: print JSON.
+        out: a page to write, too.
+
+    Raises:
+        InputError: the files can't be read, or not be written back as they are.
+    """
+    from winosmith import audit
+    from winosmith.report import Section, Table
+
+    how = reading_arguments()
+    found = audit.fix(
+        paths, seed, format_name=format_name, columns=how["columns"], encoding=how["encoding"]
+    )
+    written = found.write()
+    items = sum(file.items for file in found.files)
+    changed = sum(file.changed for file in found.files)
+    verdict = (
+        f"{changed:,} of {items:,} items have their options in another order now, in "
+        f"{len(written):,} of {len(found.files):,} files."
+    )
+    columns = ["file", "items", "changed", "most at one place", "by chance at most"]
+    rows: list[list[str | int]] = [
+        [f.path, f.items, f.changed, f.most, f.chance] for f in found.files
+    ]
+    note = (
+        "Most at one place: the number of items whose correct option is at the place where it is "
+        "most often. By chance at most: in 95 of 100 files of as many items with random orders."
+    )
+    sections = [Section("Files", [Table("Places of the correct option", columns, rows, note)])]
+    if found.unchanged:
+        left = [[str(one.place), one.reason] for one in found.unchanged]
+        table = Table("Items left as they are", ["place", "reason"], left)
+        sections.append(Section("Unchanged", [table]))
+    Output("Options in random orders", found.record(), sections, verdict=verdict, apart=True).show(
+        as_json=as_json, out=out
+    )

@@ -208,7 +208,7 @@ def _sections(
             ],
         ),
         report.Section(
-            "How far it goes on",
+            "How the curve continues",
             [
                 report.Drawing(
                     "The accuracies, with their continuations by each form.",
@@ -217,7 +217,7 @@ def _sections(
                 ),
                 report.Table(
                     f"Training problems needed for {percent(curve.human)}",
-                    ["if the curve goes on as", "problems", "95 %", "residual", "without last"],
+                    ["if the curve continues as", "problems", "95 %", "residual", "without last"],
                     forms,
                 ),
                 report.Text(sentences),

@@ -101,7 +101,7 @@ def _report(done: Released) -> dict[str, object]:
     content = done.content
     return {
         "folder": str(done.folder),
-        "written": done.anew,
+        "written": done.is_new,
         "private": None if done.key is None else str(done.key),
         "canary": content.canary,
         "counts": content.counts,
@@ -125,7 +125,7 @@ def _print(done: Released) -> None:
         say(f"against {content.previous['version']}: {counted}")
     if done.key is not None:
         say(f"Your private files, such as the answers of test, are in {done.key}.")
-    if not done.anew:
+    if not done.is_new:
         say("It existed already, with the same bytes.")
     echo(f"The release is {Path(done.folder).resolve()}", bold=True)
     say(f"signature {content.signature}")

@@ -79,7 +79,7 @@ def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str
     if not rules.both_halves:
         return reasons
     halves = {
-        row: f"its other half, {dataset[other].id!r}, is left out: {reasons[other]}"
+        row: f"its other half, {dataset[other].id!r}, is removed: {reasons[other]}"
         for pair in dataset.twins
         for row, other in (pair, pair[::-1])
         if other in reasons

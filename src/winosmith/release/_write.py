@@ -293,14 +293,14 @@ class Released:
         content: everything that it publishes.
         key: the folder below private/ with the owner's files: the answers of test, and the id that
             each problem has in the source; None if neither is known.
-        anew: whether it was written now; otherwise it existed with the same bytes.
+        is_new: whether it was written now; otherwise it existed with the same bytes.
         copies: identical problems, also of test if its answers are known.
     """
 
     folder: Path
     content: _content.Content
     key: Path | None
-    anew: bool
+    is_new: bool
     copies: Copies
 
 
@@ -357,9 +357,9 @@ def release(
     total = len(files_of(done.content, {}))
     with show("writing", total) as advance, hidden_folder(out, about) as hidden:
         folder = out / _content.address(write_all(done.content, hidden, advance))
-        anew = move_into_place(hidden, folder)
+        is_new = move_into_place(hidden, folder)
         key = write_private(done, folder)
-    return Released(folder, done.content, key, anew, done.copies)
+    return Released(folder, done.content, key, is_new, done.copies)
 
 
 def _listed(paths: _Paths) -> list[str | Path]:

@@ -124,13 +124,13 @@ def _solvers(record: Mapping[str, Any]) -> list[report.Block]:
         ]
         for name, solver in record["solvers"].items()
     ]
-    note = ["Left out of the last round’s dev is what a solver may have been taught."]
+    note = ["Problems that a solver may have learnt are removed from the last round’s dev."]
     note += [f"{line}." for line in training_sentences(record)]
     last = "the last round’s dev"
     return [
         report.Table(
             "Accuracy of the reference solvers, with 95 % intervals by clusters",
-            ["solver", "kind", "this round", "whole twins", last, "of it left out", "revision"],
+            ["solver", "kind", "this round", "whole twins", last, "removed from it", "revision"],
             rows,
             note=" ".join(note),
         )

@@ -87,7 +87,7 @@ class Target:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was omitted, in words; empty if nothing was."""
-        omitted = f"{self.unreadable:,} records of the file are no problems and were left out"
+        omitted = f"{self.unreadable:,} records of the file are not problems and were removed"
         return (omitted,) if self.unreadable else ()
 
 

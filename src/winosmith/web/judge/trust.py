@@ -336,7 +336,7 @@ def _exclude_vote(judge: Judge, slot: Slot) -> None:
 
 
 def _bring_back(judge: Judge, problem: Problem) -> None:
-    """Put an omitted vote of a judge who goes on hold back to wait, if the problem lacks votes."""
+    """Let an omitted vote of a judge on hold wait again, if the problem lacks votes."""
     if count_votes(problem) < settings.RULES.judges and not judge.provisional:
         Slot.objects.filter(problem=problem, holder=judge.pk, gold=False).update(excluded=False)
 

@@ -53,7 +53,7 @@ def root_of(problem: Problem) -> Problem:
 
 
 def path_to(problem: Problem) -> list[Problem]:
-    """Return the path from the root to the problem, with versions, whoever may see them."""
+    """Return the path from the root to the problem, with all versions, also hidden ones."""
     with connection.cursor() as cursor:
         cursor.execute(_PATH, [problem.pk])
         keys = [key for (key,) in cursor.fetchall()]
