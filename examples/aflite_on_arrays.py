@@ -15,7 +15,7 @@ planted = np.arange(600)
 X[planted, 0] += np.where(y[planted] == 1, 3.0, -3.0)
 
 # The paper's settings are for 47,000 rows; these are the same shares of 2,000.
-train_size, cutoff = debias.suggested_sizes(len(X))
+train_size, cutoff = debias.suggest_sizes(len(X))
 found = debias.aflite(X, y, train_size=train_size, cutoff=cutoff, seed=0)
 
 print(f"m = {train_size}, k = {cutoff}; stopped by the {found.stopped}")
@@ -28,7 +28,7 @@ print(f"removed {len(removed)}, {np.isin(removed, planted).mean():.1%} of them p
 
 def kept(rows):
     """Return what AFLite keeps of some rows when it sees no others."""
-    train_size, cutoff = debias.suggested_sizes(len(rows))
+    train_size, cutoff = debias.suggest_sizes(len(rows))
     half = debias.aflite(X[rows], y[rows], train_size=train_size, cutoff=cutoff, ids=rows)
     return rows[half.kept]
 

@@ -14,7 +14,7 @@ from winosmith.blocks import blocks
 pool = formats.read(sys.argv[1]) if sys.argv[1:] else practice.corpus(300).dataset
 X = embed.LightEmbedder().embed(pool)
 y = debias.problem_labels(pool)
-train_size, _ = debias.suggested_sizes(len(pool))
+train_size, _ = debias.suggest_sizes(len(pool))
 
 print(f"{len(pool):,} problems, training sets of {train_size:,}\n")
 print("threshold   guessed   by chance (95 %)")

@@ -36,7 +36,7 @@ embed.save_array("pairs.npz", X.astype(np.float32), pool.ids)
 X = embed.load_array("pairs.npz").embed(pool)
 
 y = debias.problem_labels(pool)
-train_size, cutoff = debias.suggested_sizes(len(pool))
+train_size, cutoff = debias.suggest_sizes(len(pool))
 found = debias.aflite(X, y, train_size=train_size, cutoff=cutoff, ids=pool.ids)
 removed = {*pool.ids} - {pool.ids[row] for row in found.kept}
 told = practice.measure_recall(made.planted, pool.ids, removed)

@@ -11,7 +11,7 @@ X = embed.LightEmbedder().embed(pool)
 y = debias.problem_labels(pool)
 
 PAPER = {"threshold": 0.75, "ensemble_size": 64}
-PAPER["train_size"], PAPER["cutoff"] = debias.suggested_sizes(len(pool))
+PAPER["train_size"], PAPER["cutoff"] = debias.suggest_sizes(len(pool))
 
 print(f"{len(pool)} problems, {len(made.planted)} of them planted; the paper's settings are")
 print(", ".join(f"{name} {value}" for name, value in PAPER.items()))

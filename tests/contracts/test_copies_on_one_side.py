@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from winosmith import Dataset, build, debias, report
+from winosmith import Dataset, build, debias
+from winosmith.build._filtering import Filtering
 from winosmith.models._texts import read_questions
+from winosmith.outputs import OutputFolder
+from winosmith.parallel import silent
 from winosmith.testing import made_twins
 
 COPIES = 3
@@ -31,13 +34,15 @@ def measured(copies: int, method: Any) -> tuple[build.FilterRun, build.Measures]
     """Return a filter on the problems once or more, and its figures."""
     data = ONCE if copies == 1 else THRICE
     chosen = build.FilterRecipe(
-        method=method, ensemble_size=16, train_size=20 * copies, cutoff=4 * copies
+        method=method,
+        ensemble_size=16,
+        train_size=20 * copies,
+        cutoff=4 * copies,
+        null_draws=40,
     )
     run = build.run_filter(data, np.tile(NOISE, (copies, 1)), chosen, seed=0)
-    figures = build.measure(
-        run, signature=report.sign(data), seed=0, null_draws=40, shown=(), turns=[True]
-    )
-    return run, figures
+    filtering = Filtering(build.EmbedRecipe(), chosen, 0, 0, OutputFolder("unused", {}), silent)
+    return run, filtering.measured(run, digest=data.digest, n=len(data), shown=())
 
 
 def test_every_problem_thrice_has_the_figure_of_every_problem_once() -> None:

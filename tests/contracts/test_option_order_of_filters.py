@@ -19,7 +19,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples
-from winosmith import Dataset, Problem, blocks, build, debias, embed, metrics, practice, report
+from winosmith import Dataset, Problem, blocks, build, debias, embed, metrics, practice
+from winosmith.build._filtering import Filtering
+from winosmith.outputs import OutputFolder
+from winosmith.parallel import silent
 from winosmith.testing import made_twins
 
 CROSSED = (
@@ -123,14 +126,13 @@ def test_clues_are_the_same(rows: set[int]) -> None:
 def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> None:
     """Kept sets, probes, nulls, KL and scatters do not know in which order options are written."""
     keep = None if method in ("mirror", "none") else 20
-    chosen = build.FilterRecipe(method=method, keep=keep, aim="chance")
+    chosen = build.FilterRecipe(method=method, keep=keep, aim="chance", null_draws=20)
     records = []
     for data in (DATA, swapped(DATA, rows)):
         X = embed.LightEmbedder(64).embed(data)
         run = build.run_filter(data, X, chosen, seed=1)
-        measures = build.measure(
-            run, signature=report.sign(DATA), seed=1, null_draws=20, shown=ROWS, turns=[True]
-        )
+        filtering = Filtering(build.EmbedRecipe(), chosen, 0, 1, OutputFolder("unused", {}), silent)
+        measures = filtering.measured(run, digest=DATA.digest, n=len(DATA), shown=ROWS)
         record = measures.record()
         for subset in record["assessment"]["subsets"]:
             del subset["answers"]  # about the order of options by its nature
