@@ -533,7 +533,7 @@ REFUSED = {
                                    for n, row in enumerate(ROWS)]), ":1: the answers may be"),
     "an answer in a sentence": (
         jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": "The answer is A."}]),
-        ":1: the answer 'The answer is A.' is none .* or write nothing but the letter there"),
+        ":1: the answer 'The answer is A.' is not a choice.* or write only the letter there"),
     "several chosen": (jsonl([{"prompt": "Why?", "chosen": ["w", "x"], "rejected": ["y"]}]),
                        ":1: it has 2 right answers"),
     "several right texts": (jsonl([{"question": "Why?", "Correct Answers": "w; x",
@@ -596,7 +596,7 @@ def test_a_row_whose_lists_do_not_fit_hides_no_other(tmp_path: Path) -> None:
     )
     assert [item.id for item in found.items[:3]] == ["t0/1", "t0/2", "t1/1"]
     assert len(found.items) == 48
-    assert "the questions are those in 'questions', with 'options', 'answers' b" in found.notes[0]
+    assert "the questions are in 'questions', with 'options', 'answers';" in found.notes[0]
 
 
 def test_an_id_that_many_rows_share_is_that_of_a_text(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "hashed words, without a download.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, borderline, probe=3pt, "
-              "duplicates, contradictions, options, refused, leak, texts, licence, canary; several "
+              "duplicates, contradictions, leak, options, refused, texts, licence, canary; several "
               "with commas.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
               help="Answers of models: a table with ids and a column of letters for each model, a "
