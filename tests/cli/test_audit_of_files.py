@@ -43,6 +43,26 @@ def test_many_files_are_one_data_set(cli: Any, units: list[Path]) -> None:
     assert found == json.loads(cli("audit", "units", *words[2:], "--json"))
 
 
+def test_many_files_are_a_table(cli: Any, units: list[Path]) -> None:
+    """Without --pool each file is measured by itself, and the number expected by chance is said."""
+    told = cli("audit", *units, "--no-probes", "--draws", 99, "--answer-is", 0)
+    assert (
+        "of 20 files have a cue that gives answers away (expected by chance alone: about 1)" in told
+    )
+    rows = [line for line in told.splitlines() if "the longest, in" in line]
+    assert len(rows) >= 20
+    assert "units/unit-19" in told
+
+
+def test_files_that_are_ambiguous_one_by_one_are_read_together(cli: Any, units: list[Path]) -> None:
+    """Two keys don't show from which number they count; the message names the option."""
+    quiz = json.loads(units[0].read_text())
+    units[0].write_text(json.dumps({"questions": quiz["questions"][1:3]}))
+    refused = cli.refused("audit", *units[:2], "--no-probes")
+    assert "say which with --answer-is 0 or --answer-is 1" in refused
+    assert "or read all files as one data set, with --pool" in refused
+
+
 def test_the_work_list_names_files_and_lines(cli: Any, units: list[Path]) -> None:
     """As Markdown and as CSV; three of four items have the longest option by more than chance."""
     for name in ("work.md", "work.csv"):

@@ -32,7 +32,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
         model_folder(tmp_path)
     (tmp_path / "config.json").write_text("{}", "utf-8")
     (tmp_path / "pytorch_model.bin").write_bytes(b"")
-    with pytest.raises(InputError, match="winosmith reads no pickles"):
+    with pytest.raises(InputError, match="winosmith does not read pickles"):
         model_folder(tmp_path)
 
 

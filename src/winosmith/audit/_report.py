@@ -32,10 +32,13 @@ _ADDED = 0.005
 def sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Section]:
     """Return the page's sections; a terminal prints their paragraphs and tables."""
     probed = list(_probes(audit))
+    many = len(audit.parts) > _FEW_FILES
     return [
-        report.Section("Summary", list(_summary(audit))),
+        report.Section("Files", [_files(audit)])
+        if many
+        else report.Section("Summary", list(_summary(audit))),
         *(section for one in repaired for section in repair_sections(one, len(repaired) > 1)),
-        *(_cues(part) for part in audit.parts),
+        *(_cues(part) for part in audit.parts if not many or part.best is not None),
         *([report.Section("Models that see only a part", probed)] if probed else []),
         *(_models(part, part.triage) for part in audit.parts if part.triage),
         report.Section("Other checks", list(_checks(audit))),
@@ -64,8 +67,43 @@ def signature(audit: Audit) -> str:
 
 
 def verdict(audit: Audit) -> str:
-    """Return the first sentences: the best prediction without reading, and its p-value."""
-    return " ".join(sentence for part in audit.parts for sentence in _verdict(part))
+    """Return the first sentences: the best prediction without reading, and its p-value.
+
+    Of many files, how many have one. Each file's p is corrected for its cues, not for the files, so
+    5 % of files without artifacts have a flagged cue.
+    """
+    files = len(audit.parts)
+    if files <= _FEW_FILES:
+        return " ".join(sentence for part in audit.parts for sentence in _verdict(part))
+    flagged = sum(part.best is not None for part in audit.parts)
+    leaking = sum(bool(part.review.leaks) for part in audit.parts)
+    fields = f" In {leaking:,} files a field gives answers away." if leaking else ""
+    return (
+        f"{flagged:,} of {files:,} files have a cue that gives answers away (expected by chance "
+        f"alone: about {LEVEL * files:.2g}).{fields}"
+    )
+
+
+_FEW_FILES = 4
+"""The greatest number of files that have a sentence and a table of cues each."""
+
+
+def _files(audit: Audit) -> report.Table:
+    rows: list[list[str | int | float | None]] = []
+    for part in audit.parts:
+        first, draws = part.best or part.battery.found[0], part.battery.draws
+        shares = map(_percent, (first.right, first.expected))
+        rows.append([part.name, len(part.items), first.cue, *shares, _p_cell(first.p, draws)])
+    heads = ["items", "correct", "expected", "p"]
+    columns = [report.Column(head, numeric=True) for head in heads]
+    return report.Table(
+        "Strongest cue of each file",
+        ["file", columns[0], "strongest cue", *columns[1:]],
+        rows,
+        note="Correct: the fraction of the items for which the cue selects the key. Expected: its "
+        "mean with random keys. The p of a file is corrected for all cues, not for the number of "
+        "files. A file with few items shows little: audit all files as one data set, too.",
+    )
 
 
 def _verdict(part: Part) -> Iterator[str]:

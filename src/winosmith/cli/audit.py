@@ -26,7 +26,7 @@ from winosmith.cli._predictions import filter_option
 from winosmith.cli._printing import echo, fail_gate, say
 from winosmith.cli.admin import database_option, existing_site
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError, FormatError, InputError
 from winosmith.problem import Problem
 
 if TYPE_CHECKING:
@@ -199,12 +199,19 @@ def command(
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
     declared: dict[str, Declared] = {}
+    differ = options["pool"] or len({*map(formats.stem, data)}) == len(data)
     for path in [data] if options["pool"] else data:
         first, whole = (
             (path, path) if isinstance(path, str) else (path[0], os.path.commonpath(path))
         )
-        name = formats.stem(whole) if formats.stem(whole) not in splits else whole
-        splits[name], refused[name] = _read(path, format_name)
+        name = formats.stem(whole) if differ else whole
+        try:
+            splits[name], refused[name] = _read(path, format_name)
+        except FormatError as error:
+            if len(data) > 1 and "`answer_is=" in error.reason and not options["pool"]:
+                advice = "; or read all files as one data set, with --pool"
+                raise error.because(error.reason + advice) from None
+            raise
         declared[name] = audit.find_declared(first, splits[name])
     how = {
         "answers": _answers(answers, splits, filters) if answers else None,
