@@ -158,6 +158,12 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
     ("further", "reason"),
     [
         ({"why": "Clearly B is meant."}, "its 'why' may name an option by 'B'"),
+        ({"why": "Here A is wrong."}, "its 'why' may name an option by 'A'"),
+        ({"why": "A describes it better."}, "its 'why' may name an option by 'A'"),
+        ({"why": "Hence option b."}, "its 'why' may name an option by 'option b'"),
+        ({"why": "Верно Б."}, "its 'why' may name an option by 'Б'"),
+        ({"why": "B是错的"}, "its 'why' may name an option by 'B'"),
+        ({"why": "The 2nd option is wrong."}, "its 'why' may name an option by its place"),
         ({"why": "The second option is wrong."}, "its 'why' may name an option by its place"),
         ({"feedback": ["a", "b", "c", "d"]}, "another list has a value for each option"),
         ({"feedback": {"A": "a", "B": "b", "C": "c", "D": "d"}}, "another list has a value"),
@@ -180,6 +186,13 @@ def test_what_cannot_be_changed_safely_stays(
     assert len(found.unchanged) == len(TEXTS)
     assert all(reason in one.reason for one in found.unchanged)
     assert str(found.unchanged[1].place) == f"{path}, row 2"
+
+
+def test_an_article_is_not_an_option(tmp_path: Path) -> None:
+    """A text with the words A and I, which names no option, is no reason to leave an item."""
+    assert fix(
+        [quiz(tmp_path, why="A river is wet, I think. It's a lake; an answer a day.")]
+    ).write()
 
 
 def test_a_packed_file_is_refused(tmp_path: Path) -> None:

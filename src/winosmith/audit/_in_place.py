@@ -35,11 +35,21 @@ _REFERENCE = re.compile(
 )
 """Letters that certainly name options: "option B", "answers A and C", "(B)", "B. …"."""
 
+_ANY_LONE = re.compile(r"(?<![A-Za-z0-9'’])[A-Z](?![A-Za-z0-9'’])|(?<![\w'’])[^\W\d_](?![\w'’])")
 _LONE = re.compile(r"(?<![A-Za-z0-9'’])[A-Z](?![A-Za-z0-9'’])")
-_ARTICLE = re.compile(r"A(?= [a-z])|I(?= )")
+_ARTICLE = re.compile(
+    r"A(?= (?!(?:and|or|but|not|in|on|at|to|of|for|by|if|than|that|with|because|since|when|would"
+    r"|will|can|cannot|could|should|may|might|must|had|have|were|are|did|do)\b|\w*s\b)[a-z])|I(?= )"
+)
+"""An A that is no option: an article is not before a verb or a preposition, nor before a plural."""
+
+_SMALL = re.compile(
+    r"(?i:\b(?:option|choice)s?) \(?[a-k]\)?(?!\w)|(?i:\banswers?) \(?[b-k]\)?(?!\w)|\([a-k]\)"
+)
 _BY_PLACE = re.compile(
     r"(?i)\b(?:first|second|third|fourth|fifth|last|previous|preceding|following|other) "
     r"(?:\w+ )?(?:options?|answers?|choices?)\b|\b(?:option|answer|choice)s? (?:no\. |#)?\d"
+    r"|\b\d(?:st|nd|rd|th) (?:option|answer|choice)"
 )
 
 Span = tuple[int, int]
@@ -551,11 +561,13 @@ def _relettered(
             for at in range(*found.span())
             if _LONE.match(value.value, at)
         }
-        for lone in _LONE.finditer(value.value):
-            at = lone.start()
-            is_option = ord(lone[0]) - ord("A") < len(order)
+        for lone in _ANY_LONE.finditer(value.value):
+            at, letter = lone.start(), formats.letter_of(lone[0])
+            is_option = letter is not None and letter[1] < len(order) and not lone[0].islower()
             if is_option and at not in changed and not _ARTICLE.match(value.value, at):
                 raise ProblemError(f"its {name!r} may name an option by {lone[0]!r}")
+        if small := _SMALL.search(value.value):
+            raise ProblemError(f"its {name!r} may name an option by {small[0]!r}")
         if _BY_PLACE.search(value.value):
             raise ProblemError(f"its {name!r} may name an option by its place")
         places = value.characters(text) if changed else []
