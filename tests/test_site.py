@@ -91,7 +91,7 @@ def test_public_names_are_found_by_search(built: Path) -> None:
 def test_examples_of_docstrings_are_code(built: Path) -> None:
     """An example in a docstring is shown as code, not as a quotation."""
     page = (built / "docs/reference/python/winosmith.lineage.html").read_text("utf-8")
-    assert "language-pycon" in page
+    assert '<span class="gp">&gt;&gt;&gt; </span>' in page
     assert "<blockquote>" not in page
 
 
