@@ -234,7 +234,7 @@ def test_first_tokens_are_shares(first: list[tuple[str, float]], scores: list[fl
 
 def test_log_probabilities_need_a_client() -> None:
     """Another model can't be asked for them."""
-    with pytest.raises(DataError, match=r"told to a chat\.Client only"):
+    with pytest.raises(DataError, match=r"only a chat\.Client can ask"):
         ChatSolver(Model(lambda _: "1"), scoring="logprobs")
 
 

@@ -241,7 +241,7 @@ def test_searching_writes_nothing(collection: Path, tmp_path: Path) -> None:
         (
             "a.jsonl",
             b'{"text": "fine words stand here"}\n{"txt": "x"}\n',
-            ":2: the line is no JSON",
+            ":2: the line is not a JSON",
         ),
         ("a.jsonl", b"[1]\n", ":1: the line is not a JSON object"),
         ("a.txt.gz", b"not gzip", "Not a gzipped file"),
