@@ -158,6 +158,15 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
     ("further", "reason"),
     [
         ({"why": "Clearly B is meant."}, "its 'why' may name an option by 'B'"),
+        ({"why": "Only 'C' is right."}, "its 'why' may name an option by 'C'"),
+        ({"why": "b is right"}, "its 'why' may name an option by 'b'"),
+        ({"why": "The first is right."}, "its 'why' may name an option by its place"),
+        ({"why": "(A)-(C) are wrong."}, "its 'why' may name an option by 'A'"),
+        ({"why": "Vitamin (A) is healthy."}, "its 'why' may name an option by 'A'"),
+        ({"subject": "Choice A"}, "its 'subject' may name an option by 'A'"),
+        ({"feedback": {"A": "yes", "B": "no"}}, "another list has a value for each option"),
+        ({"feedback_A": "yes", "feedback_B": "no"}, "columns have a value for each option"),
+        ({"question": "Is (A) or (B) right?"}, "the order of its options has a meaning"),
         ({"why": "Here A is wrong."}, "its 'why' may name an option by 'A'"),
         ({"why": "A describes it better."}, "its 'why' may name an option by 'A'"),
         ({"why": "Hence option b."}, "its 'why' may name an option by 'option b'"),
@@ -193,6 +202,73 @@ def test_an_article_is_not_an_option(tmp_path: Path) -> None:
     assert fix(
         [quiz(tmp_path, why="A river is wet, I think. It's a lake; an answer a day.")]
     ).write()
+
+
+def test_a_second_key_that_has_a_gap_is_not_left_behind(tmp_path: Path) -> None:
+    """A further column of answers that does not fit all items may be one: the items stay."""
+    path = tmp_path / "quiz.json"
+    quiz = [one | {"answer": "ABCD"[one["answer"]], "correct_index": one["answer"]}
+            for one in rows(_listed)]  # fmt: skip
+    quiz[0]["correct_index"] = "n/a"
+    path.write_text(json.dumps(quiz))
+    found = fix([path])
+    assert {one.reason for one in found.unchanged} == {
+        "its 'correct_index' may say which option is correct"
+    }
+    assert len(found.write()) <= 1
+    assert json.loads(path.read_text())[1:] == quiz[1:]
+
+
+def test_a_key_with_sign_and_text_follows(tmp_path: Path) -> None:
+    """Of "B) blue", the sign changes, too; a key of text only stays."""
+    path = tmp_path / "quiz.json"
+    quiz = [one | {"answer": f"{'ABCD'[one['answer']]}) {one['options'][one['answer']]}"}
+            for one in rows(_listed)]  # fmt: skip
+    path.write_text(json.dumps(quiz))
+    assert fix([path]).write()
+    for one in json.loads(path.read_text()):
+        sign, _, text = one["answer"].partition(") ")
+        assert one["options"]["ABCD".index(sign)] == text
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_small_quiz_can_still_be_read(tmp_path: Path, first: int, seed: int) -> None:
+    """A key that shows from which number keys count stays, if no other does."""
+    path = tmp_path / "quiz.json"
+    quiz = [_listed(n, (f"red {n}", "blue", "green", "gray"), n) | {"answer": n + first}
+            for n in range(4)]  # fmt: skip
+    path.write_text(json.dumps(quiz))
+    before = content(path)
+    fix([path], seed).write()
+    assert content(path) == before
+    assert fix([path], seed).write() == []
+
+
+def test_a_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
+    """A private file stays private, a link a link; a file that was changed meanwhile stays."""
+    path, link = quiz(tmp_path), tmp_path / "link.json"
+    path.chmod(0o600)
+    link.symlink_to(path)
+    assert fix([link]).write() == [str(link)]
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+    found = fix([path], seed=1)
+    path.write_text(path.read_text() + "\n")
+    with pytest.raises(DataError, match="was changed meanwhile"):
+        found.write()
+
+
+def test_items_of_one_record_are_listed(tmp_path: Path) -> None:
+    """Several questions inside a record have places of their own, and stay."""
+    path = tmp_path / "units.json"
+    path.write_text(
+        json.dumps(
+            [{"unit": 1, "questions": rows(_listed)}, {"unit": 2, "questions": rows(_listed)}]
+        )
+    )
+    found = fix([path])
+    assert {one.reason for one in found.unchanged} == {"its record has several items"}
 
 
 def test_a_packed_file_is_refused(tmp_path: Path) -> None:

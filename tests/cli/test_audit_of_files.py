@@ -83,6 +83,15 @@ def test_files_are_fixed_in_place(cli: Any, units: list[Path]) -> None:
     assert found["unchanged"] == []
 
 
+def test_the_work_list_never_replaces_the_data(cli: Any, units: list[Path]) -> None:
+    """A name of an input is refused before anything is read; a file given twice counts once."""
+    assert "--todo would overwrite the input" in cli.refused(
+        "audit", units[0], units[1], "--pool", "--todo", units[0]
+    )
+    told = cli("audit", "units", Path("units").absolute() / "unit-00/quiz.json", "--fix", "--json")
+    assert len(json.loads(told)["files"]) == 20
+
+
 def test_fixing_measures_nothing(cli: Any, units: list[Path]) -> None:
     """Options that ask for a measurement are refused, before any file changes."""
     before = units[0].read_bytes()

@@ -8,7 +8,9 @@ left as it is, with the reason.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,18 +26,26 @@ from winosmith.audit._items import in_classes
 from winosmith.audit._repair import order_of
 from winosmith.data import Place, Value
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, InputError, ProblemError
+from winosmith.errors import DataError, FormatError, InputError, ProblemError
 from winosmith.formats import Contents
 from winosmith.outputs import write_aside
 from winosmith.problem import Problem
 
 _LIST = r"\(?[A-Z]\)?(?:(?:\s*,)?\s*(?:and|or|&|,)\s*\(?[A-Z]\)?)*(?![A-Za-z0-9])"
 _REFERENCE = re.compile(
-    rf"(?i:\b(?:options?|answers?|choices?)\s+){_LIST}|\([A-Z]\)|(?m:^[^\S\n]*[A-Z][.):](?=\s))"
+    rf"(?i:\b(?:options?|answers?|choices?)\s+){_LIST}|(?m:^[^\S\n]*[A-Z][.):](?=\s))"
+    r"|(?:^|(?<=[,;:.] )|(?<=\bis )|(?<=\bare )|(?<=\bnot )|(?<=\band )|(?<=\bor ))\([A-Z]\)"
 )
 """Letters that certainly name options: "option B", "answers A and C", "(B)", "B. …"."""
 
-_ANY_LONE = re.compile(r"(?<![A-Za-z0-9'’])[A-Z](?![A-Za-z0-9'’])|(?<![\w'’])[^\W\d_](?![\w'’])")
+_RANGE = re.compile(r"[A-Z]\)?\s*(?:-|–|\bto\b)\s*\(?[A-Z](?![A-Za-z0-9])")
+
+_EXPLAINS = re.compile("(?i)expl|rational|why|feedback|solution|reason|comment|hint|justif")
+"""The names of texts in which letters may name options; letters of other texts are not changed."""
+
+_ANY_LONE = re.compile(
+    r"(?<![A-Za-z0-9])(?<![A-Za-z]['’])[A-Z](?![A-Za-z0-9])|(?<!\w)(?<!\w['’])[^\W\d_](?!\w)"
+)
 _LONE = re.compile(r"(?<![A-Za-z0-9'’])[A-Z](?![A-Za-z0-9'’])")
 _ARTICLE = re.compile(
     r"A(?= (?!(?:and|or|but|not|in|on|at|to|of|for|by|if|than|that|with|because|since|when|would"
@@ -44,13 +54,24 @@ _ARTICLE = re.compile(
 """An A that is no option: an article is not before a verb or a preposition, nor before a plural."""
 
 _SMALL = re.compile(
-    r"(?i:\b(?:option|choice)s?) \(?[a-k]\)?(?!\w)|(?i:\banswers?) \(?[b-k]\)?(?!\w)|\([a-k]\)"
+    r"(?i:\b(?:option|choice)s?) \(?[a-k]\)?(?!\w)|(?i:\banswers?)(?: is|:)? \(?[b-k]\)?(?!\w)"
+    r"|\([a-k]\)|(?:^|(?<=\s))[a-k][.)](?=\s)"
+    r"|(?:^|(?<=[\s;,]))[b-hj-k](?= (?:is|are|was|would)\b)|^\s*[a-k]\s*$"
 )
+_MARKED = re.compile(r"\([A-K]\)|(?:^|\s)[A-K][.)]\s")
+"""Signs of options in a question's text."""
+
 _BY_PLACE = re.compile(
     r"(?i)\b(?:first|second|third|fourth|fifth|last|previous|preceding|following|other) "
     r"(?:\w+ )?(?:options?|answers?|choices?)\b|\b(?:option|answer|choice)s? (?:no\. |#)?\d"
     r"|\b\d(?:st|nd|rd|th) (?:option|answer|choice)"
+    r"|\bthe (?:first|second|third|fourth|last|former|latter)(?: one)? (?:is|are|was|isn't)\b"
+    r"|(?:^|[\s(])#?\d[).](?=\s)|\(\d\)|#\d\b|\bindex \d|\b(?:antwort|option|lösung) (?:nr\. )?\d",
+    re.MULTILINE,
 )
+
+_SIGNED = re.compile(r"(?:(?<=[ _.-])|(?<=[a-z])|^)[A-K1-9](?=$|[ _.-])")
+"""The sign of an option in the name of a column: "feedback_A", "A_explanation", "image1"."""
 
 Span = tuple[int, int]
 
@@ -80,6 +101,7 @@ class FixedFile:
         changed: how many of them have their options in another order now.
         most: how many have the correct option at the place where it is most often.
         chance: how many that is at most in 95 of 100 files of as many items, by chance.
+        before: the text as it was read.
         text: the new text.
         encoding: of the file.
     """
@@ -89,6 +111,7 @@ class FixedFile:
     changed: int
     most: int
     chance: int
+    before: str
     text: str
     encoding: str
 
@@ -124,14 +147,24 @@ class Fixed:
         }
 
     def write(self) -> list[str]:
-        """Replace the files whose text has changed; return their paths."""
-        written = []
-        for file in self.files:
-            if file.changed:
-                with write_aside(file.path, "wb") as out:
-                    out.write(file.text.encode(file.encoding))
-                written.append(file.path)
-        return written
+        """Replace the files whose text has changed, and keep their modes; return their paths.
+
+        Raises:
+            DataError: a file can't be written to, or has changed since it was read; then none is
+                written.
+        """
+        changed = {Path(file.path).resolve(): file for file in self.files if file.changed}
+        for target, file in changed.items():
+            if not os.access(target, os.W_OK):
+                raise DataError(f"{file.path} is read-only; no file is changed")
+            if target.read_bytes() != file.before.encode(file.encoding):
+                raise DataError(f"{file.path} was changed meanwhile; run the command again")
+        for target, file in changed.items():
+            mode = stat.S_IMODE(target.stat().st_mode)
+            with write_aside(target, "wb") as out:
+                out.write(file.text.encode(file.encoding))
+            target.chmod(mode)
+        return [file.path for file in changed.values()]
 
 
 def fix(
@@ -164,13 +197,17 @@ def fix(
     before = formats.scan(_rows(sources), format_name, **how)
     left = {one.place: str(one.reason) for one in before.bad}
     while True:
-        edits = _edits(before, {str(one.path): one for one in sources}, columns, seed, left)
+        edits, kinds = _edits(before, {str(one.path): one for one in sources}, columns, seed, left)
         texts = [_edited(one.text, edits[str(one.path)]) for one in sources]
         again = [
             data.Source(source.path, text.encode("utf-8", "surrogatepass"))
             for source, text in zip(sources, texts, strict=True)
         ]
-        after = formats.scan(_rows(again), format_name, **how)
+        try:
+            after = formats.scan(_rows(again), format_name, **how)
+        except FormatError as error:
+            left |= _left_for(error, before, left, kinds)
+            continue
         differ = [
             place
             for place, old, new in zip(before.places, before.items, after.items, strict=False)
@@ -185,10 +222,36 @@ def fix(
     for place, old, new in zip(before.places, before.items, after.items, strict=True):
         own[place.path].append((old, new))
     files = [
-        _file(str(source.path), text, codec, own[str(source.path)])
+        _file(source, text, codec, own[str(source.path)])
         for source, text, codec in zip(sources, texts, codecs, strict=True)
     ]
     return Fixed(tuple(files), tuple(Unchanged(place, why) for place, why in left.items()))
+
+
+def _left_for(
+    error: FormatError, before: Contents, left: Mapping[Place, str], kinds: Mapping[str, str]
+) -> dict[Place, str]:
+    """Return the items that stay, so that the new texts can be read.
+
+    The first key that shows from which number keys count stays, if no other shows it; otherwise all
+    items of the file that can't be read.
+
+    Raises:
+        FormatError: they stay already.
+    """
+    free = [
+        (place, item)
+        for place, item in zip(before.places, before.items, strict=True)
+        if place not in left and isinstance(item, Problem) and item.answer is not None
+    ]
+    if "`answer_is=" in error.reason:
+        for place, item in free:
+            if item.answer == (0 if "0" in kinds.values() else len(item.options) - 1):
+                return {place: "its key shows from which number the keys count"}
+    stays = "its file could not be read with the options moved"
+    if found := {place: stays for place, _ in free if place.path == error.path}:
+        return found
+    raise error
 
 
 def _codec(source: data.Source, encoding: str | None) -> str:
@@ -219,16 +282,17 @@ def _content(item: formats.Item) -> object:
 
 
 def _file(
-    path: str, text: str, codec: str, own: Sequence[tuple[formats.Item, formats.Item]]
+    source: data.Source, text: str, codec: str, own: Sequence[tuple[formats.Item, formats.Item]]
 ) -> FixedFile:
     problems = [new for _, new in own if isinstance(new, Problem)]
     keys = [one.answer for one in problems if one.answer is not None]
     return FixedFile(
-        path,
+        str(source.path),
         len(own),
         sum(old != new for old, new in own),
         max(Counter(keys).values(), default=0),
         _most_by_chance(tuple(len(p.options) for p in problems if p.answer is not None)),
+        source.text,
         text,
         codec,
     )
@@ -279,8 +343,8 @@ def _edits(
     columns: formats.Columns | None,
     seed: int,
     left: dict[Place, str],
-) -> defaultdict[str, list[Edit]]:
-    """Return the edits of each file, and add the items that can't be changed to `left`."""
+) -> tuple[defaultdict[str, list[Edit]], dict[str, str]]:
+    """Return the edits of each file and the kinds of keys; add items to leave to `left`."""
     known: dict[str, Any] = {}
     problems = Dataset(contents.problems)
     classes = in_classes(problems)
@@ -290,7 +354,8 @@ def _edits(
         if place in left:
             continue
         try:
-            if is_class or in_order(problem.sentence, problem.options):
+            named = _REFERENCE.search(problem.sentence) or _MARKED.search(problem.sentence)
+            if is_class or named or in_order(problem.sentence, problem.options):
                 raise ProblemError("the order of its options has a meaning")
             if times[place] > 1:
                 raise ProblemError("its record has several items")
@@ -313,7 +378,7 @@ def _edits(
             ]
         except InputError as error:
             left[place] = str(error)
-    return edits
+    return edits, kinds
 
 
 def _record(place: Place, source: data.Source, known: dict[str, Any]) -> Value:
@@ -331,8 +396,10 @@ def _record(place: Place, source: data.Source, known: dict[str, Any]) -> Value:
             known[place.path] = {one.start: one for one in data.yaml_records(source)}
         record: Value = known[place.path][place.start]
         return record
-    if source.text[place.start] == "{":
-        return data.json_value(source.text, place.start)
+    if f"{place.path}\0kind" not in known:
+        known[f"{place.path}\0kind"] = data.read(source).kind
+    if known[f"{place.path}\0kind"] != "delimited":
+        return data.json_value(source.text, source.text.index("{", place.start))
     if place.path not in known:
         known[place.path] = data.Delimited(source)
     return data.row_value(source.text, place.start, place.end, known[place.path])
@@ -494,11 +561,23 @@ def _rekeyed(
     old, new = problem.answer, order.index(problem.answer)
     for name, value in _others(record, own):
         kind = kinds.get(name)
-        if kind is None or new == old or value.value in (None, ""):
+        if value.value in (None, ""):
+            continue
+        if kind is None:
+            if [*order] != [*range(len(order))] and _names_option(name, value, problem, own):
+                raise ProblemError(f"its {name!r} may say which option is correct")
             continue
         raw = text[value.start : value.end]
-        if kind == "text" and own.signs[old] and own.signs[old].strip() in raw:
-            yield Edit(value.start, value.end, raw.replace(own.signs[old], own.signs[new], 1))
+        sign = formats.PREFIX.match(str(value.value)) if kind == "text" else None
+        if new == old:
+            continue
+        if kind == "text":
+            plain = " ".join(str(value.value).split()) == " ".join(problem.options[old].split())
+            if sign and not plain:
+                at = value.start + text.startswith(('"', "'"), value.start)
+                if not text.startswith(sign[0], at):
+                    raise ProblemError(f"its {name!r} can't be changed")
+                yield Edit(at, at + len(sign[0]), _next_letter(sign[0], old, new))
         elif kind == "label":
             if raw.count(own.labels[old]) != 1:
                 raise ProblemError(f"its {name!r} can't be changed")
@@ -507,6 +586,12 @@ def _rekeyed(
             yield Edit(value.start, value.end, re.sub(r"\d+", str(new + int(kind)), raw, count=1))
         elif kind == "letter":
             yield Edit(value.start, value.end, _next_letter(raw, old, new))
+
+
+def _names_option(name: str, value: Value, problem: Problem, own: _Found) -> bool:
+    """Return whether a value that is no known key may say by a sign which option is correct."""
+    by_sign = {*_readings(value, problem, own)} - {"text"}
+    return bool(by_sign) and not isinstance(value.value, bool) and formats.of_answers(name)
 
 
 def _next_letter(raw: str, old: int, new: int) -> str:
@@ -526,12 +611,12 @@ def _is_parallel(value: Value, problem: Problem, own: _Found) -> bool:
         return False
     names = [str(name) for name in value.inside]
     if isinstance(value.value, dict):
-        letters = [formats.letter_of(name) for name in names]
-        is_named = [one and one[1] for one in letters] == [*range(len(names))]
-        return len(names) == len(problem.options) and (
-            is_named or {*names} in ({*own.labels}, {*problem.options})
+        signs = [formats.letter_of(name) is not None or name.isdecimal() for name in names]
+        return bool(names) and (
+            all(signs) or {*names} <= {*own.labels} or {*names} <= {*problem.options}
         )
-    return isinstance(value.value, list) and len(names) == len(problem.options)
+    count = len(problem.options)
+    return isinstance(value.value, list) and len(names) in (count, count - 1) and len(names) > 1
 
 
 def _relettered(
@@ -551,15 +636,31 @@ def _relettered(
         return
     if any(_is_parallel(value, problem, own) for value in record.within()):
         raise ProblemError("another list has a value for each option")
+    for value in record.within():
+        names = [str(name) for name in value.inside if str(name) not in own.labels]
+        signs = {found[0] for name in names if (found := _SIGNED.search(name))}
+        if isinstance(value.value, dict) and len(signs) > 1:
+            raise ProblemError("columns have a value for each option")
+    options = {" ".join(option.split()) for option in problem.options}
+    spans = {span for slot in own.slots for span in slot}
+    for name, value in record.leaves():
+        if (value.start, value.end) not in spans or not isinstance(value.value, str):
+            continue
+        named = _REFERENCE.search(value.value) or _BY_PLACE.search(value.value)
+        if named and " ".join(value.value.split()) not in options:
+            raise ProblemError(f"{name!r} of an option may name another option")
     for name, value in _others(record, own):
-        is_question = isinstance(value.value, str) and value.value.strip() in problem.sentence
+        is_question = isinstance(value.value, str) and (
+            len(value.value.split()) > 1 and value.value.strip() in problem.sentence
+        )
         if name in kinds or not isinstance(value.value, str) or is_question:
             continue
+        explains = _EXPLAINS.search(name) and not _RANGE.search(value.value)
         changed = {
             at
             for found in _REFERENCE.finditer(value.value)
             for at in range(*found.span())
-            if _LONE.match(value.value, at)
+            if explains and _LONE.match(value.value, at)
         }
         for lone in _ANY_LONE.finditer(value.value):
             at, letter = lone.start(), formats.letter_of(lone[0])

@@ -390,7 +390,7 @@ def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
         ),
         set_aside=Dataset(cleared.aside.values(), data.name),
         orders={
-            data[row].id: tuple(map(data[row].options.index, ordered[row].options))
+            data[row].id: tuple(order_of(data[row], seed))
             for row in sorted([*kept, *cleared.aside])
             if ordered[row].options != data[row].options
         },

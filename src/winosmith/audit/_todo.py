@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import IO
 
+from winosmith.audit._items import in_classes
+from winosmith.dataset import Dataset
 from winosmith.escape import for_csv, for_markdown
 from winosmith.problem import Problem
 
@@ -38,7 +40,8 @@ def todo(problems: Iterable[Problem]) -> list[Rewrite]:
     a tie of the correct option with n - 1 others counts 1 / n.
 
     Args:
-        problems: the items; those without a key, or with options of one length, don't count.
+        problems: the items; those without a key, with options of one length, or with
+            classes as options (yes and no), don't count.
 
     Returns:
         The options in the order in which to lengthen them; empty if the number is at chance or
@@ -49,12 +52,14 @@ def todo(problems: Iterable[Problem]) -> list[Rewrite]:
     >>> [(one.id, one.text, one.missing) for one in todo(items)]
     [('0', 'cc', 9), ('1', 'cc', 9)]
     """
+    problems = [*problems]
+    classes = in_classes(Dataset(problems))
     surplus = 0.0
     found: list[Rewrite] = []
-    for problem in problems:
+    for problem, is_class in zip(problems, classes, strict=True):
         lengths = [*map(len, problem.options)]
         key = problem.answer
-        if key is None or len({*lengths}) == 1:
+        if key is None or is_class or len({*lengths}) == 1:
             continue
         longest = lengths.count(max(lengths))
         surplus += (lengths[key] == max(lengths)) / longest - 1 / len(lengths)

@@ -57,7 +57,7 @@ class Against(Result):
         better, worse: their names.
         difference: of their accuracies.
         psi: the fraction of items on which only one of them is correct, 0–1.
-        p_value: of the exact test that keeps blocks together (`metrics.compare_pair`).
+        p_value: of the exact test that keeps blocks together (`metrics.paired_p_value`).
         adjusted: `p_value` after Holm's correction for all pairs.
         detectable: the smallest difference that is detected in four of five sets of this size, at
             that psi; None if none is.

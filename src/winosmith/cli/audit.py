@@ -166,7 +166,8 @@ def command(
     from winosmith.data import data_files
 
     if options["pool"] or options["fix"]:
-        data = tuple(file for path in data for file in data_files(path))
+        files = (file for path in data for file in data_files(path))
+        data = tuple({Path(file).resolve(): file for file in files}.values())
     if options["fix"]:
         if answers or texts or rules or repaired or options["todo"]:
             raise click.UsageError(
@@ -190,8 +191,9 @@ def command(
             "--repair DIR and --answers FILE"
         )
     read = {Path(path).resolve() for path in (*data, *answers, *texts)}
-    if sheet and Path(sheet).resolve() in read:
-        raise click.UsageError(f"--to-sheet would overwrite the input {sheet}; use another name")
+    for option, path in (("--to-sheet", sheet), ("--todo", options["todo"])):
+        if path and Path(path).resolve() in read:
+            raise click.UsageError(f"{option} would overwrite the input {path}; use another name")
     if repaired:
         _check_splits([*map(formats.stem, data)])
     judged = existing_site(site, options["database"]) if site else None
@@ -201,9 +203,7 @@ def command(
     declared: dict[str, Declared] = {}
     differ = options["pool"] or len({*map(formats.stem, data)}) == len(data)
     for path in [data] if options["pool"] else data:
-        first, whole = (
-            (path, path) if isinstance(path, str) else (path[0], os.path.commonpath(path))
-        )
+        first, whole = (path, path) if isinstance(path, str) else (path[0], _common(path))
         name = formats.stem(whole) if differ else whole
         try:
             splits[name], refused[name] = _read(path, format_name)
@@ -368,6 +368,11 @@ def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
     if not asked:
         raise DataError("no doubtful key can be sent to judges")
     return Dataset(asked, "+".join(part.name for part in found.parts))
+
+
+def _common(paths: Sequence[str]) -> str:
+    """Return the folder that has all files, or the file if it is the only one."""
+    return os.path.commonpath([*map(os.path.abspath, paths)])
 
 
 def _write_todo(splits: Mapping[str, Dataset], path: str) -> None:

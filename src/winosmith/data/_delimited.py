@@ -65,7 +65,7 @@ class Delimited:
         """The tidy cells of the first row that has any, as `rows` reads it."""
         if '"' not in self._first_line:
             cells = _cells(self._first_line.rstrip("\r"), self.separator)
-            if cells:
+            if any(map(str.strip, cells)):
                 return tuple(_tidy(cells))
         reader = self._reader(quoted=self.is_quoted)
         while True:

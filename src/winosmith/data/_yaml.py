@@ -63,6 +63,8 @@ def yaml_records(source: Source) -> list[Value]:
     except yaml.MarkedYAMLError as error:
         number = error.problem_mark.line + 1 if error.problem_mark else None
         raise FormatError(f"this is not YAML: {error.problem}", path, number) from None
+    except FormatError:
+        raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise FormatError(f"this is not YAML: {error}", path) from None
     if len(documents) == 1:

@@ -246,7 +246,7 @@ def scan(
     else:
         entries = list(reported(known.read(rows), rows.source, on_progress))
         notes += lost_blanks(rows, entries) if known is JSONL else []
-    entries = list(_distinct(map(_with_place, entries) if ids_are_places else entries))
+    entries = list(_distinct(_with_places(entries) if ids_are_places else entries))
     if not as_written:
         entries, apart = with_blanks_apart(entries)
         entries, repeats = without_repeats(entries) if known in (CSV, WINOGRANDE) else (entries, [])
@@ -326,11 +326,17 @@ def _has_controls(item: Item) -> bool:
     return not all(map(str.isascii, texts)) and any(map(data.CONTROLS.search, texts))
 
 
-def _with_place(entry: Entry) -> Entry:
-    problem = entry.item
-    if not isinstance(problem, Problem) or problem.lineage:
-        return entry
-    return replace(entry, item=replace(problem, id=str(entry.place)))
+def _with_places(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Give each problem its place as its id; several of one record are numbered."""
+    last, times = None, 0
+    for one in entries:
+        times = times + 1 if one.place is last else 1
+        last = one.place
+        problem = one.item
+        if isinstance(problem, Problem) and not problem.lineage:
+            name = str(one.place) if times == 1 else f"{one.place}, item {times}"
+            one = replace(one, item=replace(problem, id=name))
+        yield one
 
 
 def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
