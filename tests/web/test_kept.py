@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from winosmith.web._kept import cached, cached_each
+from winosmith.web._kept import Refreshed, cached, cached_each
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -57,3 +57,22 @@ def test_each_of_several_is_kept_for_its_own_number(site: Any) -> None:
         found = cached_each("each", keys, count)
         assert {key: one.problems for key, one in found.items()} == {key: key for key in keys}
     assert asked == [[5, 900_000], [5, 7]]
+
+
+def test_a_value_that_cannot_be_made_again_stays() -> None:
+    """The first fault is raised, as there is nothing to show; a later one leaves the old value."""
+    values: list[int | None] = [None, 1, None, 2]
+
+    def make() -> int:
+        value = values.pop(0)
+        if value is None:
+            raise OSError("the database is away")
+        return value
+
+    kept = Refreshed(make)
+    with pytest.raises(OSError, match="away"):
+        kept.latest()
+    assert [kept.latest(), kept.latest(), kept.latest()] == [1, 1, 1]
+    assert values == [2]
+    kept.forget()
+    assert kept.latest() == 2

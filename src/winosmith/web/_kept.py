@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -80,6 +81,10 @@ SHARE = 20
 """What takes longer is good for so many times as long as it took: 5 % of one core at most."""
 
 
+FAULTY = 10
+"""Seconds until a value is made again that could not be made."""
+
+
 class Refreshed(Generic[Value]):
     """A value that is made again when it is old; meanwhile, other threads read the old one.
 
@@ -94,17 +99,28 @@ class Refreshed(Generic[Value]):
         self._due = 0.0
 
     def latest(self) -> Value:
-        """Return the value; the first one is waited for, however long it takes."""
-        if self._turn.acquire(blocking=not self._made):
+        """Return the value; the first one is waited for, however long it takes.
+
+        If a later one can't be made, the fault is logged, and the old one stays for `FAULTY`.
+        """
+        held = self._made
+        if self._turn.acquire(blocking=not held):
             try:
-                if not self._made or time.monotonic() >= self._due:
+                held = self._made
+                if not held or time.monotonic() >= self._due:
                     start = time.monotonic()
-                    self._made = [self._make()]
+                    held = [self._make()]
                     took = time.monotonic() - start
                     self._due = 0.0 if took <= QUICK else time.monotonic() + SHARE * took
+                    self._made = held
+            except Exception:
+                if not held:
+                    raise
+                logging.getLogger(__name__).exception("statistics could not be computed again")
+                self._due = time.monotonic() + FAULTY
             finally:
                 self._turn.release()
-        return self._made[0]
+        return held[0]
 
     def forget(self) -> None:
         """Let the next look make it again."""

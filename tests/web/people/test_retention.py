@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from winosmith.web.jobs import BACKUP, MAIL, Job
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.accounts import invite
 from winosmith.web.people.gates import act_once, new_key, rate_limit
@@ -59,3 +60,13 @@ def test_what_is_old_goes_and_what_is_not_stays(
     assert set(Person.objects.all()) == {ann, wrote}
     assert Problem.objects.count() == 4
     assert tidy(now + timedelta(days=61))["sessions"] == 1
+
+
+def test_a_refused_mail_goes_after_a_week(db: Any) -> None:
+    """It is shown to admins until then; other failed jobs stay."""
+    now = timezone.now()
+    for kind in (MAIL, BACKUP):
+        Job.objects.create(kind=kind, state=Job.State.FAILED, ended=now, asked={})
+    assert tidy(now + timedelta(days=6))["mails"] == 0
+    assert tidy(now + timedelta(days=8))["mails"] == 1
+    assert [job.kind for job in Job.objects.all()] == [BACKUP]

@@ -24,9 +24,9 @@ def read_table(path: Path) -> Delimited:
     """
     try:
         return Delimited(Source(path, path.read_bytes()))
-    except FormatError:
+    except FormatError as error:
         fault = _("this is not a CSV table in UTF-8")
-        raise InputError(f"{path}: {fault}") from None
+        raise InputError(f"{path}: {fault} ({error.reason})") from None
 
 
 CODE = 10

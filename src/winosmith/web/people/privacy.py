@@ -25,6 +25,7 @@ from winosmith.errors import InputError
 from winosmith.records import parse_json
 from winosmith.web._lock import writing
 from winosmith.web._site import ERASURES
+from winosmith.web.jobs import MAIL, Job
 from winosmith.web.people import models
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, Session, pseudonym
 
@@ -314,6 +315,9 @@ def erase_again() -> int:
     return len(people)
 
 
+MAILS = timedelta(days=7)
+"""How long a mail that the mail server refused is shown to admins."""
+
 HITS = timedelta(days=1)
 """How long hits are needed: the last hour reaches into the one before. At most
 `SiteRules.retention_days`, which is at least a day."""
@@ -325,18 +329,20 @@ CHUNK = 2000
 def tidy(now: datetime | None = None) -> dict[str, int]:
     """Delete old rows; return how many of each kind.
 
-    Network digests go after a day and sessions when they end. After `SiteRules.retention_days` go
-    the records of forms, links, and people without an account who never wrote anything; and the
-    rows that other areas added to `tidying`.
+    Network digests go after a day, sessions when they end, refused mails after `MAILS`. After
+    `SiteRules.retention_days` go the records of forms, links, and people without an account who
+    never wrote anything; and the rows that other areas added to `tidying`.
     """
     now = now or timezone.now()
     before = now - timedelta(days=settings.RULES.retention_days)
+    mails = Job.objects.filter(kind=MAIL)
     gone = {
         "hits": _delete(models.Hits.objects.filter(hour__lt=now - HITS)),
         "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
         "forms": _delete(models.Done.objects.filter(at__lt=before)),
         "invitations": _delete(Invitation.objects.filter(expires__lt=before)),
         "people": _delete(_never_wrote(before)),
+        "mails": _delete(mails.filter(state=Job.State.FAILED, ended__lt=now - MAILS)),
     }
     for name, area in tidying.items():
         gone[name] = area(now, before)
