@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import IO
 
+from winosmith.audit._cues import in_order
 from winosmith.audit._items import in_classes
 from winosmith.dataset import Dataset
 from winosmith.escape import for_csv, for_markdown
@@ -64,7 +65,13 @@ def todo(problems: Iterable[Problem]) -> list[Rewrite]:
         longest = lengths.count(max(lengths))
         surplus += (lengths[key] == max(lengths)) / longest - 1 / len(lengths)
         if lengths[key] == max(lengths) and longest == 1:
-            others = [at for at in range(len(lengths)) if at != key]
+            others = [
+                at
+                for at, option in enumerate(problem.options)
+                if at != key and not in_order("", [option])  # "none of the above" stays as it is
+            ]
+            if not others:
+                continue
             at = max(others, key=lengths.__getitem__)
             missing = lengths[key] - lengths[at] + 1
             found.append(Rewrite(problem.id, at, problem.options[at], missing))

@@ -155,8 +155,9 @@ def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
     if _is_western(raw):
         windows = CONTROLS.search(raw.decode("latin-1"))
         name = "Windows-1252 (cp1252)" if windows else "Latin-1 or Windows-1252 (cp1252)"
-        begin = max(raw.rfind(b"\n", 0, at) + 1, at - _SHOWN)
-        seen = raw[begin : at + _SHOWN].decode("cp1252").splitlines()[0].strip()
+        before, after = raw[max(0, at - _SHOWN) : at], raw[at : at + _SHOWN]
+        parts = _ENDS.split(before)[-1], _ENDS.split(after)[0]
+        seen = b"".join(parts).decode("cp1252").strip()
         what = f"probably in {name}, which reads {seen!r} here"
         raise _other_encoding(what, "cp1252", path, line)
     raise FormatError(
@@ -166,6 +167,8 @@ def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
         line,
     )
 
+
+_ENDS = re.compile(rb"[\r\n]+")
 
 _SHOWN = 20
 """Characters shown before and after the first that is not UTF-8."""

@@ -260,11 +260,12 @@ class Classes:
 def _folded(label: str) -> str:
     """Return what labels of one class have in common.
 
-    >>> _folded("Yes."), _folded("‘ＹＥＳ’"), _folded("C++"), _folded("?")
-    ('yes', 'yes', 'c++', '?')
+    >>> _folded("Yes."), _folded("‘ＹＥＳ’"), _folded("C++"), _folded("5!"), _folded("?")
+    ('yes', 'yes', 'c++', '5!', '?')
     """
     folded = unicodedata.normalize("NFKC", label).casefold()
-    return folded.strip(_AROUND) or folded
+    word = folded.strip(_AROUND)
+    return word if word.replace(" ", "").isalpha() else label.casefold()
 
 
 _AROUND = " .,;:!'\"`‘’“”„«»()[]"
@@ -272,8 +273,9 @@ _AROUND = " .,;:!'\"`‘’“”„«»()[]"
 
 _YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
 
-_FEW_LABELS, _TYPO = 100, 10
-"""The most labels among which typos are searched for; a typo is this many times rarer."""
+_FEW_LABELS, _TYPO, _SOME = 100, 10, 3
+"""Typos are looked for in at most that many labels; one is this many times rarer than its label,
+and occurs fewer times than this."""
 
 
 def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:
@@ -291,7 +293,7 @@ def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]])
         return False
     if any(one in words and two in words for words in (_YES, _NO)):
         return True
-    if not (one + two).isalpha() or max(len(one), len(two)) < 3:
+    if not (one + two).isalpha() or max(len(one), len(two)) < 3 or len(places[label]) >= _SOME:
         return False
     swapped = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
     return swapped or edit_distance(one, two) == 1
