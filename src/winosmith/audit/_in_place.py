@@ -12,8 +12,8 @@ import os
 import re
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from winosmith.errors import DataError, FormatError, InputError, ProblemError
 from winosmith.formats import Contents
 from winosmith.outputs import write_aside
 from winosmith.problem import Problem
+from winosmith.results import HIDDEN, Result
 
 _LIST = r"\(?[A-Z]\)?(?:(?:\s*,)?\s*(?:and|or|&|,)\s*\(?[A-Z]\)?)*(?![A-Za-z0-9])"
 _REFERENCE = re.compile(
@@ -84,15 +85,16 @@ class Edit(NamedTuple):
     text: str
 
 
-class Unchanged(NamedTuple):
+@dataclass(frozen=True)
+class Unchanged(Result):
     """An item that was left as it is, and why."""
 
-    place: Place
+    place: Place = field(metadata={"json": str})
     reason: str
 
 
 @dataclass(frozen=True)
-class FixedFile:
+class FixedFile(Result):
     """What became of a file.
 
     Attributes:
@@ -106,18 +108,18 @@ class FixedFile:
         encoding: of the file.
     """
 
-    path: str
+    path: str = field(metadata={"key": "file"})
     items: int
     changed: int
-    most: int
-    chance: int
-    before: str
-    text: str
-    encoding: str
+    most: int = field(metadata={"key": "most_frequent_place"})
+    chance: int = field(metadata={"key": "by_chance_at_most"})
+    before: str = field(metadata=HIDDEN)
+    text: str = field(metadata=HIDDEN)
+    encoding: str = field(metadata=HIDDEN)
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(Result):
     """The new texts of some files.
 
     Attributes:
@@ -127,24 +129,6 @@ class Fixed:
 
     files: tuple[FixedFile, ...]
     unchanged: tuple[Unchanged, ...]
-
-    def record(self) -> dict[str, Any]:
-        """Return the JSON record."""
-        return {
-            "files": [
-                {
-                    "file": file.path,
-                    "items": file.items,
-                    "changed": file.changed,
-                    "most_frequent_place": file.most,
-                    "by_chance_at_most": file.chance,
-                }
-                for file in self.files
-            ],
-            "unchanged": [
-                {"place": str(one.place), "reason": one.reason} for one in self.unchanged
-            ],
-        }
 
     def write(self) -> list[str]:
         """Replace the files whose text has changed, and keep their modes; return their paths.
@@ -181,7 +165,7 @@ def fix(
     texts or another answer is left unchanged.
 
     Args:
-        paths: files of JSON, JSON Lines, CSV or TSV, not packed.
+        paths: files of JSON, JSON Lines, YAML, CSV or TSV, not packed.
         seed: of the orders.
         format_name: as for `formats.scan`.
         columns: as for `formats.scan`.
@@ -337,6 +321,15 @@ class _Found(NamedTuple):
     whole: Span | None = None
 
 
+class _Item(NamedTuple):
+    """An item, the values of its record, its options there, and the text of its file."""
+
+    problem: Problem
+    record: Value
+    own: _Found
+    text: str
+
+
 def _edits(
     contents: Contents,
     sources: Mapping[str, data.Source],
@@ -345,11 +338,11 @@ def _edits(
     left: dict[Place, str],
 ) -> tuple[defaultdict[str, list[Edit]], dict[str, str]]:
     """Return the edits of each file and the kinds of keys; add items to leave to `left`."""
-    known: dict[str, Any] = {}
+    readers: dict[str, Callable[[Place], Value]] = {}
     problems = Dataset(contents.problems)
     classes = in_classes(problems)
     times = Counter(contents.places)
-    found: dict[Place, tuple[Problem, Value, _Found]] = {}
+    found: dict[Place, _Item] = {}
     for place, problem, is_class in zip(contents.places, problems, classes, strict=True):
         if place in left:
             continue
@@ -359,50 +352,40 @@ def _edits(
                 raise ProblemError("the order of its options has a meaning")
             if times[place] > 1:
                 raise ProblemError("its record has several items")
-            record = _record(place, sources[place.path], known)
-            found[place] = problem, record, _options(record, problem, sources[place.path].text)
+            if place.start is None:
+                raise ProblemError("it has no text of its own in the file")
+            if place.path not in readers:
+                readers[place.path] = _reader(sources[place.path])
+            record, text = readers[place.path](place), sources[place.path].text
+            found[place] = _Item(problem, record, _options(record, problem, text), text)
         except InputError as error:
             left[place] = str(error)
     kinds = _key_kinds(found.values(), columns)
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
-    for place, (problem, record, own) in found.items():
-        text = sources[place.path].text
+    for place, item in found.items():
         try:
-            if problem.answer is not None and not kinds and not own.flagged:
+            if item.problem.answer is not None and not kinds and not item.own.flagged:
                 raise ProblemError("the column of its answer is not found")
-            order = order_of(problem, seed)
+            order = order_of(item.problem, seed)
             edits[place.path] += [
-                *_moved(own, order, text),
-                *_rekeyed(record, problem, own, order, kinds, text),
-                *_relettered(record, problem, own, order, kinds, text),
+                *_moved(item.own, order, item.text),
+                *_rekeyed(item, order, kinds),
+                *_relettered(item, order, kinds),
             ]
         except InputError as error:
             left[place] = str(error)
     return edits, kinds
 
 
-def _record(place: Place, source: data.Source, known: dict[str, Any]) -> Value:
-    """Return the values of a record with their places.
-
-    Args:
-        place: of the record.
-        source: the file.
-        known: what was found out about each file; it is added to.
-    """
-    if place.start is None or place.end is None:
-        raise ProblemError("it has no text of its own in the file")
+def _reader(source: data.Source) -> Callable[[Place], Value]:
+    """Return a function from the place of a record in a file to its values with their places."""
     if data.is_yaml(source):
-        if place.path not in known:
-            known[place.path] = {one.start: one for one in data.yaml_records(source)}
-        record: Value = known[place.path][place.start]
-        return record
-    if f"{place.path}\0kind" not in known:
-        known[f"{place.path}\0kind"] = data.read(source).kind
-    if known[f"{place.path}\0kind"] != "delimited":
-        return data.json_value(source.text, source.text.index("{", place.start))
-    if place.path not in known:
-        known[place.path] = data.Delimited(source)
-    return data.row_value(source.text, place.start, place.end, known[place.path])
+        records = {one.start: one for one in data.yaml_records(source)}
+        return lambda place: records[place.start or 0]
+    if data.read(source).kind == "delimited":
+        table = data.Delimited(source)
+        return lambda place: data.row_value(source.text, place.start or 0, place.end or 0, table)
+    return lambda place: data.json_value(source.text, source.text.index("{", place.start))
 
 
 def _options(record: Value, problem: Problem, text: str) -> _Found:
@@ -426,11 +409,11 @@ def _as_options(value: Value, problem: Problem, text: str) -> Iterator[_Found]:
         if len(elements) == len(options):
             yield from _in_list(elements, options, text, (value.start, value.end))
     elif isinstance(value.value, dict):
-        texts = {" ".join(option.split()) for option in options}
+        texts = {*map(formats.tidy, options)}
         held = {
             str(name): one
             for name, one in value.inside.items()
-            if not formats.of_answers(str(name)) and " ".join(str(one.value).split()) in texts
+            if not formats.of_answers(str(name)) and formats.tidy(str(one.value)) in texts
         }
         if spans := _spans([*held.values()], options, text):
             whole = (value.start, value.end) if len(held) == len(value.inside) else None
@@ -467,8 +450,8 @@ def _spans(
         one.inside or isinstance(one.value, bool | None) for one in values
     ):
         return None
-    tidy = [" ".join(option.split()) for option in options]
-    if [" ".join(str(one.value).split()) for one in values] == tidy:
+    tidy = [*map(formats.tidy, options)]
+    if [formats.tidy(str(one.value)) for one in values] == tidy:
         return [(one.start, one.end) for one in values], [""] * len(options)
     spans, signs = [], []
     for one, option in zip(values, tidy, strict=True):
@@ -476,7 +459,7 @@ def _spans(
         sign = formats.PREFIX.match(str(one.value))
         if not sign or not text.startswith(sign[0], one.start + quote):
             return None
-        if " ".join(str(one.value)[sign.end() :].split()) != option:
+        if formats.tidy(str(one.value)[sign.end() :]) != option:
             return None
         spans.append((one.start + quote + sign.end(), one.end - quote))
         signs.append(sign[0])
@@ -506,12 +489,10 @@ def _moved(own: _Found, order: Sequence[int], text: str) -> Iterator[Edit]:
                 yield Edit(start, end, text[first:last])
 
 
-def _key_kinds(
-    found: Iterable[tuple[Problem, Value, _Found]], columns: formats.Columns | None
-) -> dict[str, str]:
+def _key_kinds(found: Iterable[_Item], columns: formats.Columns | None) -> dict[str, str]:
     """Return the names of the values that say which option is correct in all items, and how."""
     fits: dict[str, set[str]] = {}
-    for problem, record, own in found:
+    for problem, record, own, _ in found:
         for name, value in _others(record, own):
             if problem.answer is None or not _may_be_key(name, columns):
                 continue
@@ -543,19 +524,13 @@ def _readings(value: Value, problem: Problem, own: _Found) -> dict[str, int]:
     return formats.readings(value.value, problem.options, own.labels, signed)
 
 
-def _rekeyed(
-    record: Value,
-    problem: Problem,
-    own: _Found,
-    order: Sequence[int],
-    kinds: Mapping[str, str],
-    text: str,
-) -> Iterator[Edit]:
+def _rekeyed(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Iterator[Edit]:
     """Yield the edits that let the keys name the places where the correct option is now.
 
     Raises:
         ProblemError: a key can't be written for another place.
     """
+    problem, record, own, text = item
     if problem.answer is None:
         return
     old, new = problem.answer, order.index(problem.answer)
@@ -572,7 +547,7 @@ def _rekeyed(
         if new == old:
             continue
         if kind == "text":
-            plain = " ".join(str(value.value).split()) == " ".join(problem.options[old].split())
+            plain = formats.tidy(str(value.value)) == formats.tidy(problem.options[old])
             if sign and not plain:
                 at = value.start + text.startswith(('"', "'"), value.start)
                 if not text.startswith(sign[0], at):
@@ -619,19 +594,13 @@ def _is_parallel(value: Value, problem: Problem, own: _Found) -> bool:
     return isinstance(value.value, list) and len(names) in (count, count - 1) and len(names) > 1
 
 
-def _relettered(
-    record: Value,
-    problem: Problem,
-    own: _Found,
-    order: Sequence[int],
-    kinds: Mapping[str, str],
-    text: str,
-) -> Iterator[Edit]:
+def _relettered(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Iterator[Edit]:
     """Yield the edits of letters that name options in further texts, such as explanations.
 
     Raises:
         ProblemError: a text names options in another way, or a value is there for each option.
     """
+    problem, record, own, text = item
     if [*order] == [*range(len(order))]:
         return
     if any(_is_parallel(value, problem, own) for value in record.within()):
@@ -641,13 +610,13 @@ def _relettered(
         signs = {found[0] for name in names if (found := _SIGNED.search(name))}
         if isinstance(value.value, dict) and len(signs) > 1:
             raise ProblemError("columns have a value for each option")
-    options = {" ".join(option.split()) for option in problem.options}
+    options = {*map(formats.tidy, problem.options)}
     spans = {span for slot in own.slots for span in slot}
     for name, value in record.leaves():
         if (value.start, value.end) not in spans or not isinstance(value.value, str):
             continue
         named = _REFERENCE.search(value.value) or _BY_PLACE.search(value.value)
-        if named and " ".join(value.value.split()) not in options:
+        if named and formats.tidy(value.value) not in options:
             raise ProblemError(f"{name!r} of an option may name another option")
     for name, value in _others(record, own):
         is_question = isinstance(value.value, str) and (

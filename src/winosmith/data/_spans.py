@@ -82,18 +82,23 @@ def json_value(text: str, start: int) -> Value:
     Raises:
         DataError: it is not JSON.
     """
-    is_object = text[start] == "{"
-    if not is_object and text[start] != "[":
+    try:
         value, end = DECODER.raw_decode(text, start)
-        return Value(start, end, value, {})
-    parts = [*elements(text, start)]
-    if any(part.fault for part in parts):
-        raise DataError("the record is not JSON")
-    values = parts[1::2] if is_object else parts
-    names = [part.value for part in parts[::2]] if is_object else [*range(len(parts))]
-    inside = {name: json_value(text, part.start) for name, part in zip(names, values, strict=True)}
-    whole, end = DECODER.raw_decode(text, start)
-    return Value(start, end, whole, inside)
+    except (ValueError, RecursionError):
+        raise DataError("the record is not JSON") from None
+    return _parsed(text, start, end, value)
+
+
+def _parsed(text: str, start: int, end: int, value: Any) -> Value:
+    """Return a value of JSON that was parsed already, with the places of what is inside."""
+    inside: dict[int | str, Value] = {}
+    if isinstance(value, dict | list):
+        parts = [*elements(text, start)]
+        is_object = isinstance(value, dict)
+        names = [part.value for part in parts[::2]] if is_object else range(len(parts))
+        for name, part in zip(names, parts[1::2] if is_object else parts, strict=True):
+            inside[name] = _parsed(text, part.start, part.end, part.value)
+    return Value(start, end, value, inside)
 
 
 def row_value(text: str, start: int, end: int, table: Delimited) -> Value:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from winosmith.data._json import are_records
+from winosmith.data._json import are_records, line_of
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
 from winosmith.data._spans import Value
@@ -36,7 +36,7 @@ def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
         FormatError: the file is not YAML, has an alias, or has no list of records or several.
     """
     for record in yaml_records(source):
-        number = source.text.count("\n", 0, record.start) + 1
+        number = line_of(source, record.start)
         place = Place(str(source.path), number, "line", record.start, record.end)
         raw = source.text[record.start : record.end]
         if isinstance(record.value, dict):

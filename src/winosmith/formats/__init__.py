@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from winosmith.data import Readable, Source, content, stem
 from winosmith.formats._answers import letter_of, option_of_text, readings
-from winosmith.formats._base import Entry, Format, Item, Writer
+from winosmith.formats._base import Entry, Format, Item, Writer, tidy
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import AnswerIs, Columns
 from winosmith.formats._detect import FORMATS, format_named, writer_named
@@ -73,6 +73,7 @@ __all__ = [
     "scan",
     "set_aside",
     "stem",
+    "tidy",
     "unfit",
     "write",
     "writer_named",
