@@ -382,7 +382,7 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 362,
-    "lines": 104_851,
+    "lines": 104_834,
     "folders": 37,
     "imports, in percent of the lines": 5.95,
     "modules that one module beside them imports and no other": 9,

@@ -52,6 +52,8 @@ def test_many_files_are_a_table(cli: Any, units: list[Path]) -> None:
     rows = [line for line in told.splitlines() if "the longest, in" in line]
     assert len(rows) >= 20
     assert "units/unit-19" in told
+    cli("audit", *units[:5], "--no-probes", "--draws", 19, "--answer-is", 0, "--out", "audit.html")
+    assert "<h1>Audit of 5 files</h1>" in Path("audit.html").read_text()
 
 
 def test_files_that_are_ambiguous_one_by_one_are_read_together(cli: Any, units: list[Path]) -> None:

@@ -49,12 +49,18 @@ def sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Secti
 def page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
     """Return the audit, and repairs of its splits, as one HTML page without other files."""
     return report.page(
-        f"Audit of {' + '.join(part.name for part in audit.parts)}",
+        title(audit),
         sections(audit, repaired),
         subtitle=verdict(audit),
         signature=signature(audit),
         footer=audit.line,
     )
+
+
+def title(audit: Audit) -> str:
+    """Return the title of the page: the names of few files, or the number of many."""
+    names = [part.name for part in audit.parts]
+    return f"Audit of {' + '.join(names) if len(names) <= _FEW_FILES else f'{len(names):,} files'}"
 
 
 def signature(audit: Audit) -> str:

@@ -233,7 +233,7 @@ def command(
     broken = found.failures(rules)
     record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
     Output(
-        f"Audit of {' + '.join(splits)}",
+        audit.title(found),
         record | _repair_records(repairs),
         audit.sections(found, [*repairs.values()]),
         verdict=audit.verdict(found),
