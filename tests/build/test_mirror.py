@@ -40,7 +40,7 @@ def test_whole_twins_go_each_with_its_margin_as_the_reason(tmp_path: Path, aim: 
     assert len(dropped) > 50
     assert not done.filtered.kept.singles
     assert {entry["stage"] for entry in dropped} == {"mirror"}
-    last = "the threshold is" if aim == "error" else "go by lot"
+    last = "the threshold is" if aim == "error" else "removed at random"
     assert all(last in entry["reason"] for entry in dropped)
 
 
