@@ -214,7 +214,7 @@ class Finding(Result):
 
     Attributes:
         level: "error" if it breaks a rule of `Audit.judge`; "note" if it needs no change.
-        rule: one of `RULES`.
+        rule: a rule of `Audit.failures`, or "shared" for items that several splits have.
         split: name of the split.
         text: a sentence without a full stop.
         path: the file of the item, relative to the current folder; None if not known. A finding
