@@ -26,6 +26,8 @@ TEXT = st.text(alphabet=st.characters())
         escape.for_terminal,
         escape.for_json,
         escape.for_csv,
+        escape.for_github,
+        escape.for_sarif,
         escape.for_markdown,
         escape.markdown_block,
         escape.markdown_code,

@@ -14,9 +14,11 @@ import re
 
 __all__ = [
     "for_csv",
+    "for_github",
     "for_json",
     "for_markdown",
     "for_page",
+    "for_sarif",
     "for_terminal",
     "markdown_block",
     "markdown_code",
@@ -79,6 +81,26 @@ def for_csv(cell: str) -> str:
     from winosmith.outputs import guard_cell
 
     return guard_cell(one_line(cell))
+
+
+def for_github(text: object, *, is_property: bool = False) -> str:
+    r"""Return the text for a workflow command of GitHub, in which it can't start another command.
+
+    >>> for_github("100 %\n::error::x"), for_github("a:b,c", is_property=True)
+    ('100 %25%0A::error::x', 'a%3Ab%2Cc')
+    """
+    line = for_terminal(str(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
+    return line.replace(":", "%3A").replace(",", "%2C") if is_property else line
+
+
+def for_sarif(text: object) -> str:
+    r"""Return the text as a message of SARIF, in which nothing is a link or a placeholder.
+
+    >>> print(for_sarif("[x](y) {0}"))
+    \[x\](y) {{0}}
+    """
+    line = re.sub(r"[\\\[\]]", lambda found: "\\" + found[0], for_terminal(text))
+    return line.replace("{", "{{").replace("}", "}}")
 
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|$]|(?<!/)~|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")

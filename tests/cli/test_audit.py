@@ -62,8 +62,8 @@ def test_records_that_are_no_items_are_a_finding(told: Path, cli: Cli) -> None:
     ("rules", "message"),
     [
         ("leak,cues=3pt", "there is no rule 'cues=3pt' (do you mean cue=3pt?); there are cue=3pt, "
-         "probe=3pt, borderline, duplicates, contradictions, leak, options, refused, texts, "
-         "licence, canary"),
+         "probe=3pt, borderline, duplicates, contradictions, leak, options, unfilled, refused, "
+         "texts, licence, canary"),
         ("cue", "there is no rule 'cue'"),
         ("cue=3%", "there is no rule 'cue=3%'"),
         ("duplicates=3", "there is no rule 'duplicates=3'"),

@@ -9,10 +9,11 @@
 
 from __future__ import annotations
 
-from winosmith.audit._audit import Audit, AuditSettings, Check, Part, audit, parse_rules
+from winosmith.audit._audit import Audit, AuditSettings, Check, Finding, Part, audit, parse_rules
 from winosmith.audit._battery import MAX_DRAWS, Battery, Found, battery
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View
+from winosmith.audit._findings import annotation_lines, badge, job_summary, read_baseline, sarif
 from winosmith.audit._in_place import Fixed, FixedFile, Unchanged, fix
 from winosmith.audit._items import Items, report_progress
 from winosmith.audit._overlap import Overlap, overlap
@@ -44,6 +45,7 @@ __all__ = [
     "Cue",
     "Declared",
     "Doubts",
+    "Finding",
     "Fixed",
     "FixedFile",
     "Found",
@@ -62,17 +64,21 @@ __all__ = [
     "Unchanged",
     "View",
     "Word",
+    "annotation_lines",
     "audit",
+    "badge",
     "battery",
     "class_cues",
     "find_declared",
     "fix",
     "for_people",
+    "job_summary",
     "overlap",
     "page",
     "parse_rules",
     "probes",
     "prove",
+    "read_baseline",
     "repair",
     "repair_page",
     "repair_splits",
@@ -80,6 +86,7 @@ __all__ = [
     "repair_verdict",
     "report_progress",
     "review",
+    "sarif",
     "sections",
     "signature",
     "title",

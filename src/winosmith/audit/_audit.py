@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Annotated, Any
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -19,15 +23,19 @@ from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items, Step, report_progress
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import ASKED, SEEN, Probe, probes
-from winosmith.audit._review import Declared, Review, find_shared, review, shared_sentence
+from winosmith.audit._review import Declared, Review, find_shared, review
 from winosmith.audit._triage import Triage, triage
+from winosmith.blocks import plain
+from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import detectable_differences
 from winosmith.options import Seed, declaration
+from winosmith.problem import Problem
+from winosmith.records import canonical
 from winosmith.report import joined, percent
-from winosmith.results import HIDDEN, Result, computed
+from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 from winosmith.text import pieces
 
 
@@ -60,6 +68,7 @@ class Part(Result):
         triage: the findings from models' answers; None without answers to this split.
         overlap: the parts that occur in a collection of texts; None without texts.
         declared: its licence and its canary; None if the file is not known.
+        places: by id, the place of each item, if known; and of each of `refused`.
     """
 
     name: str = field(metadata=HIDDEN)
@@ -74,6 +83,7 @@ class Part(Result):
     triage: Triage | None = field(default=None, metadata={"key": "answers"})
     overlap: Overlap | None = field(default=None, metadata={"key": "texts"})
     declared: Declared | None = None
+    places: Mapping[str, Place] = field(default_factory=dict, metadata=HIDDEN)
 
     @property
     def learnable(self) -> bool:
@@ -98,6 +108,11 @@ class Part(Result):
         """The smallest detectable difference between two models, by the fraction that differ."""
         return detectable_differences(Dataset(self.items.problems))
 
+    @cached_property
+    def problems(self) -> Mapping[str, Problem]:
+        """The items by their ids."""
+        return {problem.id: problem for problem in self.dataset}
+
     @property
     def best(self) -> Found | None:
         """The flagged cue that scores most above chance; None if no cue is flagged."""
@@ -118,11 +133,14 @@ class Check:
         find: returns the ids of items, or of groups of items; for fields and for records that are
             not items, a sentence on each; None if there are too few items to find any.
         rule: its name in `Audit.failures`; empty if it has none.
+        one: a finding, in words: {0} is an item, {1} the first one of its group; empty if its
+            findings are not items.
     """
 
     title: str
     find: Callable[[Part], Sequence[Sequence[str]] | None]
     rule: str = ""
+    one: str = ""
 
     def examples(self, found: Sequence[Sequence[str]], most: int = 3) -> str:
         """Return the first findings in words.
@@ -135,24 +153,23 @@ class Check:
         more = [f"{len(found) - most:,} more"] * (len(found) > most)
         return "; ".join([*map(joined, found[:most]), *more])
 
-    def failures(self, part: Part, _: float = 0.0) -> list[str]:
-        """Return a sentence on the findings, or on each leak, as a rule of `Audit.failures`."""
-        found = self.find(part)
-        if self.rule == "leak":
-            return [sentence for (sentence,) in found or ()]
-        return [f"{self.title}: {len(found):,} ({self.examples(found, 1)})"] if found else []
-
 
 def _each(name: str) -> Callable[[Part], Sequence[Sequence[str]]]:
     return lambda part: [(one,) for one in getattr(part.review, name)]
 
 
 CHECKS = (
-    Check("groups of identical items", lambda part: part.review.copies.groups, "duplicates"),
+    Check(
+        "groups of identical items",
+        lambda part: part.review.copies.groups,
+        "duplicates",
+        "{0} is identical to {1}",
+    ),
     Check(
         "groups of identical items with different keys",
         lambda part: part.review.copies.contradictions,
         "contradictions",
+        "{0} is identical to {1}, and such items have different keys",
     ),
     Check(
         "fields that reveal the key",
@@ -166,12 +183,77 @@ CHECKS = (
         "pairs of nearly identical items with different answers",
         lambda part: part.review.differing,
     ),
-    Check("items with equal options (except case or a final mark)", _each("equal"), "options"),
+    Check(
+        "items with equal options (except case or a final mark)",
+        _each("equal"),
+        "options",
+        "{0} has equal options (except case or a final mark)",
+    ),
     Check("items with another number of options than most", _each("uneven")),
-    Check("items with an unfilled field of a template", _each("unfilled")),
-    Check("records that are not items", lambda part: [(one,) for one in part.refused], "refused"),
+    Check(
+        "items with an unfilled field of a template",
+        _each("unfilled"),
+        "unfilled",
+        "{0} has an unfilled field of a template",
+    ),
+    Check(
+        "records that are not items",
+        lambda part: [(one,) for one in part.refused],
+        "refused",
+        "{0}",
+    ),
 )
 """The questions that are answered with a list of items."""
+
+Level = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Result):
+    """A finding of an audit, for reviews of changes.
+
+    Attributes:
+        level: "error" if it breaks a rule of `Audit.judge`; "note" if it needs no change.
+        rule: a rule of `Audit.failures`, or "shared" for items that several splits have.
+        split: name of the split.
+        text: a sentence without a full stop.
+        path: the file of the item, relative to the current folder; None if not known. A finding
+            about the whole split has its first item, or the first item that shows it.
+        line: the 1-based number of the item's first line; None if not known.
+        id: a digest of the rule and of the item's content. It is the same for any other line,
+            file or id of the item, and the nth equal finding ends in ":n".
+        points: for a cue or a model, its accuracy above the expected one, 0–1; otherwise 0.
+    """
+
+    level: Level = field(metadata=shown("level"))
+    rule: str = field(metadata=shown("rule"))
+    split: str
+    text: str = field(metadata=shown("finding"))
+    path: str | None = field(metadata=shown("file"))
+    line: int | None = field(metadata=shown("line"))
+    id: str
+    points: float = field(default=0.0, metadata=IF_ANY)
+
+
+RULES = {
+    "cue": "cues that select the correct option more often than by chance",
+    "probe": "models of words that predict the correct option",
+    "borderline": "cues that the draws can't decide about",
+    **{check.rule: check.title for check in CHECKS if check.rule},
+    "shared": "items that several splits have",
+    "texts": "questions found in the texts",
+    "licence": "files without a declared licence",
+    "canary": "files without a declared canary",
+}
+"""The kinds of findings, in their order, and what each finds."""
+
+_ALSO = {"shared": ("leak", "duplicates")}
+"""The rules of `Audit.failures` for findings that have no rule of their name."""
+
+_DECLARED = ("licence", "canary")
+_NOTES = ("borderline", *_DECLARED)
+_SINGLE = ("cue", "probe", "borderline", "leak")
+"""Rules whose findings are reported one by one."""
 
 
 def _shared_record(
@@ -213,8 +295,55 @@ class Audit(Result):
         """One line for a README: the accuracy without reading, in each split."""
         return f"Audited by winosmith {__version__}: " + "; ".join(map(_summary, self.parts))
 
-    def failures(self, rules: str) -> list[str]:
-        """Return a sentence for each finding that breaks a rule.
+    @property
+    @computed()
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings in the order of `RULES`; none of them is an error."""
+        return self._findings
+
+    @cached_property
+    def _findings(self) -> tuple[Finding, ...]:
+        found = [one for part in self.parts for one in _findings(part)]
+        parts = {part.name: part for part in self.parts}
+        for (one, other), pairs in self.shared.items():
+            firsts = {ours: theirs for theirs, ours in reversed(pairs)}
+            for ours, theirs in firsts.items():
+                text = f"{ours} is identical to {theirs} of {one}, or nearly so"
+                found.append(_finding(parts[other], "shared", text, ours))
+        order, seen = [*RULES], Counter[str]()
+        numbered = []
+        for finding in sorted(found, key=lambda one: order.index(one.rule)):
+            seen[finding.id] += 1
+            numbered.append(replace(finding, id=f"{finding.id}:{seen[finding.id]}"))
+        return tuple(numbered)
+
+    def judge(self, rules: str, known: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
+        """Return the new findings: those that break a rule, as errors, and then the others.
+
+        A missing licence or canary is a finding only if a rule needs it.
+
+        Args:
+            rules: as for `failures`.
+            known: the `points` of an earlier audit's findings by their ids. A known finding is not
+                new, except for a cue or model whose rule it breaks only now.
+
+        Raises:
+            InputError: a rule is unknown.
+        """
+        least, known = dict(parse_rules(rules)), known or {}
+        errors: list[Finding] = []
+        others: list[Finding] = []
+        for one in self.findings:
+            limits = [least[name] for name in _ALSO.get(one.rule, (one.rule,)) if name in least]
+            if limits and one.points >= min(limits):
+                if known.get(one.id, -1.0) < min(limits):
+                    errors.append(replace(one, level="error"))
+            elif one.id not in known and one.rule not in _DECLARED:
+                others.append(one)
+        return (*errors, *others)
+
+    def failures(self, rules: str, known: Mapping[str, float] | None = None) -> list[str]:
+        """Return a sentence for each new finding that breaks a rule, or for several of one rule.
 
         Args:
             rules: separated by commas. `cue=3pt`: a cue is flagged that scores 3 points or more
@@ -223,8 +352,10 @@ class Audit(Result):
                 identical items, in a split or across. `contradictions`: identical items with
                 different keys. `leak`: a field gives answers away, or splits share items.
                 `options`: items with options that are equal except for case or a final mark.
-                `refused`: records that are not items. `texts`: a question is in the texts.
-                `licence`, `canary`: none is declared.
+                `unfilled`: items with an unfilled field of a template. `refused`: records that are
+                not items. `texts`: a question is in the texts. `licence`, `canary`: none is
+                declared.
+            known: as for `judge`.
 
         Raises:
             InputError: a rule is unknown.
@@ -233,13 +364,83 @@ class Audit(Result):
         >>> audit(made_twins(40), draws=50).failures("cue=3pt,duplicates")
         []
         """
-        found = []
-        for name, points in parse_rules(rules):
-            for part in self.parts:
-                found += [f"{part.name}: {sentence}" for sentence in _RULES[name](part, points)]
-            if name in ("leak", "duplicates"):
-                found += [shared_sentence(*names, pairs) for names, pairs in self.shared.items()]
-        return list(dict.fromkeys(found))
+        found: dict[tuple[str, ...], list[Finding]] = {}
+        for one in self.judge(rules, known):
+            if one.level == "error":
+                single = (one.text,) if one.rule in _SINGLE else ()
+                found.setdefault((one.split, one.rule, *single), []).append(one)
+        return [
+            f"{first.split}: {first.text}" + f" (and {len(more):,} more)" * bool(more)
+            for first, *more in found.values()
+        ]
+
+
+def _findings(part: Part) -> Iterator[Finding]:
+    """Yield the findings in a split."""
+    for cue in part.battery.found:
+        text = f"“{cue.cue}” is correct for {percent(cue.right)} of the items"
+        shows = part.items.first_solved(cue.cue)
+        if cue.rank is not None:
+            text = f"{text} (expected: {percent(cue.expected)})"
+            yield _finding(part, "cue", text, shows, cue.cue, cue.right - cue.expected)
+        elif cue.borderline:
+            text = (
+                f"{text} (chance limit: {percent(cue.high)}); {part.battery.draws:,} draws can't "
+                "decide whether it is flagged"
+            )
+            yield _finding(part, "borderline", text, shows, cue.cue)
+    for probe in part.significant:
+        text = (
+            f"a {probe.model} is correct for {percent(probe.right)} of the items (expected: "
+            f"{percent(probe.expected)})"
+        )
+        yield _finding(part, "probe", text, "", probe.model, probe.right - probe.expected)
+    for leak in part.review.leaks or ():
+        yield _finding(part, "leak", str(leak), "", f"{leak.field}, {leak.tell}")
+    for check in CHECKS:
+        for ids in (check.find(part) or ()) if check.one else ():
+            for item in ids[1:] or ids:
+                yield _finding(part, check.rule, check.one.format(item, ids[0]), item)
+    for item, text in (part.overlap.asked if part.overlap else {}).items():
+        yield _finding(part, "texts", f"the question of {item} is in the texts: “{text}”", item)
+    for what in _DECLARED:
+        if not getattr(part.declared, what, None):
+            yield _finding(part, what, f"no {what} is declared", "", "")
+
+
+def _finding(
+    part: Part, rule: str, text: str, item: str, what: str | None = None, points: float = 0.0
+) -> Finding:
+    """Return a finding about an item, or about `what` in the split.
+
+    Its id is not numbered yet. That of a refused record depends on the reason, not on the place.
+    """
+    place = part.places.get(item) or part.places.get(part.dataset[0].id)
+    content: object = what
+    if what is None:
+        problem = part.problems.get(item)
+        content = text.removeprefix(f"{place}: ")
+        if problem is not None:
+            content = [plain(problem.sentence), sorted(map(plain, problem.options))]
+    level: Level = "note" if rule in _NOTES else "warning"
+    path = Path(place.path) if place else None
+    if path and path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    return Finding(
+        level,
+        rule,
+        part.name,
+        text,
+        path.as_posix() if path else None,
+        place.number if place and place.unit == "line" else None,
+        fingerprint(rule, "" if what is None else part.name, content),
+        points,
+    )
+
+
+def fingerprint(rule: str, split: str, content: object) -> str:
+    """Return the `Finding.id`, without its number, of a finding about some content."""
+    return sha256(canonical([rule, split, content]).encode()).hexdigest()[:16]
 
 
 def audit(
@@ -251,6 +452,7 @@ def audit(
     answers: Mapping[str, Answers] | None = None,
     texts: Mapping[str, Overlap] | None = None,
     declared: Mapping[str, Declared] | None = None,
+    places: Mapping[str, Mapping[str, Place]] | None = None,
     step: Step = lambda _: None,
     **settings: Any,
 ) -> Audit:
@@ -266,6 +468,7 @@ def audit(
         answers: of models; ids are unique across the splits.
         texts: by split, its parts that occur in a collection of texts; see `overlap`. It adds cues.
         declared: by split, its licence and its canary; see `find_declared`.
+        places: by split, the place of each item by its id, and of each of `refused`.
         step: is called with the next step.
         settings: `draws`, `probe_draws` and `seed`, the attributes of `AuditSettings`.
 
@@ -326,6 +529,7 @@ def audit(
                 models,
                 overlap,
                 (declared or {}).get(name),
+                (places or {}).get(name, {}),
             )
         )
     if answers and not any(part.triage for part in parts):
@@ -400,7 +604,8 @@ def parse_rules(rules: str) -> list[tuple[str, float]]:
     >>> parse_rules("cue=3pt, leak")
     [('cue', 0.03), ('leak', 0.0)]
     """
-    forms = {name: f"{name}=3pt" if name in ("cue", "probe") else name for name in _RULES}
+    named = [name for name in RULES if name not in _ALSO]
+    forms = {name: f"{name}=3pt" if name in ("cue", "probe") else name for name in named}
     found = []
     for rule in filter(None, map(str.strip, rules.split(","))):
         name, equals, points = rule.partition("=")
@@ -412,50 +617,3 @@ def parse_rules(rules: str) -> list[tuple[str, float]]:
             )
         found.append((name, float(number[1]) / 100 if number else 0.0))
     return found
-
-
-def _cue_failures(part: Part, points: float) -> Iterator[str]:
-    for found in part.battery.flagged:
-        if found.right - found.expected >= points:
-            yield (
-                f"“{found.cue}” is correct for {percent(found.right)} of the items (expected: "
-                f"{percent(found.expected)})"
-            )
-
-
-def _borderline_failures(part: Part, _: float) -> Iterator[str]:
-    for found in part.battery.borderline:
-        yield (
-            f"“{found.cue}” is correct for {percent(found.right)} of the items (chance limit: "
-            f"{percent(found.high)}); {part.battery.draws:,} draws can't decide whether it is "
-            "flagged"
-        )
-
-
-def _probe_failures(part: Part, points: float) -> Iterator[str]:
-    for probe in part.significant:
-        if probe.right - probe.expected >= points:
-            yield (
-                f"a {probe.model} is correct for {percent(probe.right)} of the items (expected: "
-                f"{percent(probe.expected)})"
-            )
-
-
-def _text_failures(part: Part, _: float) -> Iterator[str]:
-    if part.overlap and part.overlap.asked:
-        yield f"{len(part.overlap.asked):,} questions found in the texts"
-
-
-def _undeclared(what: str) -> Callable[[Part, float], list[str]]:
-    return lambda part, _: [] if getattr(part.declared, what, None) else [f"no {what} is declared"]
-
-
-_RULES: dict[str, Callable[[Part, float], Iterable[str]]] = {
-    "cue": _cue_failures,
-    "probe": _probe_failures,
-    "borderline": _borderline_failures,
-    **{check.rule: check.failures for check in CHECKS if check.rule},
-    "texts": _text_failures,
-    "licence": _undeclared("licence"),
-    "canary": _undeclared("canary"),
-}

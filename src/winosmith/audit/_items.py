@@ -262,6 +262,12 @@ class Items:
             columns[:, at] = self._seen[id(cue)][1]
         return columns
 
+    def first_solved(self, cue: str) -> str:
+        """Return the id of the first item of the set whose key a cue selects; "" if none."""
+        ties = next((ties for known, ties in self._seen.values() if known.name == cue), None)
+        hit = np.flatnonzero(ties[self.starts + self.keys]) if ties is not None else self.keys[:0]
+        return self.problems[hit[self.rows[hit].argmin()]].id if len(hit) else ""
+
     @cached_property
     def _seen(self) -> dict[int, tuple[Cue, Ties]]:
         """The picks so far, by the identity of the cue, since its rule may not be hashable."""

@@ -225,9 +225,8 @@ def _advice(audit: Audit) -> Iterator[str]:
                     f"{part.name}: “{found.cue}” is correct for about {more} more items than "
                     f"expected. {advice}"
                 )
-        for check in CHECKS:
-            if check.rule in ("contradictions", "leak", "options", "refused"):
-                yield from (f"{part.name}: {sentence}." for sentence in check.failures(part))
+        yield from (f"{part.name}: {leak}." for leak in part.review.leaks or ())
+    yield from (f"{one}." for one in audit.failures("contradictions,options,unfilled,refused"))
     for (one, other), pairs in audit.shared.items():
         yield (
             f"{shared_sentence(one, other, pairs)}, identical or nearly so, such as {pairs[0][0]} "

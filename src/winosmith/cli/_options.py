@@ -28,7 +28,7 @@ FILE = click.Path(exists=True, dir_okay=False)
 FOLDER = click.Path(exists=True, file_okay=False)
 
 
-class _Output(click.Path):
+class OutputFile(click.Path):
     """An output file; an existing file must be of the same kind, so that no data is lost."""
 
     def __init__(self, starts: str, kind: str):
@@ -49,7 +49,7 @@ class _Output(click.Path):
         return given
 
 
-PAGE = _Output("<!doctype html", "a page")
+PAGE = OutputFile("<!doctype html", "a page")
 
 
 page_option = click.option(
@@ -155,7 +155,7 @@ def reading_option(name: str) -> Callable[[Any], Any]:
         "--" + name.replace("_", "-"),
         f"of_{name}",
         metavar=value,
-        type=_Output('{"file": ', "a list of omitted records") if value == "FILE" else str,
+        type=OutputFile('{"file": ', "a list of omitted records") if value == "FILE" else str,
         expose_value=False,
         callback=_remember(name),
         help=text,

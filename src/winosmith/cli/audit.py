@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ import click
 from winosmith.audit import RepairSettings
 from winosmith.cli._declared import declared_options
 from winosmith.cli._options import (
+    FILE,
+    OutputFile,
     format_option,
     given_columns,
     json_option,
@@ -31,7 +34,8 @@ from winosmith.problem import Problem
 
 if TYPE_CHECKING:
     from winosmith.answers import Answers
-    from winosmith.audit import Audit, Declared, Overlap, Repair
+    from winosmith.audit import Audit, Declared, Finding, Overlap, Repair
+    from winosmith.data import Place
     from winosmith.embed import TextEmbedder
 
 
@@ -94,8 +98,19 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "hashed words, without a download.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="End with code 1 when a rule is broken: cue=3pt, borderline, probe=3pt, "
-              "duplicates, contradictions, leak, options, refused, texts, licence, canary; several "
-              "with commas.")  # fmt: skip
+              "duplicates, contradictions, leak, options, unfilled, refused, texts, licence, "
+              "canary; separated by commas.")  # fmt: skip
+@click.option("--baseline", type=FILE, metavar="OLD.json",
+              help="The JSON of an earlier audit, of --json: only new findings break rules and are "
+              "in annotations, --sarif and --badge.")  # fmt: skip
+@click.option("--annotate", type=click.Choice(["github"]),
+              help="Print findings as annotations of the lines of a pull request, and add a table "
+              "to the summary of GitHub's job.")  # fmt: skip
+@click.option("--sarif", type=OutputFile("{", "a JSON file"), metavar="FILE.sarif",
+              help="Write the findings as SARIF 2.1.0, such as for GitHub's code "
+              "scanning.")  # fmt: skip
+@click.option("--badge", type=OutputFile("<svg", "an SVG file"), metavar="FILE.svg",
+              help="Write a badge with the number of findings.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
               help="Answers of models: a table with ids and a column of letters for each model, a "
               "JSON object of labels by ids, predictions of `winosmith solve`, samples of "
@@ -161,6 +176,7 @@ def command(
         winosmith audit 'units/**/quiz.json' --pool --out audit.html
         winosmith audit 'units/**/quiz.json' --pool --todo work.md
         winosmith audit 'units/**/quiz.json' --fix
+        winosmith audit quizzes --pool --fail-on cue=3pt,leak --annotate github
     """  # noqa: D301
     from winosmith import audit, formats
     from winosmith.data import data_files
@@ -169,10 +185,11 @@ def command(
         files = (file for path in data for file in data_files(path))
         data = tuple({Path(file).resolve(): file for file in files}.values())
     if options["fix"]:
-        if answers or texts or rules or repaired or options["todo"]:
+        measures = ("todo", "baseline", "annotate", "sarif", "badge")
+        if answers or texts or rules or repaired or any(options[name] for name in measures):
             raise click.UsageError(
                 "--fix changes files and measures nothing: run it without --answers, --texts, "
-                "--fail-on, --todo and --repair"
+                f"--fail-on, --repair, --{', --'.join(measures)}"
             )
         _fix_files(
             data, format_name, options["seed"], as_json=options["as_json"], out=options["out"]
@@ -190,23 +207,31 @@ def command(
             "--set-aside is a number of items for --repair, chosen by models' answers: give "
             "--repair DIR and --answers FILE"
         )
+    if options["annotate"] and options["as_json"]:
+        raise click.UsageError("--annotate prints commands for GitHub, and --json only JSON")
     read = {Path(path).resolve() for path in (*data, *answers, *texts)}
-    for option, path in (("--to-sheet", sheet), ("--todo", options["todo"])):
+    for option in ("--to-sheet", "--todo", "--sarif", "--badge"):
+        path = sheet if option == "--to-sheet" else options[option[2:]]
         if path and Path(path).resolve() in read:
             raise click.UsageError(f"{option} would overwrite the input {path}; use another name")
     if repaired:
         _check_splits([*map(formats.stem, data)])
+    token = secrets.token_hex(16)
+    if options["annotate"]:
+        echo(f"::stop-commands::{token}")  # a text of the data could be a command for GitHub
     judged = existing_site(site, options["database"]) if site else None
     embedder = _embedder(options["encoder"]) if options["encoder"] else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
     declared: dict[str, Declared] = {}
+    places: dict[str, dict[str, Place]] = {}
+    known = audit.read_baseline(options["baseline"]) if options["baseline"] else {}
     differ = options["pool"] or len({*map(formats.stem, data)}) == len(data)
     for path in [data] if options["pool"] else data:
         first, whole = (path, path) if isinstance(path, str) else (path[0], _common(path))
         name = formats.stem(whole) if differ else whole
         try:
-            splits[name], refused[name] = _read(path, format_name)
+            splits[name], refused[name], places[name] = _read(path, format_name)
         except FormatError as error:
             if len(data) > 1 and "`answer_is=" in error.reason and not options["pool"]:
                 advice = "; or read all files as one data set, with --pool"
@@ -228,9 +253,11 @@ def command(
         refused=refused,
         texts=_overlap(splits, texts) if texts else None,
         declared=declared,
+        places=places,
         step=say,
     )
-    broken = found.failures(rules)
+    broken = found.failures(rules, known)
+    new = found.judge(rules, known)
     record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
     Output(
         audit.title(found),
@@ -251,6 +278,14 @@ def command(
         _to_sheet(found, options["suspects"], sheet)
     if options["todo"]:
         _write_todo(splits, options["todo"])
+    _write_findings(new, options["sarif"], options["badge"])
+    if options["annotate"]:
+        echo(f"::{token}::")
+        for line in audit.annotation_lines(new):
+            echo(line)
+        summary = audit.job_summary(audit.title(found), audit.verdict(found), new)
+        _append("GITHUB_STEP_SUMMARY", summary)
+        _append("GITHUB_OUTPUT", f"findings={len(new)}\n")
     if broken:
         fail_gate(broken)
 
@@ -385,6 +420,23 @@ def _write_todo(splits: Mapping[str, Dataset], path: str) -> None:
     say(f"Wrote {path}: {len(rewrites):,} options to lengthen.")
 
 
+def _write_findings(new: Sequence[Finding], sarif: str | None, badge: str | None) -> None:
+    from winosmith import audit
+    from winosmith.outputs import write_aside
+
+    for path, made in ((sarif, audit.sarif), (badge, audit.badge)):
+        if path:
+            with write_aside(path) as file:
+                file.write(made(new))
+
+
+def _append(variable: str, text: str) -> None:
+    """Add a text to the file of an environment variable that GitHub sets for each step, if any."""
+    if path := os.environ.get(variable):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
 def _to_judge(found: Audit, most: int, secret: str) -> None:
     from winosmith.web import hosting
 
@@ -401,10 +453,13 @@ def _to_sheet(found: Audit, most: int, path: str) -> None:
     say(f"Wrote {path}, {len(asked):,} problems: winosmith humans sheets {path} --out DIR")
 
 
-def _read(path: str | tuple[str, ...], format_name: str | None) -> tuple[Dataset, list[str]]:
+def _read(
+    path: str | tuple[str, ...], format_name: str | None
+) -> tuple[Dataset, list[str], dict[str, Place]]:
     """Return the items of a file, or of several that are one data set.
 
-    Each omitted record is listed by its place and the reason.
+    Each omitted record is listed by its place and the reason. The places are of the items by their
+    ids, and of the omitted records.
     """
     from winosmith import audit, formats
 
@@ -417,8 +472,10 @@ def _read(path: str | tuple[str, ...], format_name: str | None) -> tuple[Dataset
         ids_are_places=is_pool,
         on_progress=lambda share: tell(int(100 * share)),
     )
-    refused = [f"{entry.place}: {entry.reason}" for entry in contents.bad]
-    return formats.problems_of(contents), refused
+    refused = {f"{entry.place}: {entry.reason}": entry.place for entry in contents.bad}
+    dataset = formats.problems_of(contents)
+    ids = (problem.id for problem in dataset)
+    return dataset, [*refused], dict(zip(ids, contents.places, strict=True)) | refused
 
 
 def _fix_files(

@@ -1,0 +1,143 @@
+"""Findings as reviews of changes show them: GitHub's annotations, a summary, SARIF, a badge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+from winosmith._version import __version__
+from winosmith.audit._audit import RULES, Finding, fingerprint
+from winosmith.errors import FormatError
+from winosmith.escape import for_github, for_json, for_markdown, for_page, for_sarif
+from winosmith.records import canonical, parse_json, read_text
+from winosmith.text import number_of
+
+_SHOWN = 50
+"""Number of findings in annotations and summaries. GitHub shows ten of each level and step."""
+
+_MOST = 5_000
+"""Number of findings in SARIF: GitHub shows no more, and refuses files with more than 25,000."""
+
+
+def annotation_lines(findings: Sequence[Finding]) -> list[str]:
+    """Return the first findings as GitHub's workflow commands, which annotate lines of files.
+
+    >>> one = Finding("error", "options", "quiz", "q1 has equal options", "a,b.json", 3, "")
+    >>> annotation_lines([one])
+    ['::error title=winosmith: options,file=a%2Cb.json,line=3::q1 has equal options']
+    """
+    lines = []
+    for one in findings[:_SHOWN]:
+        place = {"title": f"winosmith: {one.rule}", "file": one.path, "line": one.line}
+        keys = ",".join(
+            f"{key}={for_github(value, is_property=key != 'title')}"
+            for key, value in place.items()
+            if value is not None
+        )
+        kind = "notice" if one.level == "note" else one.level
+        lines.append(f"::{kind} {keys}::{for_github(one.text)}")
+    return lines
+
+
+def job_summary(title: str, verdict: str, findings: Sequence[Finding]) -> str:
+    """Return a summary in Markdown: the verdict, and a table of the first findings."""
+    lines = [f"### {for_markdown(title)}", "", for_markdown(verdict), ""]
+    if not findings:
+        return "\n".join([*lines, "No new findings.", ""])
+    lines += ["| level | place | finding |", "|---|---|---|"]
+    for one in findings[:_SHOWN]:
+        place = f"{one.path or one.split}{'' if one.line is None else f':{one.line}'}"
+        cells = (f"{one.level}: {one.rule}", place, one.text)
+        lines.append(f"| {' | '.join(map(for_markdown, cells))} |")
+    more = len(findings) - _SHOWN
+    return "\n".join([*lines, *(["", f"{more:,} more findings."] if more > 0 else []), ""])
+
+
+def sarif(findings: Sequence[Finding]) -> str:
+    """Return the findings as a file of SARIF 2.1.0 that GitHub's code scanning reads.
+
+    Each result has a rule, a file and a line; the first line if the line is not known. Its
+    fingerprint stays the same if the item moves. At most 5,000 findings are included.
+    """
+    names = [*RULES]
+    results = [
+        {
+            "ruleId": one.rule,
+            "ruleIndex": names.index(one.rule),
+            "level": one.level,
+            "message": {"text": for_sarif(f"{one.text}.")},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": quote(one.path)},
+                        "region": {"startLine": one.line or 1},
+                    }
+                }
+            ],
+            "partialFingerprints": {"primaryLocationLineHash": one.id},
+        }
+        for one in findings[:_MOST]
+        if one.path is not None
+    ]
+    rules = [
+        {"id": name, "name": name, "shortDescription": {"text": title}}
+        for name, title in RULES.items()
+    ]
+    driver = {"name": "winosmith", "version": __version__, "rules": rules}
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+    return for_json(canonical(log)) + "\n"
+
+
+def badge(findings: Sequence[Finding]) -> str:
+    """Return a badge as an SVG file: the number of findings; red if there is an error."""
+    count = number_of(len(findings), "finding") if findings else "no findings"
+    is_red = any(one.level == "error" for one in findings)
+    colour = "#b3261e" if is_red else "#8a5a00" if findings else "#1f6f3d"
+    texts = [("winosmith audit", "#444"), (count, colour)]
+    x, parts = 0, []
+    for text, fill in texts:
+        width = 7 * len(text) + 12
+        parts.append(
+            f'<rect x="{x}" width="{width}" height="20" fill="{fill}"/><text x="{x + 6}" y="14" '
+            f'textLength="{width - 12}">{escape(for_page(text))}</text>'
+        )
+        x += width
+    title = escape(for_page(f"winosmith audit: {count}"))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{x}" height="20" role="img" '
+        f'aria-label="{title}"><title>{title}</title><g fill="#fff" '
+        f'font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{"".join(parts)}</g></svg>\n'
+    )
+
+
+def read_baseline(path: str | Path) -> dict[str, float]:
+    """Return the points of an earlier audit's findings by their ids, for `Audit.judge`.
+
+    Cues above their limits count as findings, too: of several that select nearly the same options,
+    one more item may change which one is flagged.
+
+    Args:
+        path: the JSON of the audit.
+
+    Raises:
+        FormatError: it is not such a file.
+    """
+    try:
+        record = parse_json(read_text(path))
+        known = {
+            f"{fingerprint('cue', name, one['cue'])}:1": float(one["right"] - one["expected"])
+            for name, split in record["splits"].items()
+            for one in split["cues"]
+            if one["right"] > one["high"]
+        }
+        return known | {str(one["id"]): float(one.get("points", 0.0)) for one in record["findings"]}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise FormatError(
+            "the file is not the JSON of an audit; write it with `winosmith audit … --json`", path
+        ) from None

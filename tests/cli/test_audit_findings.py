@@ -1,0 +1,207 @@
+"""`winosmith audit` in reviews of changes: --annotate, --baseline, --sarif and --badge."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from tests.cli.conftest import Cli
+from winosmith import audit, escape
+from winosmith.audit import Finding
+from winosmith.audit._audit import RULES
+
+WORDS = ("forests", "harbours", "teachers", "markets", "bridges", "engines", "gardens", "rivers")
+
+AUDIT = ("audit", "units", "--pool", "--no-probes", "--draws", 99)
+
+RULED = ("--fail-on", "cue=3pt,duplicates,options")
+
+
+@pytest.fixture
+def unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return one of ten quizzes of five items each, in which the correct option is the longest."""
+    monkeypatch.chdir(tmp_path)
+    for unit in range(10):
+        questions = []
+        for n in range(5):
+            options = [WORDS[(unit * 3 + n * 5 + at) % 8] for at in range(4)]
+            options[(unit + n) % 4] += f", as unit {unit} explains"
+            questions.append({"question": f"What is {n} of {unit * unit + n}?",
+                              "options": options, "correct": (unit + n) % 4})  # fmt: skip
+        path = tmp_path / "units" / f"{unit}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(questions, indent=2))
+    return path
+
+
+def _change(unit: Path, *added: dict[str, Any], first: bool = False) -> None:
+    questions = json.loads(unit.read_text())
+    questions = [*added, *questions] if first else [*questions, *added]
+    unit.write_text(json.dumps(questions, indent=2))
+
+
+NEW = {"question": "What is new in the last unit?", "options": ["ab", "cd", "ef", "gh"],
+       "correct": 0}  # fmt: skip
+EQUAL = {"question": "Which of these is equal?", "options": ["Ab", "ab.", "ef", "gh"], "correct": 2}
+
+
+def test_findings_annotate_the_lines_of_their_items(cli: Cli, unit: Path) -> None:
+    """A copy is an error at its own line, in the file's path below the current folder."""
+    copied = json.loads(Path("units/0.json").read_text())[1]
+    _change(unit, EQUAL, copied)
+    printed = cli(*AUDIT, *RULED, "--annotate", "github", code=1)
+    errors = dict(re.findall(r"^::error title=winosmith: (\w+),(.*?)::", printed, re.MULTILINE))
+    assert set(errors) == {"cue", "duplicates", "options"}
+    line = int(errors["duplicates"].removeprefix("file=units/9.json,line="))
+    shown = "\n".join(unit.read_text().splitlines()[line - 1 : line + 2])
+    assert copied["question"] in shown
+    cli("audit", Path("units").absolute(), *AUDIT[2:], *RULED, "--annotate", "github", code=1)
+
+
+def test_only_new_findings_break_rules(cli: Cli, unit: Path) -> None:
+    """Known ones don't if their lines move or their file is renamed; one more of a kind does."""
+    _change(unit, EQUAL)
+    Path("old.json").write_text(cli(*AUDIT, *RULED, "--json", code=1))
+    since = (*RULED, "--baseline", "old.json")
+    _change(unit, NEW, first=True)
+    moved = unit.rename("units/later.json")
+    assert "No new findings" not in cli(*AUDIT, *since)
+    assert json.loads(cli(*AUDIT, *since, "--json"))["broken"] == []
+    _change(moved, NEW, EQUAL | {"question": "Which of those is equal?"})
+    broken = json.loads(cli(*AUDIT, *since, "--json", code=1))["broken"]
+    assert [re.sub(r"json:\d+", "json", one) for one in broken] == [
+        "units: units/later.json is identical to units/later.json",
+        "units: units/later.json has equal options (except case or a final mark)",
+    ]
+
+
+def test_a_cue_that_grows_beyond_its_rule_is_new(cli: Cli, unit: Path) -> None:
+    """A known cue breaks a rule that it did not break in the earlier audit."""
+    old = json.loads(cli(*AUDIT, "--json"))
+    for one in old["findings"]:
+        if one["rule"] == "cue":
+            one["points"] = 0.02
+    Path("old.json").write_text(json.dumps(old))
+    assert "Broken: units: “the longest" in cli.aside(
+        *AUDIT, "--fail-on", "cue=3pt", "--baseline", "old.json", code=1
+    )
+    cli(*AUDIT, "--fail-on", "cue=2pt", "--baseline", "old.json")
+
+
+def test_sarif_has_what_code_scanning_needs(cli: Cli, unit: Path) -> None:
+    """Results have known rules, relative places, and fingerprints that don't depend on lines."""
+    _change(unit, EQUAL, EQUAL | {"question": "Which of [those](x) is {equal}?"})
+    found = []
+    for _ in range(2):
+        cli(*AUDIT, *RULED, "--sarif", "found.sarif", code=1)
+        found.append(json.loads(Path("found.sarif").read_text()))
+        _change(unit, NEW, first=True)
+        NEW["question"] += " And now?"
+    for log in found:
+        assert (log["version"], len(log["runs"])) == ("2.1.0", 1)
+        rules = log["runs"][0]["tool"]["driver"]["rules"]
+        assert all(rule["shortDescription"]["text"] for rule in rules)
+        for result in log["runs"][0]["results"]:
+            assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+            place = result["locations"][0]["physicalLocation"]
+            assert Path(place["artifactLocation"]["uri"]).is_file()
+            assert place["region"]["startLine"] >= 1
+            assert result["level"] in ("error", "warning", "note")
+    (before, lines), (after, moved) = map(_equal_options, found)
+    assert before == after
+    assert len(set(before)) == len(before) == 2
+    assert lines != moved
+
+
+def _equal_options(log: Any) -> tuple[list[str], list[int]]:
+    """Return the fingerprints and the lines of the items with equal options."""
+    results = [one for one in log["runs"][0]["results"] if one["ruleId"] == "options"]
+    places = [one["locations"][0]["physicalLocation"]["region"] for one in results]
+    prints = [one["partialFingerprints"]["primaryLocationLineHash"] for one in results]
+    return prints, [place["startLine"] for place in places]
+
+
+def test_a_badge_and_a_summary_count_new_findings(
+    cli: Cli, unit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The badge is well-formed; the summary is appended, with a row for each finding."""
+    summary, outputs = Path("summary.md"), Path("outputs.txt")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    monkeypatch.setenv("GITHUB_OUTPUT", str(outputs))
+    summary.write_text("before\n")
+    _change(unit, EQUAL | {"question": "Is <b>this</b> | equal?"})
+    cli(*AUDIT, *RULED, "--annotate", "github", "--badge", "found.svg", code=1)
+    count = int(outputs.read_text().removeprefix("findings="))
+    drawn = Path("found.svg").read_text()
+    assert f"winosmith audit: {count} findings" in "".join(ET.fromstring(drawn).itertext())  # noqa: S314
+    assert "#b3261e" in drawn
+    lines = summary.read_text().splitlines()
+    assert lines[0] == "before"
+    assert sum(line.startswith(("| error", "| warning", "| note")) for line in lines) == count
+    Path("old.json").write_text(cli(*AUDIT, "--json"))
+    cli(*AUDIT, "--annotate", "github", "--badge", "found.svg", "--baseline", "old.json")
+    assert "no findings" in Path("found.svg").read_text()
+    assert summary.read_text().endswith("No new findings.\n")
+
+
+def test_data_can_not_run_commands_of_github(cli: Cli, unit: Path) -> None:
+    """Between the tokens GitHub runs no command, and annotations are one line each."""
+    hidden = "::add-mask::x\n::warning::planted"
+    _change(unit, EQUAL | {"question": hidden, "options": ["::debug::a", "::DEBUG::A", "b", "c"]})
+    printed = cli(*AUDIT, *RULED, "--annotate", "github", code=1).splitlines()
+    token = printed[0].removeprefix("::stop-commands::")
+    assert re.fullmatch("[0-9a-f]{32}", token)
+    after = printed[printed.index(f"::{token}::") + 1 :]
+    assert after
+    assert all(re.match("::(error|warning|notice) title=winosmith: ", line) for line in after)
+
+
+@given(st.text(), st.text(min_size=1))
+def test_an_annotation_is_one_command(text: str, path: str) -> None:
+    """Whatever its text and path are, the runner reads back both, and no other command."""
+    one = Finding("warning", "options", "quiz", text, path, 3, "")
+    (line,) = audit.annotation_lines([one])
+    assert len(line.splitlines()) <= 1
+    command, _, message = line[2:].partition("::")
+    keys = dict(key.split("=", 1) for key in command.partition(" ")[2].split(","))
+    read = {"%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ",", "%25": "%"}
+
+    def decoded(value: str) -> str:
+        return re.sub("%(0D|0A|3A|2C|25)", lambda found: read[found[0]], value)
+
+    def plain(value: str) -> str:
+        return escape.for_terminal(value.replace("\r", "")).replace("\r", "")
+
+    assert decoded(message).replace("\r", "") == plain(text)
+    assert decoded(keys["file"]).replace("\r", "") == plain(path)
+
+
+def test_what_is_no_audit_is_no_baseline(cli: Cli, unit: Path) -> None:
+    """The error names the command that writes one; outputs never replace inputs or other files."""
+    worded = '{"splits": {}, "findings": [{"id": "a", "points": "x"}]}'
+    for text in ("[]", "{}", '{"splits": {}, "findings": [1]}', "not JSON", worded):
+        Path("old.json").write_text(text)
+        assert "old.json: the file is not the JSON of an audit; write it with" in cli.refused(
+            *AUDIT, "--baseline", "old.json"
+        )
+    assert "and --json only JSON" in cli.refused(*AUDIT, "--annotate", "github", "--json")
+    assert "is not an SVG file" in cli.refused(*AUDIT, "--badge", unit)
+    assert "--sarif would overwrite the input" in cli.refused(
+        "audit", "old.json", "--sarif", "old.json"
+    )
+    assert "measures nothing" in cli.refused("audit", "units", "--fix", "--annotate", "github")
+
+
+def test_every_rule_has_a_title() -> None:
+    """Each kind of finding is described, and those of --fail-on are in its help."""
+    assert all(RULES.values())
+    names = {name for name, _ in audit.parse_rules(",".join(
+        f"{name}=1" if name in ("cue", "probe") else name for name in RULES if name != "shared"
+    ))}  # fmt: skip
+    assert names == set(RULES) - {"shared"}
