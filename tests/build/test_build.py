@@ -87,7 +87,7 @@ class Stop(KeyboardInterrupt):
     [
         "filtering",
         pytest.param("again, another seed", marks=pytest.mark.long),
-        pytest.param("again, shaken vectors", marks=pytest.mark.long),
+        pytest.param("again, perturbed vectors", marks=pytest.mark.long),
     ],
 )
 def test_interrupted_build_goes_on_to_the_same_bytes(where, tmp_path, small_build, telling_twins):

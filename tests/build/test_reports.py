@@ -94,7 +94,7 @@ def test_a_half_is_filtered_by_its_share_of_what_the_recipe_counts():
 
 @pytest.mark.parametrize("method", ["aflite", "random", "pmi"])
 def test_what_another_seed_changes_is_said_of_the_method(tmp_path, method):
-    """Phases and shaken vectors are AFLite's; PMI draws ties and singles, random all."""
+    """Phases and perturbed vectors are AFLite's; PMI draws ties and singles, random all."""
     _, record, page = filtered(tmp_path, method=method, keep=None if method == "aflite" else 40)
     for words in ("Which problems one phase removes", "Shaken vectors"):
         assert (words in page) == (method == "aflite")

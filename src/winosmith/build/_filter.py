@@ -220,7 +220,7 @@ def run_filter(
     )
 
 
-OTHERS = ("another seed", "shaken vectors")
+OTHERS = ("another seed", "perturbed vectors")
 """Possible differences between two runs of a filter."""
 
 

@@ -299,7 +299,7 @@ class Filtering:
                     pool, X, chosen, checkpoint=first, **self._watched(advance, len(pool))
                 )
             run = replace(run, separability=separability)
-            files = zip(OTHERS, ("seed", "shaken"), strict=True) if chosen.again else ()
+            files = zip(OTHERS, ("seed", "perturbed"), strict=True) if chosen.again else ()
             checkpoints = [
                 (other, scratch.enter_context(self.folder.scratch(f"{stem}-{name}{dot}{suffix}")))
                 for other, name in files
