@@ -39,7 +39,7 @@ def test_the_report_says_what_goes_again(reported: tuple[Path, dict[str, object]
     assert told["share"] == told["both"] / told["removed"]
     labels = [figure["label"] for figure in record["figures"]]
     assert "of the removed go with another seed too" in labels
-    assert "Would the same go again?" in (out / "report.html").read_text("utf-8")
+    assert "Would another run remove the same problems?" in (out / "report.html").read_text("utf-8")
 
 
 def test_what_is_kept_does_not_depend_on_it(

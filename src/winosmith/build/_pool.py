@@ -289,9 +289,9 @@ COPIES = "copies"
 SHOWN = 3
 """Maximum number of groups that a report lists."""
 
-_COPY = "copy of a kept problem"
-_HALF_OF_COPY = "copy: the other half is a copy of a kept problem"
-_ONE_TWICE = "copy: both halves are the same problem"
+_COPY = "copy: identical to a kept problem"
+_HALF_OF_COPY = "copy: the other half is identical to a kept problem"
+_ONE_TWICE = "copy: both halves are identical"
 _AGAINST = "contradictory: a copy has a different answer"
 _HALF_AGAINST = "contradictory: a copy of the other half has a different answer"
 
@@ -331,7 +331,7 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Onc
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
     >>> found = find_copies(Dataset(fell), 0)
     >>> len(found.reasons), set(found.reasons.values())
-    (1, {'copy of a kept problem'})
+    (1, {'copy: identical to a kept problem'})
     """
     groups = copies(dataset)
     against = contradictions(dataset, groups)

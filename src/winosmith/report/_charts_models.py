@@ -114,7 +114,7 @@ def learning(
     if len(lines) > len(_CONTINUATION_LOOKS):
         raise ValueError(
             f"{len(lines)} extrapolations can't be distinguished; the maximum is "
-            f"{len(_CONTINUATION_LOOKS)} can"
+            f"{len(_CONTINUATION_LOOKS)}"
         )
 
     def paint(canvas: Canvas) -> None:
