@@ -519,7 +519,7 @@ REFUSED = {
     "Python's dicts": ("\n".join(map(str, ROWS)).encode(), r"json\.dumps"),
     "lists of another length": (
         jsonl([{"article": "A.", "questions": ["Why?"], "options": TEXTS[:2], "answers": [*"AB"]}]),
-        "'questions' contains several questions without matching lists: write write one row per question"),
+        "'questions' contains several questions without matching lists"),
     "no header": (b"Why?,w,x,y,z,A\nWhen?,w,x,y,z,B\n", "does the first line name the columns"),
     "marks between": (jsonl([{"question": "Why?", "options": "w | x", "answer": "A"}]),
                       "the choices of its first row are no list of several: write a JSON list"),
