@@ -120,7 +120,7 @@ def printed(command: str, folder: Path, programs: Path) -> str:
 def without_progress(text: str) -> str:
     r"""Return what is printed without the lines that a slow machine prints now and then.
 
-    >>> without_progress("filtering: 4 of 90 phase 2, draw 5 of its null\nagain, shaken: 7\nok")
+    >>> without_progress("filtering: 4 of 90 phase 2, draw 5 of its null\nagain, perturbed: 7\nok")
     'ok'
     >>> without_progress("filtering: 9 of 40 run 1 of 20, 9 of them with turned keys\n1 of 9: 2")
     '1 of 9: 2'

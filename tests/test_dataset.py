@@ -170,7 +170,7 @@ REFUSED = {
     "the options must be a tuple of texts, not ['a', 'b']": {"options": ["a", "b"]},
     "an option must be text, not 2": {"options": ("a", 2)},
     "an option is empty": {"options": ("a", " ")},
-    "an option holds the blank ('_')": {"options": ("a", "b_")},
+    "an option contains the blank ('_')": {"options": ("a", "b_")},
     "two options are equal: 'a', ' a'": {"options": ("a", " a")},
     "two options are equal, one of them the correct one": {"options": ("a", "b", "b"), "answer": 1},
     "the answer is 2; with 2 options it must be 0 to 1": {"answer": 2},

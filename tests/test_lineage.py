@@ -242,7 +242,7 @@ def test_a_cycle_is_named_once_for_each_problem_on_it() -> None:
     data = Dataset([below, *ring, own])
     found = check_lineages(data, complete=False)
     assert sorted(found) == [1, 2, 3, 4]
-    assert found[1].startswith("the lineage runs in a circle: ")
+    assert found[1].startswith("the lineage is a cycle: ")
     assert all(name in found[1] for name in ("'0'", "'1'", "'2'"))
     assert found[4] == "the problem is its own parent; a root has no lineage"
     assert depths(data)[1:4] == (Depths(None, None, None),) * 3

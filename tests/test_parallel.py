@@ -104,7 +104,7 @@ def test_an_executor_that_was_shut_down_is_told() -> None:
     """Neither one that is closed before nor one closed meanwhile leaves the caller waiting."""
     closed = ThreadPoolExecutor(1)
     closed.shutdown()
-    with pytest.raises(InputError, match="shut down before the work was done; give a new executor"):
+    with pytest.raises(InputError, match="shut down before the work was done; pass a new executor"):
         list(ordered_map(abs, [1], closed))
     gate = threading.Event()
     with ThreadPoolExecutor(1) as executor:

@@ -107,8 +107,7 @@ GOOD = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"]}
         ({"sentense": "A _."}, "the record has an unknown key 'sentense'"),
         (
             {"gold.explanation": "Cups break."},
-            "the record has an unknown key 'gold.explanation'; what is no part of a problem stands "
-            "in its 'extra'",
+            "the record has an unknown key 'gold.explanation'; put further values into 'extra'",
         ),
         ({"options": "xy"}, "the options must be a list, not 'xy'"),
         ({"options": ["x", None]}, "an option must be text, not None"),

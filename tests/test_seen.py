@@ -54,7 +54,7 @@ def test_of_the_local_context_all_else_is_unseen() -> None:
 def test_what_is_not_known_is_named() -> None:
     """A pronoun that is missing, and a word for what is seen that is none, are errors."""
     assert with_pronoun(NURSE) == "The nurse told  the cook that she left."
-    with pytest.raises(DataError, match=r"2 of 3 problems is not known \('a', 'b'\)"):
+    with pytest.raises(DataError, match=r"2 of 3 problems is unknown \('a', 'b'\)"):
         check_pronouns([NURSE, Problem("a", "_", ("x", "y")), Problem("b", "_", ("x", "y"))])
     with pytest.raises(InputError, match="one of blank, pronoun; not 'both'"):
         check_sees("both")

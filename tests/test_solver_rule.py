@@ -51,7 +51,7 @@ def test_a_solver_sees_what_its_table_says(tmp_path):
     )
     assert blank.digest == same.digest != other.digest
     assert (blank.about["sees"], other.about["sees"]) == ("blank", "pronoun")
-    with pytest.raises(DataError, match="the pronoun of 1 of 1 problems is not known"):
+    with pytest.raises(DataError, match="the pronoun of 1 of 1 problems is unknown"):
         other.solver.score([Problem("a", "The nurse said _ left.", ("nurse", "cook"))])
     with pytest.raises(RecipeError, match="sees is 'both'; it must be"):
         SolverRule.of({**table, "sees": "both"}, learns=True)

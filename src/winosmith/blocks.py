@@ -1,9 +1,8 @@
-"""Blocks of problems that belong together, and a shuffled order that reveals no answers.
+"""Blocks of problems that must stay together, and a shuffled order that reveals no answers.
 
-Twins, families and copies of one sentence form *blocks*. A split, or a random draw of problems,
-keeps blocks whole, so that no split reveals the contents of another. A later split keeps each block
-in its former split. *Copies* are identical problems of a block: one observation, written more than
-once.
+Twins, families and copies of a sentence form *blocks*. Splits and random draws keep blocks whole,
+so that no split reveals the contents of another. A later split keeps each block in its former
+split. *Copies* are identical problems in a block: repetitions of one observation.
 """
 
 from __future__ import annotations
@@ -50,19 +49,19 @@ ALIKE = 0.7
 """The least fraction of words that the halves of a twin share (WinoGrande, section 2)."""
 
 ALIKE_ALONE = 0.4
-"""The same for two texts that are the only ones with their options. Without ids, 635 of DPR's 661
-training twins are then in one block, instead of 302. In WinoGrande's train_s, dev and test without
-ids (3,674 problems), it joins 2 pairs across the splits that are not twins; 0.3 would join 9."""
+"""The same if no other text has these options. It puts 635 of DPR's 661 training twins without ids
+into one block, instead of 302. In WinoGrande's train_s, dev and test without ids (3,674 problems),
+it joins 2 pairs across splits that are not twins; 0.3 would join 9."""
 
 
 def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     """Return the rows of each block, in an order that reveals no answers.
 
     Two problems share a block if they share a twin or a family; if their sentences have the same
-    tokens in any case; or, with `lookalikes`, if they look like a twin without its id. Such pairs
-    have the same options and 70 % of their words in common. If one of them has no twin id, 40 % are
-    enough if no third text has these options, and one option may differ at 70 % if no third text
-    has all the others. Blocks are transitive.
+    tokens, ignoring case; or, with `lookalikes`, if they look like a twin without a common id. Such
+    pairs have the same options and 70 % of their words in common. If one of them has no twin id,
+    40 % are enough if no third text has these options, and at 70 % one option may differ if no
+    third text has all the others. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -82,13 +81,13 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
 
 
 class _Forest:
-    """Numbers from 0 in trees (union-find); each number is its own tree at first."""
+    """A union-find structure over numbers from 0, each of which starts as its own tree."""
 
     def __init__(self, count: int):
         self._parent = list(range(count))
 
     def root(self, number: int) -> int:
-        """Return the least number of a number's tree."""
+        """Return the least number in a number's tree."""
         parent = self._parent
         while parent[number] != number:
             parent[number] = parent[parent[number]]
@@ -101,7 +100,7 @@ class _Forest:
         self._parent[max(one, other)] = min(one, other)
 
     def trees(self) -> list[list[int]]:
-        """Return the numbers of each tree, ascending; trees by their least number."""
+        """Return the numbers of each tree, all in ascending order."""
         together: dict[int, list[int]] = {}
         for number in range(len(self._parent)):
             together.setdefault(self.root(number), []).append(number)
@@ -117,8 +116,8 @@ def _ties_of(problem: Problem) -> Iterable[tuple[str, str]]:
 def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
     """Join rows that look like halves of a twin; see `blocks`.
 
-    One pair is enough to join two blocks, and none is needed within a block: a large family, whose
-    options are the same all over, is not compared with itself.
+    One pair is enough to join two blocks, so rows of one block, such as a large family with the
+    same options, are not compared with each other.
     """
     problems = dataset.problems
     options = [_lowered_options(problem) for problem in problems]
@@ -139,13 +138,13 @@ def _may_be_twin(
 ) -> bool:
     """Return whether the rows have two texts, one of them without a twin id.
 
-    If both have one, a filter may have removed a third text with these options.
+    If both texts have one, a filter may have removed a third text with these options.
     """
     return len({*words}) == 2 and any(problems[row].twin_id is None for row in rows)
 
 
 class _Joined:
-    """Joins similar rows that are not in one tree; see `lookalikes.Wanted`."""
+    """Similar rows that are not yet in one tree; see `lookalikes.Wanted`."""
 
     def __init__(self, forest: _Forest, rows: Sequence[int]):
         self._forest, self._rows = forest, rows
@@ -170,7 +169,7 @@ class _Joined:
 
 
 def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> set[int]:
-    """Return the rows that have 70 % of their words, and the options, of another set's.
+    """Return the rows that share options and 70 % of their words with a problem of another set.
 
     >>> one = Problem("a", "The cup is on _ now.", ("x", "y"))
     >>> find_lookalikes([one, Problem("b", "Why is _ so?", ("x", "y"))], [one])
@@ -205,7 +204,7 @@ def _find(
 def _several_owners(
     problems: Sequence[Problem], groups: Iterable[list[int]], owner: Callable[[int], int]
 ) -> Iterator[tuple[list[int], list[frozenset[str]]]]:
-    """Yield the groups of rows that have several owners, each with its words."""
+    """Yield the groups of rows with several owners, and the words of each row."""
     for rows in groups:
         if len({*map(owner, rows)}) > 1:
             yield rows, [_word_set(pieces(problems[row].sentence.lower())) for row in rows]
@@ -216,20 +215,20 @@ def _lowered_options(problem: Problem) -> tuple[str, ...]:
 
 
 def _word_set(words: Sequence[str]) -> frozenset[str]:
-    """Return the words as a set, with a number for repetitions: "the", "the 2"."""
+    """Return the words as a set, with numbers for repetitions: "the", "the 2"."""
     counted = Counter(words)
     again = (f"{word} {at}" for word, n in counted.items() if n > 1 for at in range(2, n + 1))
     return frozenset(counted).union(again)
 
 
 def copies(dataset: Dataset) -> list[list[int]]:
-    """Return the rows of identical problems, two or more a group: copies of each other.
+    """Return the groups of two or more rows that are copies of each other.
 
-    Identical problems have the same tokens in any case or Unicode form, the blank at the same place
-    for the same pronoun, and the same options in any order. Answers, ids and twins do not matter.
-    Winogender's versions with "he" and "she" are thus not copies, though they share a block. A
-    blank without a known pronoun has the pronoun of the other copies; if they have several, it is a
-    problem of its own. The time is linear in the rows.
+    Copies have the same tokens (ignoring case and Unicode form), the same place and pronoun of the
+    blank, and the same options in any order. Answers, ids and twins do not matter. Winogender's
+    versions with "he" and "she" share a block but are not copies. If the pronoun is unknown, it is
+    assumed to be that of the other copies; if these have several, the problem is not a copy. The
+    time is linear in the number of rows.
 
     >>> fell = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
     >>> again = Problem("b", "the cup hit the jug and _ fell.", ("Jug", "Cup"), 1, pronoun="it")
@@ -250,13 +249,13 @@ def copies(dataset: Dataset) -> list[list[int]]:
 
 
 def whole_twins(dataset: Dataset, among: Iterable[Sequence[int]] | None = None) -> list[list[int]]:
-    """Return the rows of each twin with the copies of its halves, and of each single with copies.
+    """Return the rows of each twin or single, together with their copies.
 
-    Blocks are larger: removing a whole family because of a few of its problems is too much.
+    These groups are smaller than blocks: a filter need not remove a whole family.
 
     Args:
         dataset: the problems.
-        among: their groups of copies, if they are known already.
+        among: the groups of copies, if they are already known.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> whole_twins(Dataset([*pair, Problem("c", "b _ C.", ("y", "x"), 0)]))
@@ -269,9 +268,9 @@ def whole_twins(dataset: Dataset, among: Iterable[Sequence[int]] | None = None) 
 
 
 def same_text(dataset: Dataset) -> list[list[int]]:
-    """Return the rows whose sentences have the same tokens, in any case: two or more a group.
+    """Return the groups of two or more rows whose sentences have the same tokens, ignoring case.
 
-    Only sentences with the same letters are tokenised, as tokenising is slow.
+    Tokenising is slow, so only sentences with the same letters are tokenised.
     """
     letters = ("".join(_lowered(problem.sentence).split()) for problem in dataset)
     by_letters = _by_key(letters)
@@ -283,7 +282,7 @@ def same_text(dataset: Dataset) -> list[list[int]]:
 
 
 def _by_key(keys: Iterable[Hashable], rows: Iterable[int] | None = None) -> list[list[int]]:
-    """Return the rows of each key that two or more rows have."""
+    """Return the rows of each key that occurs at least twice."""
     first: dict[Hashable, int] = {}
     together: dict[int, list[int]] = {}
     for row, key in enumerate(keys) if rows is None else zip(rows, keys, strict=True):
@@ -299,7 +298,7 @@ def contradictions(
 
     Args:
         dataset: the problems.
-        among: their groups of copies, if they are known already.
+        among: the groups of copies, if they are already known.
 
     >>> one = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
     >>> contradictions(Dataset([one, Problem("b", one.sentence, ("jug", "cup"), 0)]))
@@ -310,7 +309,7 @@ def contradictions(
 
 
 def plain(text: str) -> str:
-    """Return the visible tokens of a text, lower-cased and composed, to compare copies."""
+    """Return the visible tokens of a text, lower-cased and in composed form, for comparison."""
     return " ".join(tokens(_lowered(text)))
 
 
@@ -319,14 +318,14 @@ def _lowered(text: str) -> str:
 
 
 def _grouped(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:
-    """Return the rows of each pronoun; those without one join the others if these agree."""
+    """Return the rows of each pronoun; rows without one join the others if these share one."""
     if len(by_pronoun.keys() - {None}) > 1:
         return by_pronoun.values()
     return [sorted(row for rows in by_pronoun.values() for row in rows)]
 
 
 def _options(problem: Problem) -> tuple[str, ...]:
-    """Return the options for comparison: lower-cased, unless only their case differs."""
+    """Return the options for comparison, lower-cased unless only their case differs."""
     lowered = tuple(plain(option) for option in problem.options)
     return lowered if len({*lowered}) == len(lowered) else problem.options
 
@@ -336,27 +335,27 @@ def _right(problems: Iterable[Problem]) -> set[str]:
 
 
 def _place(problem: Problem, seed: int) -> tuple[bytes, bytes]:
-    """Return a problem's place in the shuffled order: a digest of its sentence and options.
+    """Return a problem's sort key in the shuffled order: a digest of its sentence and options.
 
-    The order of the input may follow the answers (such as the correct option first), and the seed
-    is published. The place therefore depends on neither the input's order, its ids and answers,
-    nor the order of options. A digest of the id orders only exact copies.
+    The order of the input may reveal the answers (such as the correct option first), and the seed
+    is published. The key therefore does not depend on the order of rows or options, ids or answers.
+    A digest of the id is only used to order exact copies.
     """
     seen = "\0".join((str(seed), problem.sentence, *sorted(problem.options)))
     return hashlib.sha256(seen.encode()).digest(), hashlib.sha256(problem.id.encode()).digest()
 
 
 def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
-    """Return the blocks, and the rows in each, in the shuffled order."""
+    """Return the blocks and their rows in the shuffled order."""
     places = [_place(problem, seed) for problem in dataset]
     shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
     return sorted(shuffled, key=lambda block: places[block[0]])
 
 
 def shuffle(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
-    """Return the problems in the shuffled order, and the blocks of their rows.
+    """Return the problems in the shuffled order, and their blocks as rows.
 
-    All later steps depend only on this order, not on that of the input.
+    All later steps depend only on this order, not on the input's.
     """
     order = shuffled_blocks(dataset, seed)
     blocks_of_new, start = [], 0
@@ -371,11 +370,11 @@ def join_blocks(
 ) -> list[list[int]]:
     """Join the blocks that share a key, and return them in the order of their first blocks.
 
-    With contributors or sources as keys, none of them is in two splits.
+    With contributors or sources as keys, none of them can be in two splits.
 
     Args:
-        order: blocks.
-        keys: of each row; a row without keys joins no block.
+        order: the blocks.
+        keys: the keys of each row; a row without keys joins no block.
 
     >>> join_blocks([[0, 1], [2], [3], [4]], [["ann"], ["ann"], ["bob"], ["ann"], []])
     [[0, 1, 3], [2], [4]]
@@ -391,12 +390,12 @@ def join_blocks(
 def draw(
     order: Sequence[Sequence[int]], rows: Iterable[int], sizes: Sequence[int]
 ) -> list[list[int]]:
-    """Draw sets of rows in whole blocks, from the end of the shuffled order.
+    """Draw disjoint sets of whole blocks from the end of the shuffled order.
 
     Args:
         order: the shuffled blocks.
         rows: the rows that may be drawn; blocks without such rows are skipped.
-        sizes: the number of rows of each set; the last block may exceed it.
+        sizes: the number of rows per set; the last block may exceed it.
 
     Raises:
         DataError: there are too few rows.
@@ -404,7 +403,7 @@ def draw(
     allowed = set(rows)
     if sum(sizes) >= len(allowed):
         raise DataError(
-            f"{sum(sizes)} problems are to be drawn from {len(allowed)}; nothing would be left"
+            f"{sum(sizes)} problems can't be drawn from {len(allowed)}; nothing would be left"
         )
     drawn: list[list[int]] = [[] for _ in sizes]
     parts = iter(zip(drawn, sizes, strict=True))
@@ -429,16 +428,16 @@ Key = Literal["author", "source"]
 """The field of a problem's origin that can join blocks."""
 
 Disjoint = Literal["twin", "contributor", "source"]
-"""What train, dev and test don't share: twins (whole blocks), contributors, or sources."""
+"""Things that train, dev and test don't share: twins (whole blocks), contributors, or sources."""
 
 HOLDERS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
-"""The field of a problem's origin for each further kind of `Disjoint`."""
+"""The field of a problem's origin for the other kinds of `Disjoint`."""
 
 SLACK = 0.1
 """The fraction by which dev or test may exceed the wanted size to keep contributors whole."""
 
 BLOCK_SLACK = 0.5
-"""The same to keep blocks whole: a twin is small, but a family may be larger than all of dev."""
+"""The same to keep blocks whole: a family may be larger than all of dev."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,8 +445,8 @@ class Former:
     """A problem of an earlier split.
 
     Attributes:
-        problem: with the id of its pool; answers do not matter.
-        side: its split; None for a problem in no split, which only joins others.
+        problem: the problem with its id in the pool; the answer does not matter.
+        side: its split; None for a problem that only joins other problems.
     """
 
     problem: Problem
@@ -460,16 +459,17 @@ def former_sides(
     former: Sequence[Former],
     keys: Iterable[Key] = (),
 ) -> list[frozenset[Side]]:
-    """Return for each block the former splits of its problems and of related ones.
+    """Return, for each block, the former splits of its problems and of related problems.
 
-    Related problems are those of one block (`blocks`) of old and new problems: copies, families by
-    the ids of the pool, and look-alikes of twins. An id is ignored if another problem has it now.
+    Related problems are in one block (`blocks`) of old and new problems: copies, families by the
+    ids in the pool, and possible halves of twins. An id is ignored if it now belongs to another
+    problem.
 
     Args:
         dataset: the problems to split.
         order: their blocks, joined by `keys`.
         former: the problems of earlier splits.
-        keys: fields that join blocks: all of one author, all of one source.
+        keys: fields that join blocks, such as the author or the source.
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
@@ -495,12 +495,12 @@ def former_sides(
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Rows that stay together, and their split.
+    """Rows that stay together and their split.
 
     Attributes:
-        rows: of the data set.
-        side: their split.
-        former: the former splits of these and related problems.
+        rows: row numbers in the data set.
+        side: the split.
+        former: the former splits of these and of related problems.
     """
 
     rows: tuple[int, ...]
@@ -519,25 +519,24 @@ def assign_sides(
 ) -> list[Placed]:
     """Assign blocks to train, dev and test.
 
-    Without former splits, dev and test are filled in the order of `wanted`, and the rest is for
-    training. Otherwise each block keeps its former split (the first of train, dev and test if it
-    has several), and new blocks go to the split that lacks the largest fraction.
+    Without former splits, dev and test are filled in the order of `wanted`, and the rest becomes
+    training data. Otherwise each block keeps its former split (the first of train, dev and test if
+    there are several), and new blocks go to the split that lacks the largest fraction.
 
-    A split takes blocks until it has the wanted size, but no block, such as a large family, that
+    A split takes blocks until it has the wanted size, except blocks (such as large families) that
     would make it more than half as large again (`BLOCK_SLACK`; two problems always fit). If every
-    block is too large, it takes the smallest. One contributor or source may have a large part of
-    the data, with the same faults; with `keys` a split therefore exceeds its size by a tenth at
-    most (`SLACK`). The rest goes to training. A tenth more problems make an interval at most five
-    per cent narrower.
+    block is too large, it takes the smallest. A contributor or source may have written a large part
+    of the data, with the same faults; with `keys` a split therefore exceeds its size by at most a
+    tenth (`SLACK`). A tenth more problems make an interval at most five per cent narrower.
 
     Args:
-        dataset: the problems; with `former`, with the ids of their pool.
+        dataset: the problems; with `former`, they have the ids of their pool.
         order: their shuffled blocks.
-        wanted: the number of problems of dev and test.
-        keys: fields that join blocks: all of one author, all of one source.
+        wanted: the number of problems in dev and test.
+        keys: fields that join blocks, such as the author or the source.
         former: the problems of earlier splits.
-        counted: the rows that count for `wanted`; a new block without such rows is for training.
-            None counts all.
+        counted: the rows that count towards `wanted`; new blocks without such rows become training
+            data. None counts all rows.
 
     >>> fell = [Problem(f"{at}", f"The {at} _ fell.", ("cup", f"jug {at}"), 0) for at in range(4)]
     >>> found = assign_sides(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
@@ -570,7 +569,7 @@ def assign_sides(
 def _filled(
     count: Sequence[int], wanted: Mapping[Side, int], most: Mapping[Side, float]
 ) -> list[Side]:
-    """Return the split of each group: the first that is not full, or training."""
+    """Return the split of each group: the first one that is not full, or training."""
     sizes = dict.fromkeys(SIDES, 0)
     found: list[Side] = []
     for more in count:
@@ -586,7 +585,7 @@ def _continued(
     wanted: Mapping[Side, int],
     most: Mapping[Side, float],
 ) -> list[Side]:
-    """Return the split of each group: the former one, or the one that lacks the most."""
+    """Return the split of each group: its former split, or the split that lacks the most."""
     sizes = dict.fromkeys(SIDES, 0)
     for more, side in zip(count, before, strict=True):
         if side is not None:
@@ -605,14 +604,14 @@ def _continued(
 
 
 def _fits(more: int, held: int, wanted: int, most: float) -> bool:
-    """Return whether a split lacks problems, and has room for a group."""
+    """Return whether a split lacks problems and has room for a group."""
     return more > 0 and held < wanted and held + more <= most
 
 
 def _fill_empty(
     sides: list[Side], count: Sequence[int], wanted: Mapping[Side, int], new: Sequence[int]
 ) -> None:
-    """Give each empty split the smallest new group of training."""
+    """Move the smallest new group of the training data to each empty split."""
     for side, size in wanted.items():
         if size and not any(more for more, of in zip(count, sides, strict=True) if of == side):
             left = [at for at in new if count[at] and sides[at] == "train"]
@@ -621,7 +620,7 @@ def _fill_empty(
 
 
 def side_kept(sides: Iterable[Side]) -> Side | None:
-    """Return the split of a block with former splits; None for a new one.
+    """Return the split of a block with former splits; None for a new block.
 
     >>> side_kept(["test", "dev"]), side_kept([])
     ('dev', None)
@@ -630,7 +629,7 @@ def side_kept(sides: Iterable[Side]) -> Side | None:
 
 
 _NamedProblem = tuple[Problem, str, str | None]
-"""A problem, its root and its twin; names of old and new problems differ."""
+"""Keys of a problem, its root and its twin; those of old and new problems differ."""
 
 
 def _now(dataset: Dataset) -> Iterable[_NamedProblem]:
@@ -651,7 +650,7 @@ def _then(dataset: Dataset, former: Sequence[Former]) -> Iterable[_NamedProblem]
 
 
 def _one_problem(old: Problem, new: Problem) -> bool:
-    """Return whether a problem may be a later version: it has the options, or most words."""
+    """Return whether a problem may be a later version: it shares the options or most words."""
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
     a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))

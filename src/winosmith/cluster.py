@@ -1,15 +1,15 @@
-"""Many machines: an executor over a Dask cluster, and the only import of `dask.distributed`.
+"""An executor for many machines, over a Dask cluster; the only import of `dask.distributed`.
 
     from winosmith import cluster, debias
 
     with cluster.connect("tcp://head:8786") as executor:
         debias.aflite(X, y, executor=executor)
 
-Results have the same bytes as those of one machine if the machines are of one kind. A Dask
+Results have the same bytes as on one machine if all machines are of the same kind. A Dask
 scheduler runs any code that it receives: keep it in a network that you trust, or use TLS.
 
-Dask itself repeats the work of a worker that died. If all workers that have the data died, or the
-scheduler did, the work is cancelled.
+Dask repeats the work of a worker that died. If the scheduler or all workers with the data died, the
+work is cancelled.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TIMEOUT = 20.0
 """Seconds to wait for the first worker."""
 
 HANDSHAKE = 10.0
-"""Seconds in which a scheduler must answer, at first and after the connection broke."""
+"""Seconds in which a scheduler must answer, also after the connection broke."""
 
 Result = TypeVar("Result")
 
@@ -42,18 +42,18 @@ def connect(
 ) -> Iterator[ClusterExecutor]:
     """Open an executor over the workers of a Dask scheduler.
 
-    Workers may come, go and be killed while it is open. The scheduler, the workers and this machine
-    need the same versions of Python, winosmith and its libraries.
+    Workers may join, leave and be killed while it is open. The scheduler, the workers and this
+    machine need the same versions of Python, winosmith and its libraries.
 
     Args:
-        address: as the scheduler prints it ("tcp://head:8786"), or the file of
-            `dask scheduler --scheduler-file`.
+        address: the scheduler's address ("tcp://head:8786"), or the file that
+            `dask scheduler --scheduler-file` wrote.
         security: a `distributed.Security` for addresses with tls://; if None, the certificates of
             Dask's own configuration (`distributed.comm.tls`).
         timeout: seconds to wait for the first worker.
 
     Raises:
-        InputError: the scheduler does not answer, or has no worker; or certificates are missing.
+        InputError: the scheduler does not answer or has no worker, or certificates are missing.
         FormatError: the file was not written by a scheduler.
         MissingExtraError: dask.distributed is not installed.
 
@@ -89,7 +89,7 @@ def connect(
 
 
 def _scheduler(address: str | Path) -> str:
-    """Return the address of a scheduler, from its file if it is one."""
+    """Return the address of a scheduler, read from its file if needed."""
     path = Path(address)
     if not path.is_file():
         return str(address)
@@ -105,7 +105,7 @@ def _scheduler(address: str | Path) -> str:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep Dask's client from logging: errors report all that a user needs."""
+    """Silence the log of Dask's client: errors contain everything that a user needs."""
     logger = logging.getLogger("distributed.client")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -116,7 +116,7 @@ def _quietly() -> Iterator[None]:
 
 
 class ClusterExecutor(Executor):
-    """Dask's own executor, its number of workers, and values that it receives once.
+    """Dask's own executor, with its number of workers and values that are sent only once.
 
     `connect` opens one. It is a `winosmith.parallel.Holder`.
     """
@@ -127,14 +127,14 @@ class ClusterExecutor(Executor):
 
     @property
     def workers(self) -> int:
-        """The number of threads of all workers now, 1 or more; 1 if the scheduler is gone."""
+        """The current number of threads of all workers, 1 or more; 1 if the scheduler is gone."""
         try:
             return max(1, sum(map(int, self._client.nthreads().values())))
         except OSError:
             return 1  # the work itself ends with an error
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Do `fn(*args, **kwargs)` at some worker, with the values for tokens of `hold`."""
+        """Run `fn(*args, **kwargs)` on a worker, with values in place of tokens of `hold`."""
         future: Future[Result] = self._executor.submit(_called, __version__, fn, args, kwargs)
         return future
 
@@ -148,7 +148,7 @@ class ClusterExecutor(Executor):
             token.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more work; wait for submitted work, or cancel it."""
+        """Accept no more work; wait for submitted work, or cancel it."""
         from distributed.client import ClosedClientError
 
         with contextlib.suppress(ClosedClientError):  # its scheduler is gone, and so is the work
@@ -158,7 +158,7 @@ class ClusterExecutor(Executor):
 def _called(
     version: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Do the work at a worker; refuse it if winosmith's version differs, as results may."""
+    """Run the work on a worker; refuse if winosmith's version differs, as results may differ."""
     if version != __version__:
         from distributed import get_worker
 

@@ -1,4 +1,4 @@
-"""`Dataset`: problems in order, with their twins, singles and families; and what filters return."""
+"""`Dataset`, problems in order with their twins, singles and families, and `Filtered`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Dataset(Sequence[Problem]):
     """An ordered, immutable set of problems with distinct ids.
 
     Attributes:
-        problems: in order.
+        problems: the problems, in order.
         name: a label for reports ("train_xl"); not part of the digest.
 
     Raises:
@@ -71,7 +71,11 @@ class Dataset(Sequence[Problem]):
         return {problem.id: row for row, problem in enumerate(self.problems)}
 
     def row(self, problem_id: str) -> int:
-        """Return the row of a problem by its id; raises DataError if there is none."""
+        """Return the row of a problem by its id.
+
+        Raises:
+            DataError: no problem has this id.
+        """
         try:
             return self._rows[problem_id]
         except KeyError:
@@ -85,17 +89,17 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The ids in order."""
+        """The ids, in order."""
         return tuple(problem.id for problem in self.problems)
 
     @cached_property
     def answers(self) -> tuple[int | None, ...]:
-        """The answers in order; None if they are withheld."""
+        """The answers, in order; None for withheld answers."""
         return tuple(problem.answer for problem in self.problems)
 
     @cached_property
     def digest(self) -> str:
-        """A SHA-256 over every field of every problem in order, as 64 hexadecimal digits."""
+        """The SHA-256 of all fields of all problems in order, as 64 hexadecimal digits."""
         state = hashlib.sha256()
         for problem in self.problems:
             state.update(canonical(problem_record(problem)).encode("utf-8", "surrogatepass"))
@@ -104,7 +108,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The rows that share a `twin_id`, in order of first occurrence.
+        """The groups of rows that share a `twin_id`, in order of first occurrence.
 
         A problem without a `twin_id` is a group of its own.
         """
@@ -116,35 +120,35 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def twins(self) -> tuple[tuple[int, int], ...]:
-        """The rows of each twin: two problems, and no third, that share a `twin_id`."""
+        """The rows of each twin: exactly two problems that share a `twin_id`."""
         return tuple((rows[0], rows[1]) for rows in self.groups if len(rows) == 2)
 
     @cached_property
     def singles(self) -> tuple[int, ...]:
-        """The rows of the problems that are not half of a twin, in order."""
+        """The rows of the problems that are not in a twin, in order."""
         return tuple(sorted(row for rows in self.groups if len(rows) != 2 for row in rows))
 
     @cached_property
     def families(self) -> dict[str, tuple[int, ...]]:
-        """The rows of each family, by the id of its root; a problem without lineage is a root."""
+        """The rows of each family by the id of its root; problems without a lineage are roots."""
         together: dict[str, list[int]] = {}
         for row, problem in enumerate(self.problems):
             together.setdefault(problem.root, []).append(row)
         return {root: tuple(rows) for root, rows in together.items()}
 
     def select(self, rows: Iterable[int], name: str | None = None) -> Dataset:
-        """Return the problems of these rows, in the order given."""
+        """Return the problems of these rows, in the given order."""
         return Dataset((self.problems[row] for row in rows), self.name if name is None else name)
 
     def blind(self) -> Dataset:
-        """Return the problems for a solver: without answers and `extra`."""
+        """Return the problems without answers and `extra`, for solvers."""
         return Dataset((problem.blind() for problem in self.problems), self.name)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
         """Return this data set without the rows that have a reason, and the dropped rows.
 
         Raises:
-            DataError: a row that the data set does not have.
+            DataError: the data set does not have such a row.
         """
         reasons = {int(row): reason for row, reason in reasons.items()}
         missing = [row for row in reasons if not 0 <= row < len(self)]
@@ -163,7 +167,7 @@ class Dropped:
     Attributes:
         problem: the unchanged problem.
         stage: the step that dropped it ("votes", "aflite").
-        reason: why, in words.
+        reason: why it was dropped.
         row: its 0-based row in the filter's input.
     """
 
@@ -173,14 +177,14 @@ class Dropped:
     row: int
 
     def line(self) -> str:
-        """Return a line of JSON Lines with the reason and the problem."""
+        """Return the problem and the reason as a line of JSON Lines."""
         record = {"reason": self.reason, "problem": problem_record(self.problem)}
         return canonical(record) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """The result of a filter: the kept and the dropped problems, which together are its input.
+    """The result of a filter: the kept and the dropped problems.
 
     >>> data = Dataset([Problem(str(i), "A _ b.", ("x", "y")) for i in range(3)])
     >>> result = data.drop({1: "too short"}, stage="structure")
@@ -194,7 +198,7 @@ class Filtered:
     dropped: tuple[Dropped, ...]
 
     def input(self) -> Dataset:
-        """Return the filter's input in its order."""
+        """Return the filter's input, in its original order."""
         taken = {entry.row: entry.problem for entry in self.dropped}
         kept = iter(self.kept)
         total = len(self.kept) + len(taken)

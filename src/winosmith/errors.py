@@ -12,7 +12,7 @@
     │   └── MissingExtraError      an optional dependency that is not installed
     └── Interrupted                stopped by the user, with how to resume: code 130
 
-Every message has the fault, its place, and advice.
+Every message states the fault, its place and the remedy.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ __all__ = [
 
 
 class WinosmithError(Exception):
-    """The base of all errors of winosmith."""
+    """Base class of winosmith's errors."""
 
 
 class InputError(WinosmithError, ValueError):
-    """The input can't be used; the message has the reason and advice."""
+    """The input can't be used; the message states the reason and the remedy."""
 
 
 class ProblemError(InputError):
-    """A record that is not a problem (no blank, two blanks, equal options, …)."""
+    """A record is not a problem (no blank, two blanks, equal options, …)."""
 
 
 class FormatError(InputError):
-    """A file, or one record of it, that can't be read.
+    """A file, or one of its records, can't be read.
 
     >>> str(FormatError("the sentence has 2 blanks ('_'); exactly 1 is needed", "train.jsonl", 31))
     "train.jsonl:31: the sentence has 2 blanks ('_'); exactly 1 is needed"
@@ -75,21 +75,21 @@ class FormatError(InputError):
         super().__init__(reason if path is None else f"{path}{number}: {reason}")
 
     def because(self, reason: str) -> FormatError:
-        """Return the error of the same place with another reason."""
+        """Return an error about the same place with another reason."""
         return FormatError(reason, self.path, self.line, self.unit)
 
     def __reduce__(
         self,
     ) -> tuple[type[FormatError], tuple[str, str | None, int | None, Literal["line", "row"]]]:
-        """Pickle by the parts, so that the error survives a worker process."""
+        """Pickle by parts, so that the error can leave a worker process."""
         return FormatError, (self.reason, self.path, self.line, self.unit)
 
 
 class RecipeError(InputError):
-    """A recipe with an unknown key, or a value that is out of range.
+    """A recipe has an unknown key or a value out of range.
 
     Attributes:
-        key: the key with the refused value; otherwise "".
+        key: the key of the invalid value, or "".
         wanted: the allowed values, in words.
     """
 
@@ -98,18 +98,18 @@ class RecipeError(InputError):
 
 
 class OutputError(InputError):
-    """An output folder or file that must not be written to."""
+    """An output folder or file must not be written to."""
 
 
 class DataError(InputError):
-    """Arrays, labels or data sets that can't be filtered or measured."""
+    """Arrays, labels or data sets can't be filtered or measured."""
 
 
 class OtherDataError(DataError):
     """Predictions don't match the problems of a data set.
 
     Attributes:
-        common: number of problems in both.
+        common: number of problems with a prediction.
     """
 
     def __init__(self, message: str, common: int = 0):
@@ -118,7 +118,7 @@ class OtherDataError(DataError):
 
 
 class SameInputError(DataError):
-    """Groups can't be compared for a solver whose inputs were the same in both."""
+    """Groups can't be compared because the solver's inputs were the same in both."""
 
 
 class MissingExtraError(InputError, ImportError):
@@ -126,14 +126,14 @@ class MissingExtraError(InputError, ImportError):
 
 
 class Interrupted(WinosmithError):  # noqa: N818 - it reports a wish of the user's, not a fault
-    """The user stopped the work; the message has the finished part and how to resume."""
+    """The user stopped the work; the message states what is finished and how to resume."""
 
 
 def check_choice(name: str, value: object, choices: Any) -> None:
-    """Refuse a value that is not one of a `Literal`.
+    """Refuse a value that a `Literal` does not list.
 
     Raises:
-        InputError: the message names the value and the choices.
+        InputError: the value is not in the list, which the message contains.
 
     >>> check_choice("pooling", "max", Literal["mean", "cls"])
     Traceback (most recent call last):
@@ -145,10 +145,10 @@ def check_choice(name: str, value: object, choices: Any) -> None:
 
 
 def require(module: str, extra: str) -> ModuleType:
-    """Import an optional module; the error names the extra of winosmith that installs it.
+    """Import an optional module.
 
     Raises:
-        MissingExtraError: the module is not installed.
+        MissingExtraError: the module is not installed; the message names winosmith's extra.
 
     >>> require("json", "models").__name__
     'json'

@@ -1,9 +1,9 @@
-r"""Escape text from data for each kind of output: one function for each.
+r"""Escape text from data: one function for each kind of output.
 
-Data sets are untrusted. Column names, file names, ids and sentences may contain sequences that
-move a terminal's cursor, set its title or type for its user (ECMA-48), characters that reverse the
-order of displayed text (Boucher and Anderson 2021, "Trojan Source"), and markup. Each function
-below makes a text harmless in one output, and is called when that output is written.
+Data sets are untrusted. Column names, file names, ids and sentences may contain sequences that move
+a terminal's cursor, set its title or enter commands (ECMA-48), characters that reverse the order of
+displayed text (Boucher and Anderson 2021, "Trojan Source"), and markup. Each function below makes
+text harmless for one kind of output, and is called when the output is written.
 
 `winosmith.outputs.guard_cell` does the same for the cells of tables that spreadsheets open.
 """
@@ -41,7 +41,7 @@ def _code(found: re.Match[str]) -> str:
 
 
 def for_terminal(text: object) -> str:
-    r"""Return the text with control characters as Python writes them; tabs and newlines stay.
+    r"""Return the text with control characters escaped as in Python, except tabs and newlines.
 
     >>> for_terminal("a\x1b[31mb\u202e")
     'a\\x1b[31mb\\u202e'
@@ -63,8 +63,8 @@ def for_page(text: object) -> str:
 def for_json(document: str) -> str:
     r"""Return a JSON document with control characters in its strings as `\uXXXX`.
 
-    The document means the same, and is also YAML. All of these characters are below U+10000, and
-    between a document's strings there are none.
+    The result is the same document, and also valid YAML. All of these characters are below U+10000,
+    and occur only inside strings.
 
     >>> for_json('{"a": "\x9b"}')
     '{"a": "\\u009b"}'
@@ -73,7 +73,7 @@ def for_json(document: str) -> str:
 
 
 def for_csv(cell: str) -> str:
-    r"""Return the text as one line without control characters, which no spreadsheet runs.
+    r"""Return the text as one line without control characters that no spreadsheet executes.
 
     >>> for_csv("=1+1"), for_csv("a\x1b\nb")
     ("'=1+1", 'a\\x1b b')
@@ -109,7 +109,7 @@ _AT_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[#+=-]))")
 
 
 def for_markdown(text: object) -> str:
-    r"""Return the text as one line of Markdown, in which nothing is markup or HTML.
+    r"""Return the text as one line of Markdown with all markup and HTML escaped.
 
     >>> print(for_markdown("a|b <script>\n# [x](y)"))
     a\|b \<script\> # \[x\](y)
@@ -119,7 +119,7 @@ def for_markdown(text: object) -> str:
 
 
 def markdown_code(text: object) -> str:
-    r"""Return the text as a code span of Markdown, whatever backticks it contains.
+    r"""Return the text as a Markdown code span; it may contain backticks.
 
     >>> print(markdown_code("a1"), markdown_code("a`b"))
     `a1` `` a`b ``
@@ -131,7 +131,7 @@ def markdown_code(text: object) -> str:
 
 
 def markdown_block(text: str) -> str:
-    r"""Return paragraphs of Markdown by the release's own author, without control characters.
+    r"""Return Markdown by the release's author without control characters; markup is kept.
 
     >>> markdown_block("See *this*\x9b.")
     'See *this*\\x9b.'
@@ -140,7 +140,7 @@ def markdown_block(text: str) -> str:
 
 
 def one_line(text: object) -> str:
-    r"""Return the text on one line without control characters: for comments in files.
+    r"""Return the text as one line without control characters, for comments in files.
 
     >>> one_line("a\n\x1bb")
     'a \\x1bb'

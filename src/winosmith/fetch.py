@@ -1,7 +1,7 @@
-"""List the published data sets (`fetch.toml`), and download them with pooch.
+"""Published data sets (`fetch.toml`) and their downloads with pooch.
 
-A download uses HTTPS, also after a redirect, and is not longer than the published file. It takes
-its name only if it has the published SHA-256, and archives are unpacked after that check. The
+Downloads use HTTPS, also after redirects, and stop at the size of the published file. A file gets
+its name only if its SHA-256 is the published one, and archives are unpacked after that check. The
 largest file has 3.4 MB, so an interrupted download starts again.
 """
 
@@ -26,19 +26,19 @@ HEADERS = {"User-Agent": f"winosmith/{__version__}", "Accept-Encoding": "identit
 """The headers of every request."""
 
 CHUNK = 64 * 1024
-"""Bytes that are read at once."""
+"""Number of bytes to read at once."""
 
 TIMEOUT = 30.0
-"""Seconds to wait for each answer of a server."""
+"""Seconds to wait for each response of a server."""
 
 
 @dataclass(frozen=True)
 class Remote:
-    """One file on a server.
+    """A file on a server.
 
     Attributes:
         url: its https address.
-        sha256: the SHA-256 of its bytes, 64 hexadecimal digits.
+        sha256: its SHA-256, 64 hexadecimal digits.
         size: its length in bytes.
     """
 
@@ -64,10 +64,10 @@ class Published:
     Attributes:
         name: the argument of `winosmith data get`.
         title: a short description, with its size.
-        licence: as its authors state it.
+        licence: its licence, in the authors' words.
         home: the page or paper that presents it.
         remotes: the files to download.
-        members: the SHA-256 of files inside an archive, by path, if it is known.
+        members: the SHA-256 of files inside an archive, by path, if known.
     """
 
     name: str
@@ -79,10 +79,10 @@ class Published:
 
 
 def published(name: str) -> Published:
-    """Return the data set of that name.
+    """Return a published data set by name.
 
     Raises:
-        OutputError: there is none; the message lists the names.
+        OutputError: there is no such data set; the message lists the names.
     """
     for known in PUBLISHED:
         if known.name == name:
@@ -110,28 +110,28 @@ PUBLISHED = _from_toml()
 """The data sets that `winosmith data` lists, from `fetch.toml`."""
 
 Report = Callable[[Remote, int], None]
-"""Receives a file and the number of its bytes that have arrived."""
+"""A function that takes a file and the number of its bytes that have arrived."""
 
 
 def get(
     data: Published, folder: str | Path, *, on_progress: Report | None = None
 ) -> dict[Path, str]:
-    """Download the files of a data set into a folder, and unpack archives there.
+    """Download the files of a data set into a folder, and unpack archives.
 
-    The folder is new, empty, or one that this function wrote for the same data set: finished
-    files stay.
+    The folder must be new, empty, or written by this function for the same data set: finished files
+    are kept.
 
     Args:
         data: the data set; see `published`.
-        folder: its path.
+        folder: path of the folder.
         on_progress: called after each chunk of a download.
 
     Returns:
         The SHA-256 of each file, by path, in alphabetical order.
 
     Raises:
-        OutputError: as `download`, or the folder is of another origin, or a file of an archive
-            is not the published one.
+        OutputError: see `download`; or the folder has another origin, or a file in an archive
+            differs from the published one.
     """
     folder = Path(folder)
     opened = OutputFolder.open(folder, {"data": data.name, "from": [r.url for r in data.remotes]})
@@ -146,14 +146,14 @@ def get(
 
 
 def download(remote: Remote, folder: Path, *, on_progress: Report | None = None) -> Path:
-    """Download a file into a folder, unless it is there already; return its path.
+    """Download a file into a folder, unless it already exists, and return its path.
 
-    Proxies and further certificates come from the environment (`HTTPS_PROXY`,
+    Proxies and certificates are taken from the environment (`HTTPS_PROXY`,
     `REQUESTS_CA_BUNDLE`).
 
     Raises:
-        OutputError: the address is not https, the server can't be reached or refuses, or the
-            file is longer than stated, incomplete, or has another checksum.
+        OutputError: the address is not https, the server can't be reached or refuses the request,
+            or the file is too long, incomplete or has another checksum.
     """
     import pooch
     from requests import RequestException
@@ -177,7 +177,7 @@ def download(remote: Remote, folder: Path, *, on_progress: Report | None = None)
         raise
     except ValueError as error:
         raise OutputError(
-            f"{remote.url}: the file is not the published one, so it is not kept: {error}"
+            f"{remote.url}: the file is not the published one, so it was removed: {error}"
         ) from error
     path = folder / remote.name
     path.chmod(0o644)  # pooch leaves it readable only by its owner
@@ -185,19 +185,19 @@ def download(remote: Remote, folder: Path, *, on_progress: Report | None = None)
 
 
 class _Progress:
-    """Reports the progress of a download and stops one that is too long (a pooch progress bar)."""
+    """A pooch progress bar that reports progress and stops a download that is too long."""
 
     def __init__(self, remote: Remote, report: Report | None):
         self.remote, self.report = remote, report
         self.total = self.done = 0
 
     def update(self, size: int) -> None:
-        """Add the bytes of a chunk, at least as many as arrived."""
+        """Add the size of a chunk, in bytes."""
         self.done += size
         if max(self.total, self.done - CHUNK) > self.remote.size:
             raise OutputError(
                 f"{self.remote.url}: the file is longer than the published "
-                f"{self.remote.size} bytes, so it is not kept"
+                f"{self.remote.size} bytes, so it was removed"
             )
         if self.report:
             self.report(self.remote, min(self.done, self.remote.size))
@@ -207,7 +207,7 @@ class _Progress:
         self.done = 0
 
     def close(self) -> None:
-        """Do nothing, as there is nothing to close."""
+        """Do nothing."""
 
 
 def _check_https(url: str) -> None:
@@ -231,7 +231,7 @@ def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
         if name in members and checksum(path) != members[name]:
             path.unlink()
             raise OutputError(
-                f"{path}: this file of the archive is not the published one, so it is not kept"
+                f"{path}: this file of the archive is not the published one, so it was removed"
             )
     return names
 

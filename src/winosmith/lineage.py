@@ -1,4 +1,4 @@
-"""The lineage of perturbed problems: edits, three depths, and checks.
+"""The lineage of perturbed problems: edits, three measures of depth, and checks.
 
 >>> from winosmith import Dataset, Problem
 >>> root = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 UNVALIDATED = "evolve.unvalidated"
-"""The extra key that is True on a generated problem until people have judged it."""
+"""The key in `extra` that is True for a generated problem until people have judged it."""
 
 _DIGITS = 10
 """Hexadecimal digits of a digest in an id: two of 100,000 children share one with p = 0.005."""
@@ -55,24 +55,24 @@ def perturbed(
     declared: int | None = None,
     extra: Mapping[str, Scalar] = _NOTHING,
 ) -> Problem:
-    """Return a child of a problem: another sentence or other options, with its lineage.
+    """Return a perturbed problem with a new sentence or new options, and its lineage.
 
-    The id is the root's id and a digest of the sentence and the options: it does not depend on the
-    answer, and equal children have equal ids. The child has its parent's licence, domain and
-    embargo, and its pronoun if the options are the same, but not its twin.
+    Its id is the root's id and a digest of the sentence and the options: it does not depend on the
+    answer, and equal children have equal ids. The child inherits licence, domain and embargo, and
+    the pronoun if the options are the same, but not the twin.
 
     Args:
         parent: the perturbed problem, a root or not.
-        sentence: of the child.
-        options: of the child.
-        answer: of the child, 0-based; None if it is not known yet.
+        sentence: the child's sentence.
+        options: the child's options.
+        answer: the child's 0-based answer; None if it is not yet known.
         source: its maker ("person", "chat", "wordnet").
         declared: the depth that its maker states, if any.
-        extra: further values; `UNVALIDATED` is added.
+        extra: further values; `UNVALIDATED` is added to them.
 
     Raises:
         DataError: the parent is a question.
-        ProblemError: nothing has changed, or the child is not a problem.
+        ProblemError: nothing changed, or the child is not a valid problem.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"), 0)
     >>> child = perturbed(root, "The mug hit the _ .", root.options, 0, source="person")
@@ -106,14 +106,14 @@ def _digest(sentence: str, options: tuple[str, ...]) -> str:
 
 
 def edit_script(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]:
-    """Return a shortest script of edits from one sequence of tokens to another.
+    """Return a shortest edit script from one sequence of tokens to another.
 
-    The edits apply one after another, from left to right: `at` is an index in the tokens just
-    before that edit. Their number is the Levenshtein distance.
+    Edits are applied from left to right: `at` is an index in the tokens just before that edit. The
+    number of edits is the Levenshtein distance.
 
     Args:
         before: tokens of `winosmith.text.tokens`, none of them empty.
-        after: likewise.
+        after: the same.
 
     >>> for edit in edit_script("the cup fell .".split(), "the big jug fell".split()):
     ...     print(edit.op, edit.at, repr(edit.old), repr(edit.new))
@@ -132,10 +132,10 @@ def edit_script(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]
 
 
 def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]:
-    """Return the tokens after the edits, which apply one after another.
+    """Apply edits to tokens, one after another.
 
     Raises:
-        ProblemError: an edit does not fit: its place is beyond the end, or another token is there.
+        ProblemError: an edit is beyond the end of the tokens, or expects another token.
 
     >>> apply_edits(("it", "broke"), [Edit("substitute", 1, "broke", "fell")])
     ('it', 'fell')
@@ -161,11 +161,11 @@ def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]
 
 
 MEASURED = {"lineage": "depth.lineage", "edit": "depth.edit"}
-"""The extra keys of depths that were measured with the whole family. They are used if the data lack
-a parent or a root, which may not be public."""
+"""Keys in `extra` of depths that were measured with the whole family. They are used if a parent or
+root is missing, because it is not public."""
 
 DISTANCE = "evograd.distance"
-"""The extra key of a declared depth if the root is not in the file (`formats`, EvoGrad)."""
+"""The key in `extra` of a declared depth if the root is not in the file (`formats`, EvoGrad)."""
 
 
 class Depths(NamedTuple):
@@ -175,12 +175,12 @@ class Depths(NamedTuple):
     distances 0, 2, 3, 3, and its table 3 has 1, 2, 5, 6, 5 for 1, 2, 7, 10, 9.
 
     Attributes:
-        declared: as the contributor or the file states it; None if it is not stated.
+        declared: the depth that the contributor or the file states, or None.
         lineage: the number of distinct token positions that were changed on the path from the
-            root, see `depths`; without an ancestor, the measured depth (`MEASURED`) or None; None
-            if edits don't fit.
-        edit: the token edit distance (Levenshtein) to the root; without the root, the measured
-            depth or None.
+            root (see `depths`). If an ancestor is missing, the measured depth (`MEASURED`) or None;
+            None if edits are inconsistent.
+        edit: the token edit distance (Levenshtein) to the root. If the root is missing, the
+            measured depth or None.
     """
 
     declared: int | None
@@ -189,16 +189,16 @@ class Depths(NamedTuple):
 
 
 def depths(dataset: Dataset) -> tuple[Depths, ...]:
-    """Return the depths of each problem, in order; those of a root are (0, 0, 0).
+    """Return the depths of each problem, in order; a root has (0, 0, 0).
 
-    A deleted token leaves an empty position, which a later insertion fills. A position thus counts
-    once, however often it changes, and the lineage depth never decreases along a path:
+    A deleted token leaves an empty position, which a later insertion fills. Each position
+    thus counts once, however often it changes, and the lineage depth never decreases along a path:
 
         the cup was full  →  the mug was full  →  the was full  →  the pot was so full
         depth 0              1                     1                2
 
-    A lineage without edits has a shortest script from the parent. The time is linear for trees of
-    any size and depth.
+    If a lineage has no edits, a shortest script from the parent is used. The time is linear for
+    trees of any size and depth.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"))
     >>> one = perturbed(root, "The mug hit the _ .", ("vase", "tray"), None, source="person")
@@ -245,12 +245,11 @@ class _Stop:
     """A problem on a walk from the roots.
 
     Attributes:
-        row: of the problem.
-        tokens: of its sentence.
-        touched: changed positions since its root; None if the path from there is not known.
-        edits: from its parent, as in the data or, if there are none, computed; empty without the
-            parent.
-        fault: why the edits in the data don't fit, or None.
+        row: its row.
+        tokens: the tokens of its sentence.
+        touched: the positions changed since its root; None if the path from the root is unknown.
+        edits: the edits from its parent, computed if the data has none; empty without a parent.
+        fault: why the edits in the data are inconsistent, or None.
     """
 
     row: int
@@ -295,7 +294,7 @@ def _stop_below(problem: Problem, row: int, cut: tuple[str, ...], parent: _Stop)
 def _edits_fault(
     before: tuple[str, ...], edits: tuple[Edit, ...], after: tuple[str, ...]
 ) -> str | None:
-    """Return why edits don't lead from one sentence to the other, or None."""
+    """Return why edits don't turn one sentence into another, or None."""
     try:
         became = apply_edits(before, edits)
     except ProblemError as error:
@@ -311,7 +310,7 @@ def _edits_fault(
 
 
 def _row_of(dataset: Dataset, problem_id: str) -> int | None:
-    """Return the row of the problem with that id, or None."""
+    """Return the row of the problem with an id, or None."""
     try:
         return dataset.row(problem_id)
     except DataError:
@@ -319,20 +318,20 @@ def _row_of(dataset: Dataset, problem_id: str) -> int | None:
 
 
 def _is_orphan(dataset: Dataset, row: int) -> bool:
-    """Return whether a problem is perturbed but has no known root."""
+    """Return whether a problem is perturbed but its root is missing."""
     problem = dataset[row]
     return problem.lineage is None and DISTANCE in problem.extra
 
 
 def _parents(dataset: Dataset) -> list[int | None]:
-    """Return the row of each problem's parent; None for roots and for missing parents."""
+    """Return the row of each problem's parent; None for roots and missing parents."""
     return [
         _row_of(dataset, problem.lineage.parent) if problem.lineage else None for problem in dataset
     ]
 
 
 def _loops(above: list[int | None]) -> list[tuple[int, ...]]:
-    """Return the rows of each cycle: problems that are their own ancestors.
+    """Return the rows of each cycle of problems that are their own ancestors.
 
     Args:
         above: the row of each problem's parent, from `_parents`.
@@ -354,11 +353,11 @@ def _loops(above: list[int | None]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _Touched:
-    """The token positions of a sentence that were changed since its root: the lineage depth.
+    """The token positions that changed since the root; their number is the lineage depth.
 
-    EvoGrad (section 3.1) writes an insertion as the substitution of the empty string, and a
-    deletion as a substitution by it. Positions are thus never removed: a deleted token leaves an
-    empty position, and a token that is inserted there later fills it again. "A depth
+    EvoGrad (section 3.1) treats an insertion as the substitution of an empty string, and a deletion
+    as the substitution by one. Positions are thus never removed: a deleted token leaves an empty
+    position, which a token that is inserted there later fills again. "A depth
     increment corresponds solely to the perturbation of a token distinct from those previously
     perturbed":
 
@@ -369,14 +368,13 @@ class _Touched:
         the pot was full      →  the pot was so full   a new position                  depth 2
         the pot was so full   →  the pot was full      which is empty now              depth 2
 
-    If several positions between two tokens are empty, the first is filled. Depth never decreases: a
-    change that is undone still counts.
+    If several positions between two tokens are empty, the first is filled. A change that is undone
+    still counts, so depth never decreases.
 
     Attributes:
         tokens: 1 for each token whose position was changed, otherwise 0; (n,).
-        empty: number of empty positions, all changed, before each token and after the last;
-            (n + 1,).
-        count: number of changed positions, with the empty ones: the lineage depth.
+        empty: number of (changed) empty positions before each token and after the last; (n + 1,).
+        count: number of changed positions, including empty ones: the lineage depth.
     """
 
     tokens: bytes
@@ -384,7 +382,7 @@ class _Touched:
     count: int
 
     def after(self, edits: Iterable[Edit]) -> _Touched:
-        """Return the changed positions after edits that fit the tokens."""
+        """Return the changed positions after further edits, which must be consistent."""
         tokens, empty, count = bytearray(self.tokens), list(self.empty), self.count
         for edit in edits:
             at = edit.at
@@ -404,21 +402,21 @@ class _Touched:
 
 
 _SHOWN = 5
-"""Number of ids of a cycle in a message."""
+"""Maximum number of a cycle's ids in a message."""
 
 
 def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]:
-    """Return the faults of lineages, by row.
+    """Return the faults in lineages by row.
 
-    Faults are cycles, a root that differs from the parent's, and edits that don't lead from the
-    parent's sentence to the child's. A declared depth that differs from the number of edits is not
-    a fault, as EvoGrad's depths differ, too; `explain` shows the difference.
+    Faults are cycles, a root that differs from the parent's, and edits that don't turn the parent's
+    sentence into the child's. A declared depth may differ from the number of edits, as in EvoGrad;
+    `explain` shows the difference.
 
     Args:
         dataset: the problems.
-        complete: also report faults that a part of a family may have: a missing parent or root, and
-            an impossible declared depth (0 for a sentence that is not the root's, or more for the
-            root's).
+        complete: whether to report faults that are normal in a part of a family, too: a missing
+            parent or root, and an impossible declared depth (0 for a sentence that differs from the
+            root's, or more for the root's).
 
     >>> from winosmith import Lineage, Problem
     >>> lost = Problem("c", "A _ b.", ("x", "y"), lineage=Lineage("r", "p"))
@@ -456,7 +454,7 @@ def _loop_fault(dataset: Dataset, loop: tuple[int, ...]) -> str:
         return "the problem is its own parent; a root has no lineage"
     more = f" … ({len(ids):,} problems)" if len(ids) > _SHOWN else ""
     chain = " ← ".join([*ids[:_SHOWN], *([] if more else ids[:1])])
-    return f"the lineage runs in a circle: {chain}{more}"
+    return f"the lineage is a cycle: {chain}{more}"
 
 
 def _faults_of_missing(dataset: Dataset) -> dict[int, str]:
@@ -488,7 +486,7 @@ def explain(dataset: Dataset, row: int) -> str:
     """Return an explanation of each depth of a problem, one per line.
 
     Raises:
-        DataError: there is no such row.
+        DataError: the row does not exist.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"))
     >>> one = perturbed(root, "The mug hit the _ .", root.options, 0, source="person")
@@ -508,7 +506,7 @@ def explain(dataset: Dataset, row: int) -> str:
 
 
 def _path_to_root(dataset: Dataset, row: int) -> list[Problem]:
-    """Return the problem, its ancestors, and its root if it is known."""
+    """Return the problem, its ancestors, and its root if known."""
     found: dict[int, None] = {}
     now: int | None = row
     while now is not None and now not in found:

@@ -1,6 +1,6 @@
-"""Lock files: one process has a lock, and the kernel releases it when that process ends.
+"""Lock files: only one process holds a lock, and the kernel releases it when the process ends.
 
-The file contains a note of the process that has the lock, or had it last.
+The file contains a note by the process that holds the lock, or held it last.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any, Self
 
 NOTE_BYTES = 4096
-"""Length of a note, which is written at once, so that it is never read in part."""
+"""Length of a note; it is written at once, so that it is never read in part."""
 
 _TRIES, _LOOK = 20, 0.005
-"""Number of attempts to take a lock, and the seconds between them: `look` shares a lock for some
+"""Number of attempts to lock a file, and the seconds between them: `look` holds a shared lock for
 microseconds."""
 
 
 class FileLock:
-    """A lock of this process, and of processes that inherit its open file.
+    """A lock held by this process and by processes that inherit its open file.
 
     Attributes:
-        number: file descriptor.
+        number: the file descriptor.
     """
 
     def __init__(self, number: int) -> None:
@@ -31,7 +31,7 @@ class FileLock:
 
     @classmethod
     def take(cls, path: Path) -> Self | None:
-        """Take the lock of a file that only its owner can read; None if another process has it."""
+        """Lock a file that only its owner can read; None if another process holds the lock."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         for _ in range(_TRIES):
@@ -42,7 +42,7 @@ class FileLock:
         return None
 
     def write(self, note: Any) -> None:
-        """Write the note, a JSON value of up to `NOTE_BYTES`."""
+        """Write the note, a JSON value of at most `NOTE_BYTES`."""
         os.pwrite(self.number, json.dumps(note).encode().ljust(NOTE_BYTES), 0)
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class FileLock:
 
 
 def try_lock(number: int) -> bool:
-    """Lock an open file for this process; return False if another process has the lock.
+    """Lock an open file for this process; return False if another process holds the lock.
 
     On Windows, which has no such locks, every process gets the lock.
     """
@@ -67,14 +67,14 @@ def try_lock(number: int) -> bool:
 
 
 def wait_for_lock(number: int) -> None:
-    """Lock an open file after the processes that wait for it already."""
+    """Wait for the lock of an open file, after the processes that are already waiting."""
     import fcntl
 
     fcntl.flock(number, fcntl.LOCK_EX)
 
 
 def look(path: Path) -> tuple[bool, Any]:
-    """Return whether a process has the lock of a file, and the note in it; None for none."""
+    """Return whether a process holds the lock of a file, and the note (None if there is none)."""
     import fcntl
 
     try:

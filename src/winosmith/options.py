@@ -1,13 +1,13 @@
 """Declarations of parameters: one class states each parameter's type, range, default and meaning.
 
-Under `@declaration` a class is a frozen dataclass that checks its values. The range is in the type
-(`Annotated[int, Field(ge=1)]`), the meaning in the string below the field, and a rule for several
-fields in `__post_init__`, which raises ValueError. The error, the table of a recipe, the page of
-the reference, the options of a command and the JSON schema come from this one declaration.
-`dataclasses.replace` checks the new values, too. Under `@checked` the signature of a function is
-such a declaration of its parameters.
+`@declaration` turns a class into a frozen dataclass that validates its values. The range is in the
+type (`Annotated[int, Field(ge=1)]`), the description in the string below the field, and a rule for
+several fields in `__post_init__`, which raises ValueError. Errors, recipe tables, the reference,
+command-line options and the JSON schema are generated from this declaration. `dataclasses.replace`
+validates the new values, too. With `@checked`, the signature of a function is a declaration of its
+parameters.
 
-The declarations that a recipe and `winosmith debias` share are here as well.
+Declarations that recipes and `winosmith debias` share are also here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 OrFalse = Annotated[T | None, BeforeValidator(lambda value: None if value is False else value)]
-"""A value that can be switched off: `false` in a file, None in Python."""
+"""A value that can be turned off: `false` in a file, None in Python."""
 
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts."""
@@ -46,29 +46,29 @@ Numbers = Annotated[tuple[int, int], Field(strict=False)]
 """A list of two whole numbers."""
 
 Count = Annotated[int, Field(ge=1)]
-"""A number of things, at least one."""
+"""A positive count."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 """A fraction, 0–1."""
 
 Part = Annotated[float, Field(gt=0, lt=1)]
-"""A fraction that is neither none nor all."""
+"""A fraction between 0 and 1, exclusive."""
 
 Positive = Annotated[float, Field(gt=0)]
-"""A number above 0."""
+"""A positive number."""
 
 TwoOrMore = Annotated[int, Field(ge=2)]
-"""A number of things, such as the parts of cross-fitting, that must be two at least."""
+"""A count of at least two, such as the folds of cross-fitting."""
 
 Draws = Annotated[int, Field(ge=20)]
-"""A number of draws of a null or a bootstrap; an interval needs 20."""
+"""The number of draws of a null or bootstrap; an interval needs 20."""
 
 Seed = Annotated[int, Field(ge=0)]
 """A random seed."""
 
 
 def matching(pattern: str, wanted: str) -> AfterValidator:
-    """Return a validator of texts that match a pattern, which the error has in words."""
+    """Return a validator of texts that must match a pattern; errors print `wanted`."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -85,10 +85,9 @@ _CONFIG = ConfigDict(
 
 @dataclass_transform(frozen_default=True)
 def declaration(kind: type[T]) -> type[T]:
-    """Make a class a frozen dataclass that checks its values.
+    """Turn a class into a frozen dataclass that validates its values.
 
-    Raises:
-        RecipeError: by the class, for a value of another type or out of range.
+    Its constructor raises RecipeError for a value of another type or out of range.
 
     >>> @declaration
     ... class Penalty:
@@ -115,10 +114,9 @@ def declaration(kind: type[T]) -> type[T]:
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """Check the parameters of a function whose annotations are `Annotated` or a `Literal`.
+    """Validate a function's parameters whose annotations are `Annotated` or `Literal`.
 
-    Raises:
-        RecipeError: by the function, for a value of another type or out of range.
+    The function raises RecipeError for a value of another type or out of range.
 
     >>> @checked
     ... def deal(people: list[str], folds: TwoOrMore = 10) -> int:
@@ -141,14 +139,14 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def checked_class(kind: type[T]) -> type[T]:
-    """Check the fields of a dataclass like the parameters of a function; see `checked`."""
+    """Validate the fields of a dataclass like the parameters of a function; see `checked`."""
     kind.__init__ = checked(kind.__init__)  # type: ignore[method-assign]
     return kind
 
 
 @functools.cache
 def _parameters(function: Callable[..., Any]) -> type:
-    """Return the declaration of the parameters of a checked function."""
+    """Return the declaration of a checked function's parameters."""
     hints = typing.get_type_hints(function, include_extras=True)
     stated = {
         name: of.default
@@ -161,7 +159,7 @@ def _parameters(function: Callable[..., Any]) -> type:
 
 
 def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> RecipeError:
-    """Return the error for the first value that is wrong."""
+    """Return the error for the first invalid value."""
     found = error.errors(include_url=False)[0]
     cause = found.get("ctx", {}).get("error", found["msg"])
     if isinstance(cause, RecipeError):  # of a rule for several fields, which names one of them
@@ -185,20 +183,20 @@ def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> Re
 
 
 def _plain(value: Any) -> Any:
-    """Return a scalar of numpy as one of Python; any other value as it is."""
+    """Return a numpy scalar as a Python scalar, and any other value unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None) -> T:
-    """Construct a declaration from a table of TOML, and those of its fields from the tables in it.
+    """Construct a declaration from a TOML table, including nested tables.
 
     Args:
-        kind: the declaration.
-        table: its keys and values.
-        top: the declaration of the whole file, whose tables a misplaced key may belong to.
+        kind: the class of the declaration.
+        table: the keys and values.
+        top: the class for the whole file; used to suggest the right table of a misplaced key.
 
     Raises:
-        RecipeError: an unknown or missing key, or a value that does not fit.
+        RecipeError: a key is unknown or missing, or a value is invalid.
     """
     values, hints = dict(table), typing.get_type_hints(kind)
     for key, value in table.items():
@@ -229,7 +227,7 @@ def _inside(title: str, kind: Any, table: Mapping[str, Any], top: Any) -> Any:
 
 
 def table_of(one: Any) -> dict[str, Any]:
-    """Return the table from which `from_table` makes a declaration, without its defaults."""
+    """Return the TOML table of a declaration without default values; inverse of `from_table`."""
     table: dict[str, Any] = TypeAdapter(type(one)).dump_python(
         one, mode="json", exclude_defaults=True
     )
@@ -237,7 +235,7 @@ def table_of(one: Any) -> dict[str, Any]:
 
 
 def _table_of(hint: Any) -> type[Any] | None:
-    """Return the declaration of a field that is a table, needed or not; None of any other field."""
+    """Return the declaration of a field that is a table; None for other fields."""
     inside = () if typing.get_origin(hint) is tuple else typing.get_args(hint)
     found = next(filter(is_dataclass, (hint, *inside)), None)
     return typing.cast("type[Any] | None", found)
@@ -260,9 +258,9 @@ def _unknown(key: str, kind: type, top: type) -> str:
 
 @functools.cache
 def schema(kind: Any) -> dict[str, Any]:
-    """Return the JSON schema of a declaration, or of the parameters of a checked function.
+    """Return the JSON schema of a declaration or of a checked function's parameters.
 
-    Tables are in `$defs`.
+    Nested tables are in `$defs`.
     """
     kind = kind if isinstance(kind, type) else _parameters(kind)
     found = TypeAdapter(kind).json_schema()
@@ -278,7 +276,7 @@ def schema(kind: Any) -> dict[str, Any]:
 
 
 def words(of: Mapping[str, Any]) -> str:
-    """Return the values that a part of a JSON schema allows.
+    """Describe the values that a part of a JSON schema allows.
 
     >>> words({"type": "integer", "minimum": 1})
     'a whole number, 1 or more'
@@ -340,7 +338,7 @@ def _range(of: Mapping[str, Any]) -> str:
 
 
 File = Annotated[str, Field(json_schema_extra={"format": "path"})]
-"""The path of a file; a command checks that the file exists."""
+"""The path of a file that must exist."""
 
 Aim = Literal["error", "chance"]
 """Objective of the mirror filter."""
@@ -351,8 +349,8 @@ FalseShare = Annotated[float, Field(gt=0, le=0.2)]
 PmiVariant = Literal["signed", "absolute", "max", "pairwise"]
 
 PmiLabel = Literal["first-mentioned", "option-1"]
-"""The correct option that y = 1 stands for: the one that the sentence mentions first, or the one
-that is written first, as in WinoGrande, section 3."""
+"""The correct option that is coded as y = 1: the option that the sentence mentions first, or the
+option that is listed first, as in WinoGrande, section 3."""
 
 Method = Literal["aflite", "mirror", "pmi", "random", "none"]
 
@@ -364,11 +362,11 @@ class EmbedRecipe:
     encoder: str = "light"
     """The light embedder ("light"), "minilm", or the hub id or folder of an encoder."""
     array: OrFalse[File] = None
-    """A .npy or .npz file of vectors, in place of an encoder."""
+    """A .npy or .npz file of vectors to use instead of an encoder."""
     combine: Literal["difference", "concat"] = "difference"
     """How two filled-in sentences become one vector: their "difference", or both ("concat")."""
     reads: OrFalse[Literal["sentence", "options"]] = None
-    """What the embedder reads: "sentence" fills the options in; "options" reads only the options,
+    """The embedder's input: "sentence" with each option filled in, or only the "options",
     without the question. By default "sentence" if all problems have two options and a blank,
     otherwise "options": a model may know the answer from a question and an option together, which
     is not an artifact. The light embedder reads sentences only for two options."""
@@ -396,14 +394,14 @@ class EmbedRecipe:
             raise ValueError("finetune_train needs a Hugging Face encoder in encoder")
         if self.reads == "options" and (tuned or self.array is not None):
             raise ValueError(
-                "an encoder is fine-tuned on sentences, and a file of vectors has been read "
-                'already; reads = "options" goes with neither'
+                "an encoder is fine-tuned on sentences, and a file has ready-made vectors; "
+                'neither can be used with reads = "options"'
             )
 
 
 @declaration
 class FilterRecipe:
-    """`[filter]`: what is removed (WinoGrande, section 3, Algorithm 1; or `debias.mirror`)."""
+    """`[filter]`: the removal of problems (WinoGrande, section 3, Algorithm 1; `debias.mirror`)."""
 
     method: Method = "aflite"
     """The filter."""
@@ -414,21 +412,21 @@ class FilterRecipe:
     error: FalseShare = 0.1
     """Fraction of sound problems among those that "mirror" removes, with the aim "error"."""
     folds: TwoOrMore = 10
-    """Number of parts of the problems for "mirror"; each is predicted by a model of the others."""
+    """Number of folds for "mirror"; each fold is predicted by a model trained on the others."""
     repeats: Count = 1
-    """Number of times that "mirror" draws the folds; the margins are averaged."""
+    """Number of times that "mirror" draws folds; the margins are averaged."""
     ensemble_size: Count = 64
-    """n, the number of linear classifiers of a phase."""
+    """n, the number of linear classifiers per phase."""
     train_size: OrFalse[Count] = None
     """m, the number of problems that train each classifier; by default the paper's 10,000, or the
     same fraction of fewer than 47,000."""
     cutoff: OrFalse[Count | Part] = None
-    """k, the most that one phase removes: a number of problems, or a fraction of the remaining
+    """k, the maximum that a phase removes: a number of problems, or a fraction of the remaining
     ones; by default the paper's 500, or the same fraction of fewer than 47,000."""
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.75
-    """tau, the score from which on a problem may be removed."""
+    """tau, the least score at which a problem may be removed."""
     C: Positive = 1.0
-    """Inverse strength of the penalty of AFLite's and mirror's classifiers."""
+    """Inverse regularisation strength of AFLite's and mirror's classifiers."""
     target_size: OrFalse[Count] = None
     """Number of problems at which the filter stops; by default none."""
     remove: Literal["problems", "twins"] = "problems"
@@ -451,8 +449,9 @@ class FilterRecipe:
     """Number of draws of twin-flipped labels for every null; an interval needs 20. With the null
     "report" a phase takes this many times longer."""
     again: bool = True
-    """Filter also with another seed, and with vectors perturbed by a ten-thousandth, and report how
-    much of what was removed is removed again; the filter takes three times as long."""
+    """Filter again with another seed, and with vectors perturbed by a ten-thousandth, and report
+    the fraction of removed problems that are removed again; the filter takes three times as
+    long."""
 
 
 @declaration
@@ -460,6 +459,6 @@ class MeasureRecipe:
     """`[measure]`: how the build measures what a model can still predict after the filter."""
 
     splits: Annotated[int, Field(ge=0)] = 5
-    """Number of times that the problems are split at random into two halves, which are filtered
-    separately (see `winosmith.debias.verify`): the filter runs twice for each. 0 measures nothing,
-    and the report then says so and claims no success."""
+    """Number of random splits into two halves, which are filtered separately (see
+    `winosmith.debias.verify`); each split runs the filter twice. With 0 nothing is measured, and
+    the report makes no claim of success."""

@@ -1,16 +1,16 @@
-"""Write files and folders so that nothing is half-written, overwritten or lost.
+"""Output files and folders that are never half-written, overwritten or lost.
 
-A folder that winosmith wrote contains a manifest, `winosmith.json`: the recipe, and the finished
-files with their checksums. The files in `private/` have their own manifest there: the checksum of
-a short answer file would reveal the answers to a search.
+A folder that winosmith wrote contains a manifest, `winosmith.json`, with the recipe and the
+finished files with their checksums. Files in `private/` have their own manifest there, because
+answers can be guessed from the checksum of a short answer file.
 
 The rules (`OutputFolder.open`):
 
-- a new or empty folder is accepted, and one with only the remains of a killed run of ours;
-- a folder of ours with the same recipe and version is resumed: finished files stay, and remains are
-  removed;
-- a folder of ours with another recipe or version is refused, with the differences; `force` replaces
-  only the files in its manifest;
+- a folder that is new, empty or has only the remains of a killed run of winosmith is accepted;
+- a folder of winosmith with the same recipe and version is resumed: finished files stay, and
+  remains are removed;
+- a folder of winosmith with another recipe or version is refused, with the differences; `force`
+  replaces only the files in its manifest;
 - any other folder that is not empty is refused, even with `force`.
 
 Files are written under a temporary name and renamed when they are complete, so a crash leaves
@@ -51,15 +51,15 @@ __all__ = [
 ]
 
 ROOM = 1 << 20
-"""Free bytes below which a failed write was caused by a full disk."""
+"""Number of free bytes below which a failed write is attributed to a full disk."""
 
 
 @contextlib.contextmanager
 def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    r"""Open a file that takes its name only when the block ends without an error.
+    r"""Open a temporary file that is renamed when the block ends without an error.
 
     Missing folders are created. Text is UTF-8 with `\n` newlines. The file is synced to the disk
-    before it is renamed. A device or pipe, such as /dev/null, is written directly and never
+    before it is renamed. Devices and pipes, such as /dev/null, are written directly and never
     replaced.
 
     Raises:
@@ -96,11 +96,11 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 _ASIDE = ".part"
-"""Extension of an incomplete file. The process that writes it has its lock."""
+"""Extension of an incomplete file, which is locked by the process that writes it."""
 
 
 def remove_remains(paths: Iterable[Path]) -> None:
-    """Remove the unfinished files and folders of killed runs, which no process has locked."""
+    """Remove unfinished files and folders that no process has locked: remains of killed runs."""
     for path in paths:
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -116,10 +116,10 @@ def remove_remains(paths: Iterable[Path]) -> None:
 
 
 def write_error(error: OSError, path: Path) -> OutputError:
-    """Return the error of a file that can't be written, with advice."""
+    """Return the error for a file that can't be written, with advice."""
     hints = {
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
-        errno.EACCES: "it may not be written to; choose another place or change its rights",
+        errno.EACCES: "permission denied; choose another place or change its permissions",
         errno.EROFS: "the disk is read-only; choose another place",
         errno.EEXIST: "a file has the name of its folder; choose another place",
         errno.ENOTDIR: "a file has the name of one of its folders; choose another place",
@@ -149,13 +149,13 @@ PRIVATE = "private"
 
 @dataclass
 class OutputFolder:
-    """A folder that holds the results of one recipe.
+    """A folder with the results of one recipe.
 
     Attributes:
         path: the folder.
-        recipe: the parameters of the results, as a JSON object.
+        recipe: the parameters that lead to the results, as a JSON object.
         files: the SHA-256 of the finished files, by name relative to the folder.
-        secret: further parameters that must not be published, such as a digest of the answers;
+        secret: parameters that must not be published, such as a digest of the answers; they are
             only in the private manifest.
     """
 
@@ -176,8 +176,8 @@ class OutputFolder:
         """Open a folder by the rules of this module.
 
         Raises:
-            OutputError: winosmith did not write the folder, it contains the results of another
-                recipe, or it can't be created.
+            OutputError: the folder was not written by winosmith, contains the results of another
+                recipe, or can't be created.
         """
         path = Path(path)
         recipe, secret = json.loads(json.dumps([recipe, secret or {}]))
@@ -207,8 +207,8 @@ class OutputFolder:
         if not force:
             differs = _difference(there, here) or _other_inputs(held["secret"], secret)
             raise OutputError(
-                f"{path} holds the results of another recipe ({differs}); choose a new folder, or "
-                "add `force=True` to replace its files"
+                f"{path} contains the results of another recipe ({differs}); choose a new folder "
+                "or add `force=True` to replace its files"
             )
         folder.clear()
         return folder
@@ -230,7 +230,7 @@ class OutputFolder:
         self.add(name)
 
     def write_lines(self, name: str, lines: Iterable[str]) -> None:
-        """Write a text file from its lines, which end with their newlines."""
+        """Write a text file from lines that end with newlines."""
         with self.write(name) as file:
             file.writelines(lines)
 
@@ -241,7 +241,7 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def discard_on_error(self) -> Iterator[None]:
-        """Remove the folder if the block raises InputError before a file is finished."""
+        """Remove the folder if the block raises InputError before any file is finished."""
         try:
             yield
         except InputError:
@@ -256,10 +256,10 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def scratch(self, name: str) -> Iterator[Path]:
-        """Yield the path of a file for unfinished work, and remove it when the block ends.
+        """Yield the path of a checkpoint file, and remove it when the block ends.
 
-        After an error or an interrupt the file stays, and the next run resumes from it. It is in
-        the manifest, so that `clear` removes it, too.
+        After an error or interrupt the file stays, and the next run resumes from it. It is in the
+        manifest, so that `clear` removes it, too.
         """
         self.files[name] = ""
         self.save()
@@ -269,7 +269,7 @@ class OutputFolder:
         self.save()
 
     def finished(self, name: str) -> bool:
-        """Return whether a file is finished, with the checksum in the manifest."""
+        """Return whether a file is finished and has the checksum in the manifest."""
         target = self.path / name
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
 
@@ -297,7 +297,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    """Return the recipe and the files in both manifests of a folder."""
+    """Return the recipe and the files of a folder, from both manifests."""
     held = {"secret": {}, **_read_manifest(path, path / MANIFEST)}
     if (path / PRIVATE / MANIFEST).exists():
         private = _read_manifest(path, path / PRIVATE / MANIFEST)
@@ -322,7 +322,7 @@ def _inside(folder: Path, name: str) -> bool:
 
 
 def _other_inputs(held: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Return the names of the inputs with other digests, without the digests."""
+    """Return the names of the inputs whose digests differ."""
     names = [name for name in sorted({*held, *asked}) if held.get(name) != asked.get(name)]
     return f"other {' and '.join(names)} there"
 
@@ -344,7 +344,7 @@ _FORMULA = re.compile(r"'*(?:[\t\r\n]| *[=+\-@＝＋－＠])")
 
 
 def guard_cell(cell: str) -> str:
-    """Return the cell, with an apostrophe before a formula.
+    """Return a cell, with an apostrophe before a formula.
 
     >>> guard_cell("=1+1"), guard_cell("a=b")
     ("'=1+1", 'a=b')
@@ -353,7 +353,7 @@ def guard_cell(cell: str) -> str:
 
 
 def unguard_cell(cell: str) -> str:
-    """Return the cell as it was before `guard_cell`.
+    """Return a cell without the apostrophe of `guard_cell`.
 
     >>> unguard_cell("'=1+1"), unguard_cell("'tis")
     ('=1+1', "'tis")

@@ -1,4 +1,4 @@
-"""Distribute work to any `concurrent.futures.Executor`, with results in order, and progress."""
+"""Distribution of work to any `concurrent.futures.Executor`, with ordered results and progress."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Holder(Protocol):
     """
 
     def hold(self, value: Any) -> AbstractContextManager[Any]:
-        """Keep a value at the workers while a block runs.
+        """Keep a value on the workers while a block runs.
 
-        Yields a token for the arguments of `submit`, alone or in a tuple; workers receive the
+        Yields a token to use as an argument of `submit`, or inside a tuple; workers receive the
         value instead.
         """
         ...
 
 
 def workers_of(executor: Executor) -> int | None:
-    """Return the number of workers of an executor; None if it is not known.
+    """Return the number of workers of an executor; None if it is unknown.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> workers_of(ThreadPoolExecutor(3))
@@ -55,21 +55,21 @@ def ordered_map(
     executor: Executor | None = None,
     *,
     ahead: int = 8,
-    resume: str = "give a new executor and do the same again",
+    resume: str = "pass a new executor and run the same again",
 ) -> Iterator[Result]:
     """Yield `function(item)` for each item, in the order of the items.
 
-    Without an executor, items are processed here, one at a time. With one, at most `ahead` items
-    are in flight, so a long iterable is never in memory at once. Results and their order do not
-    depend on the executor. If the caller stops early or an item fails, items that have not started
-    are cancelled.
+    Without an executor, items are processed one at a time in this process. With one, at most
+    `ahead` items are in flight, so a long iterable is never in memory as a whole. Results and their
+    order do not depend on the executor. If the caller stops early or an item fails, items that have
+    not started are cancelled.
 
     Args:
-        function: picklable if the workers are processes.
-        items: its arguments.
-        executor: runs the function.
-        ahead: largest number of items in flight.
-        resume: advice at the end of the error if the workers are gone.
+        function: the function; it must be picklable if the workers are processes.
+        items: the arguments of its calls.
+        executor: the executor; None uses this process.
+        ahead: maximum number of items in flight.
+        resume: advice at the end of the error message if the workers are gone.
 
     Raises:
         InputError: the executor was shut down, or its workers died.
@@ -127,22 +127,22 @@ def _gone(error: BrokenExecutor, resume: str) -> InputError:
 
 
 Advance = Callable[[int, str], None]
-"""Receives the finished amount of a step, and a note."""
+"""A function that takes the finished amount of a step, and a note."""
 
 Step = Callable[[str, int | None], AbstractContextManager[Advance]]
-"""Shows the progress of a step with a title, and a total if it is known."""
+"""A function that shows the progress of a step with a title, and a total if known."""
 
 
 def silent(title: str, total: int | None) -> AbstractContextManager[Advance]:
-    """Show nothing."""
+    """Report no progress."""
     return nullcontext(lambda done, note: None)
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Limit linear algebra to one thread in a block, so that sums are added in one order.
+    """Limit linear algebra to one thread in a block, so that sums have a fixed order.
 
-    With several threads the last bits depend on their number, and the last bits can decide between
-    nearly equal directions, such as those of an SVD.
+    Otherwise the last bits depend on the number of threads, and can decide between nearly equal
+    directions, such as those of an SVD.
     """
     import scipy.linalg  # noqa: F401 - its own BLAS must be there already to be limited
 
@@ -152,10 +152,10 @@ def one_thread() -> AbstractContextManager[object]:
 
 @lru_cache(1)
 def _blas(modules: int) -> Any:
-    """Return the controller of the loaded BLAS; finding it takes longer than a small fit.
+    """Return the controller of the loaded BLAS, cached because finding it is slow.
 
     Args:
-        modules: number of loaded modules; a further module may load another BLAS.
+        modules: number of loaded modules; a new module may load another BLAS.
     """
     from threadpoolctl import ThreadpoolController
 

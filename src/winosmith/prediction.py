@@ -1,8 +1,4 @@
-"""`Prediction`: the answer of a model to a problem.
-
-`winosmith.answers` reads predictions from files and needs `formats`; metrics and solvers have
-predictions without a file.
-"""
+"""`Prediction`: a model's answer to a problem. `winosmith.answers` reads files of them."""
 
 from __future__ import annotations
 
@@ -16,17 +12,17 @@ from winosmith.errors import DataError, OtherDataError, ProblemError
 __all__ = ["TIE", "Prediction", "align", "best_of", "check_fit", "first_ids"]
 
 TIE = 1e-6
-"""Scores that differ from the best by no more than this fraction of the larger of both are equal.
+"""Scores are equal if they differ from the best by at most this fraction of the larger of the two.
 
-Single precision has seven digits, one of which is lost in the sum over a text's words: smaller
-differences are rounding errors, and change with the batch, the machine or the order of options. It
-is relative, because scores may be counts, logarithms or probabilities of any size. It is relative
-to these two scores, so that a third score causes no tie. Equal counts are exactly equal.
+Single precision has seven digits, one of which is lost in the sum over a text's words. Smaller
+differences are rounding errors, which change with the batch, the machine or the order of options.
+The limit is relative because scores may be counts, logarithms or probabilities of any size, and
+relative to the two scores so that a third score can't cause a tie.
 """
 
 
 def best_of(scores: Sequence[float]) -> tuple[int, ...]:
-    """Return the options with the best score, ascending; several if they tie (see `TIE`).
+    """Return the options with the best score, in ascending order; several if they tie (see `TIE`).
 
     >>> best_of((-7.25, -3.5)), best_of((-3.5, -3.5000001)), best_of((0, 0, -1))
     ((1,), (0, 1), (0, 1))
@@ -41,25 +37,24 @@ def best_of(scores: Sequence[float]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The answer of a model to a problem.
+    """A model's answer to a problem.
 
-    The order of the options has no meaning. A model that can't decide between options thus chose
-    none of them, and `choice` is only the first. An answer that is none of the options is
-    *invalid*, and incorrect. (An item that the model was not asked has no prediction; it is
-    *missing*.)
+    The order of options has no meaning. If a model can't decide between options, it chose none of
+    them, and `choice` is only the first. An answer that matches no option is *invalid*, and
+    incorrect. (An item that the model was not asked has no prediction; it is *missing*.)
 
     Attributes:
-        problem_id: the problem that was asked.
-        choice: the 0-based index of the chosen option, of tied ones the first; None if the answer
-            is invalid.
-        scores: one finite score for each option, higher is better; empty if there are none.
-        tied: the ascending indices of the two or more options that the model could not decide
-            between; empty if it decided, or if only its scores show the tie.
+        problem_id: the id of the problem.
+        choice: the 0-based index of the chosen option, or the first of several tied ones; None if
+            the answer is invalid.
+        scores: one finite score per option, higher is better; empty without scores.
+        tied: the indices of the two or more options that the model could not decide between, in
+            ascending order; empty if it decided, or if only its scores show the tie.
 
     Raises:
-        ProblemError: a choice out of range, scores that are not finite, tied options that are
-            fewer than two, out of order or range, or without the choice, or an invalid answer with
-            scores or tied options.
+        ProblemError: the choice is out of range; scores are not finite; tied options are fewer than
+            two, unsorted, out of range or without the choice; or an invalid answer has scores or
+            tied options.
 
     >>> Prediction("a", 0, (0.5, 0.5)).credit(1), Prediction("a", 0, tied=(0, 1, 2)).chosen
     (0.5, (0, 1, 2))
@@ -88,10 +83,10 @@ class Prediction:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """The chosen options, ascending: none of an invalid answer, one, or those of a tie.
+        """The chosen options in ascending order: none if invalid, one, or all tied options.
 
-        A tie is stated or shown by the scores. Scores that contradict the choice don't count; see
-        `against_scores`.
+        A tie is stated, or follows from the scores. Scores that contradict the choice are ignored;
+        see `against_scores`.
         """
         if self.choice is None or self.tied:
             return self.tied
@@ -100,14 +95,14 @@ class Prediction:
 
     @property
     def against_scores(self) -> bool:
-        """Whether the choice is not the option with the best score; the choice counts."""
+        """Whether the scores contradict the choice; the choice counts."""
         return bool(self.scores) and self.chosen != best_of(self.scores)
 
     def credit(self, answer: int | None) -> float:
-        """Return the credit of the prediction, 0–1: 1 / (options tied) if one is correct.
+        """Return the credit of the prediction, 0–1: 1 / (options tied) if one of them is correct.
 
-        This is the average of a random choice among them. Credit for only the first option would
-        depend on the order of options.
+        This is the expected credit of a random choice among them. Credit for the first option only
+        would depend on the order of options.
         """
         chosen = self.chosen
         return 1 / len(chosen) if answer in chosen else 0.0
@@ -129,17 +124,17 @@ class Prediction:
 def align(
     predictions: Sequence[Prediction], dataset: Dataset, source: str = ""
 ) -> tuple[Prediction, ...]:
-    """Return one prediction for each problem of a data set, in its order.
+    """Return one prediction per problem of a data set, in its order.
 
     Args:
-        predictions: one for each problem, in any order.
+        predictions: one prediction per problem, in any order.
         dataset: the problems.
-        source: the start of messages, such as "majority: ".
+        source: prefix of messages, such as "majority: ".
 
     Raises:
-        OtherDataError: problems without a prediction, or with two; predictions without a problem
-            (how many, and the first three ids).
-        DataError: a prediction that does not fit the problem's options.
+        OtherDataError: problems have no prediction or two, or predictions have no problem (with
+            their number and the first three ids).
+        DataError: a prediction does not match the problem's options.
     """
     by_id = {prediction.problem_id: prediction for prediction in predictions}
     known = {*dataset.ids}
@@ -165,7 +160,7 @@ def align(
 
 
 def check_fit(prediction: Prediction, options: int, source: str = "") -> None:
-    """Raise DataError if the choice or the scores don't fit the number of options."""
+    """Raise DataError if the choice or the scores don't match the number of options."""
     scores, last = len(prediction.scores), max(prediction.chosen, default=0)
     if last >= options or scores not in (0, options):
         if scores not in (0, options):
@@ -179,5 +174,5 @@ def check_fit(prediction: Prediction, options: int, source: str = "") -> None:
 
 
 def first_ids(ids: Sequence[str], most: int = 3) -> str:
-    """Return the first ids for a message."""
+    """Return the first ids, for a message."""
     return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")

@@ -1,7 +1,7 @@
-"""The vocabulary of one problem: `Problem`, `Claim`, `Origin`, `Lineage`, `Edit`.
+"""The data model of a problem: `Problem`, `Claim`, `Origin`, `Lineage`, `Edit`.
 
-All are frozen, hashable, picklable and checked on construction: what exists is well-formed.
-The strings that the published files use for these things live in `winosmith.formats`.
+All are frozen, hashable, picklable, and validated on construction. `winosmith.formats` maps them to
+the names in published files.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ __all__ = [
 ]
 
 BLANK = "_"
-"""What stands for the blank in a sentence (WinoGrande, section 3.1)."""
+"""The mark of the blank in a sentence (WinoGrande, section 3.1)."""
 
 _OTHER_BLANK = re.compile(r"_{2,}|[\uff3f\u2581]+|[\[<(]\s*(?:mask|blank)\s*[\])>]", re.IGNORECASE)
-"""What others write for a blank: "____", "＿", "[MASK]", "<mask>", "[BLANK]"."""
+"""Other marks of a blank: "____", "＿", "[MASK]", "<mask>", "[BLANK]"."""
 
 MIN_OPTIONS, MAX_OPTIONS = 2, 26
 """WinoGrande has 2 options, the Pronoun Disambiguation Problems up to 5 (Davis 2016), MMLU-Pro 10;
 26 have a letter each."""
 
 MAX_COUNT = 2**31 - 1
-"""The largest number of a table's column: Parquet files have 32 bits for it."""
+"""The largest number in a table: Parquet columns have 32 bits."""
 
 ONLY = -1
-"""For `Problem.blank`, if none is given: the one `_` that the sentence has."""
+"""The default of `Problem.blank`: the only `_` in the sentence."""
 
 Scalar = str | int | float | bool | None
 
 _BREAKS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 EXTRA_KEY = re.compile(rf"[a-z][a-z0-9_]*\.[^\s{_BREAKS}](?:[^{_BREAKS}]*[^\s{_BREAKS}])?")
-"""A format and the name of a field, in any script and with any mark, on one line."""
+"""A format and the name of a field on one line, in any script."""
 
 _BROKEN = re.compile(rf"[{_BREAKS}\ud800-\udfff]+")
 
 
 _MANY = 1 << 17
-"""Names of columns whose keys are remembered, since each row has them."""
+"""Maximum number of column names whose keys are cached, since each row has them."""
 
 
 @lru_cache(_MANY)
@@ -69,14 +69,14 @@ def extra_key(prefix: str, name: str) -> str:
 
 
 class Extra(Mapping[str, Scalar]):
-    """A frozen, hashable mapping of scalars for what only one file format knows.
+    """A frozen, hashable mapping of scalars that only one file format has.
 
-    Keys read `format.field` ("winogender.occupation", "csv.Größe (cm)"), so that a file round-trips
-    without its peculiarities entering the vocabulary. A field is a name on one line, in any script.
-    Solvers never see it: `Problem.blind` empties it. Iteration is in the order of the keys.
+    Keys have the form `format.field` ("winogender.occupation", "csv.Größe (cm)"), so that a file
+    can be written back unchanged. A field is a name on one line, in any script. Solvers never see
+    it: `Problem.blind` empties it. Iteration is in the order of the keys.
 
     Raises:
-        ProblemError: a key that is not `format.field`, or a value that is not a finite scalar.
+        ProblemError: a key is not of the form `format.field`, or a value is not a finite scalar.
 
     >>> Extra({"wsc.source": "Winograd 1972"})["wsc.source"]
     'Winograd 1972'
@@ -103,7 +103,7 @@ class Extra(Mapping[str, Scalar]):
         return self._items[key]
 
     def items(self) -> ItemsView[str, Scalar]:
-        """Return the keys with their values."""
+        """Return the keys and values."""
         return self._items.items()
 
     def __iter__(self) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _check_key(key: object) -> None:
 
 
 def _check_text(name: str, value: object, *, optional: bool = False) -> None:
-    """Raise ProblemError when a value is not text that a UTF-8 file can hold."""
+    """Raise ProblemError if a value is not text that UTF-8 can encode."""
     if value is None and optional:
         return
     if not isinstance(value, str):
@@ -143,25 +143,25 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
 
 
 def _check_count(name: str, value: object) -> None:
-    """Raise ProblemError when a value is not a whole number from 0 to `MAX_COUNT`."""
+    """Raise ProblemError if a value is not a whole number from 0 to `MAX_COUNT`."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_COUNT:
         raise ProblemError(f"{name} must be a whole number from 0 to {MAX_COUNT:,}, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a problem comes from.
+    """The origin of a problem.
 
     Attributes:
         source: the data set, campaign or tool ("winogrande", "crowd", "wordnet").
-        author: the contributor's pseudonym; never a name or an address.
+        author: the contributor's pseudonym, never a name or address.
         created: an ISO 8601 date or time.
-        domain: "social" or "physical" in WinoGrande (section 2); free text elsewhere.
-        anchor: the word(s) of the topic that both halves must hold.
+        domain: "social" or "physical" in WinoGrande (section 2), otherwise any text.
+        anchor: the words of the topic that both halves must contain.
         licence: an SPDX identifier or a short name ("CC-BY-4.0").
 
     Raises:
-        ProblemError: a value that is not text, or `created` that is not ISO 8601.
+        ProblemError: a value is not text, or `created` is not in ISO 8601.
     """
 
     source: str | None = None
@@ -186,16 +186,16 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change of a token (EvoGrad, section 3.1): the token at `at` becomes `new`.
+    """A change of one token (EvoGrad, section 3.1): the token at `at` becomes `new`.
 
     Attributes:
         op: "substitute"; "insert" (`old` is empty); "delete" (`new` is empty).
         at: the 0-based token position in the sentence before the edit.
-        old: the token that was there.
-        new: the token that is there now.
+        old: the previous token.
+        new: the new token.
 
     Raises:
-        ProblemError: the words do not fit the operation, or `at` is not from 0 to `MAX_COUNT`.
+        ProblemError: the tokens don't match the operation, or `at` is not from 0 to `MAX_COUNT`.
     """
 
     op: Literal["substitute", "insert", "delete"]
@@ -226,11 +226,11 @@ class Lineage:
     Attributes:
         root: the id of the family's root (EvoGrad's "seed").
         parent: the id of the problem that was perturbed.
-        edits: from the parent to this problem.
+        edits: the edits from the parent to this problem.
         declared: the depth that the contributor or the file states, 0 to `MAX_COUNT`.
 
     Raises:
-        ProblemError: an empty id, an edit of another type, or a depth out of range.
+        ProblemError: an id is empty, an edit is of another type, or a depth is out of range.
     """
 
     root: str
@@ -251,28 +251,28 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One sentence with one blank, or one question; its options and its answer.
+    """A sentence with a blank, or a question, with its options and its answer.
 
     Attributes:
-        id: unique in its data set. Published ids may give the answer away (WinoGrande's qID
-            does); ids that winosmith makes never do.
-        sentence: holds the blank `_`; exactly once, unless `blank` tells which one it is. Of a
-            question, its text, which is not empty.
-        options: 2 to 26 non-empty strings. The correct one differs from all others; of those, two
-            may be equal, which an audit reports. They may hold `_` where `blank` was given.
-        answer: the 0-based index of the right option; None when it is withheld.
-        twin_id: shared by the two halves of a twin; stays when one half is gone.
-        pronoun: what the blank replaced, so that pronoun files and test sheets round-trip.
-        origin, lineage: where it comes from; None when nothing is known.
-        embargo: True keeps it out of everything that is published.
-        extra: what only one file format knows; see `Extra`.
-        blank: the offset of the blank in the sentence, in characters from 0; None for a question,
-            which has no blank: its options come after it. By default, the only `_`. One `_`
-            alone is the blank whatever offset is given, so that `dataclasses.replace` with another
-            sentence finds it again.
+        id: the id, unique in its data set. Published ids may give the answer away (as WinoGrande's
+            qID); ids made by winosmith never do.
+        sentence: the text with the blank `_`, which occurs exactly once unless `blank` states its
+            place; or the text of a question, which is not empty.
+        options: 2 to 26 non-empty strings. The correct one differs from all others; incorrect ones
+            may be equal, which an audit reports. They may contain `_` if `blank` is given.
+        answer: the 0-based index of the correct option; None if it is withheld.
+        twin_id: the id that both halves of a twin share; it stays if one half is removed.
+        pronoun: the pronoun that the blank replaced, so that files and test sheets can be restored.
+        origin, lineage: the origin and the lineage; None if unknown.
+        embargo: whether the problem must not be published.
+        extra: values that only one file format has; see `Extra`.
+        blank: the 0-based offset of the blank in the sentence, in characters; None for a question,
+            which has no blank: options are appended to it. By default, the only `_`. If there is
+            only one `_`, it is the blank whatever the offset, so that `dataclasses.replace` works
+            with another sentence.
 
     Raises:
-        ProblemError: it is not a problem; the message says why.
+        ProblemError: the values are not a valid problem, with the reason.
 
     >>> trophy = Problem(
     ...     id="t1",
@@ -318,24 +318,24 @@ class Problem:
 
     @property
     def root(self) -> str:
-        """The id of the family's root; a problem without lineage is one itself."""
+        """The id of the family's root; a problem without a lineage is a root."""
         return self.lineage.root if self.lineage else self.id
 
     @property
     def before(self) -> str:
-        """The text before the blank; of a question all of it, and the space after it."""
+        """The text before the blank; for a question, its whole text and a space."""
         if self.blank is not None:
             return self.sentence[: self.blank]
         return self.sentence if self.sentence[-1].isspace() else f"{self.sentence} "
 
     @property
     def after(self) -> str:
-        """The text after the blank; of a question none."""
+        """The text after the blank; empty for a question."""
         return "" if self.blank is None else self.sentence[self.blank + 1 :]
 
     @property
     def blank_is_plain(self) -> bool:
-        """Whether the texts alone tell where the blank is: by the only `_` of them all."""
+        """Whether the blank is the only `_` in sentence and options."""
         return (
             self.blank is not None
             and self.sentence.count(BLANK) == 1
@@ -343,26 +343,26 @@ class Problem:
         )
 
     def put(self, text: str) -> str:
-        """Return the sentence with a text in the blank's place, or after a question."""
+        """Return the sentence with a text in place of the blank, or after a question."""
         return f"{self.before}{text}{self.after}"
 
     def fill(self, option: int) -> str:
-        """Return the sentence with the option of that index in the blank's place, verbatim.
+        """Return the sentence with an option, by index, in place of the blank.
 
-        Of a question: the question, a space, and the option.
+        For a question: the question, a space and the option.
         """
         return self.put(self.options[option])
 
     def filled(self) -> tuple[str, ...]:
-        """Return the sentence filled with each option in turn."""
+        """Return the sentences with each option filled in."""
         return tuple(self.fill(index) for index in range(len(self.options)))
 
     def blind(self) -> Problem:
-        """Return what a solver may see: no answer, and nothing of `extra`."""
+        """Return the problem without answer and `extra`, as solvers see it."""
         return replace(self, answer=None, extra=_NOTHING)
 
     def renamed(self, name: Callable[[str], str], twin: Callable[[str], str]) -> Problem:
-        """Return the problem with a new name for its id, root and parent, and one for its twin.
+        """Return the problem with new ids: `name` maps id, root and parent, `twin` the twin id.
 
         >>> problem = Problem("1", "The _ fell.", ("cup", "jug"), 0, "t")
         >>> new = problem.renamed("new-{}".format, str.upper)
@@ -413,11 +413,11 @@ def _check_options(options: tuple[str, ...], *, given: bool) -> None:
     if not all(map(str.strip, options)):
         raise ProblemError("an option is empty")
     if not given and any(BLANK in option for option in options):
-        raise ProblemError("an option holds the blank ('_')")
+        raise ProblemError("an option contains the blank ('_')")
 
 
 def _check_equals(options: tuple[str, ...], answer: int | None) -> None:
-    """Refuse options that are equal to the correct one, or that are all equal."""
+    """Refuse options that equal the correct one, and options that are all equal."""
     texts = [*map(str.strip, options)]
     different = len({*texts})
     if different == len(texts):
@@ -440,18 +440,18 @@ def _check_answer(answer: int | None, options: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A problem recast as true or false: does this candidate fill the blank (SuperGLUE-WSC)?
+    """A problem recast as a true-or-false claim: a candidate fills the blank (SuperGLUE-WSC).
 
     Attributes:
-        problem_id: shared by the claims of one problem.
-        sentence: holds the blank `_` exactly once.
-        candidate: what is claimed to fill the blank.
-        holds: True, False, or None when it is withheld.
-        pronoun: what the blank replaced.
-        extra: what only one file format knows; see `Extra`.
+        problem_id: the id that the claims of one problem share.
+        sentence: the text, with exactly one blank `_`.
+        candidate: the text that is claimed to fill the blank.
+        holds: whether the claim is true; None if the label is withheld.
+        pronoun: the pronoun that the blank replaced.
+        extra: values that only one file format has; see `Extra`.
 
     Raises:
-        ProblemError: no id, no candidate, or not exactly one blank.
+        ProblemError: the id or the candidate is empty, or there is not exactly one blank.
     """
 
     problem_id: str

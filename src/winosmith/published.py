@@ -1,6 +1,6 @@
-"""Recognise the published data sets by digests: `name_of`, `set_of`, `known_contents`.
+"""Recognition of published data sets by digests.
 
-`published.npz` has no text, but digests of 40 bits, which identify a problem in any file and
+`published.npz` contains no text, only 40-bit digests that identify a problem in any file and
 format. `docs/make_published.py` writes it.
 """
 
@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 HELD = "published.npz"
-"""The file next to this one, with `NAME/whole` and `NAME/sides` of each set."""
+"""The file next to this module, with `NAME/whole` and `NAME/sides` for each data set."""
 
 NEARLY_ALL = 0.9
-"""The fraction of known sentences from which on a data set is that set, in another encoding."""
+"""Least fraction of known sentences for a data set to be recognised."""
 
 SIDE = 4
 """Least number of words before or after a blank that identify a problem (our choice)."""
@@ -53,9 +53,9 @@ class Contents:
     """Digests of the contents of a data set.
 
     Attributes:
-        name: of the data set, in lower case.
-        whole: of its sentences; see `traces`.
-        sides: of what is on either side of a blank, with the options.
+        name: the name of the data set, in lower case.
+        whole: digests of its sentences; see `traces`.
+        sides: digests of the text before or after a blank, with the options.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Contents:
 
 
 def name_of(sentence: str) -> str | None:
-    """Return the name of the published set with a sentence, or None.
+    """Return the name of the published data set that contains a sentence, or None.
 
     >>> name_of("The trophy doesn't fit into the brown suitcase because _ is too large.")
     'WSC'
@@ -73,7 +73,7 @@ def name_of(sentence: str) -> str | None:
 
 
 def set_of(dataset: Dataset) -> str | None:
-    """Return the name of the published set of nearly all problems, or None.
+    """Return the name of the published data set that contains nearly all problems, or None.
 
     >>> set_of(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
     True
@@ -89,7 +89,7 @@ def known_contents(name: str) -> Contents:
     Only the test part of KnowRef is public.
 
     Raises:
-        InputError: its contents are not known; the message lists the known sets.
+        InputError: its contents are unknown; the message lists the known data sets.
 
     >>> known_contents("WSC").name, len(known_contents("wsc").whole) > 285
     ('wsc', True)
@@ -122,7 +122,7 @@ def write_contents(folder: Path, items: Iterable[Problem | Claim], *before: Cont
     """Write the digests of a model's training data next to it, and return the file.
 
     Args:
-        folder: of the model.
+        folder: the model's folder.
         items: the training data.
         before: the training data of the model that it was fine-tuned from.
     """
@@ -137,9 +137,9 @@ def write_contents(folder: Path, items: Iterable[Problem | Claim], *before: Cont
 
 
 def read_contents(folder: Path) -> tuple[Contents, ...]:
-    """Return the digests of the training data of the model in a folder, if it has them.
+    """Return the digests of a model's training data, if its folder has them.
 
-    The folder may be that of a run of `winosmith train`, with the model in `model/`.
+    The folder may be the output of `winosmith train`, with the model in `model/`.
 
     Raises:
         InputError: the file can't be read.
@@ -153,8 +153,8 @@ def read_contents(folder: Path) -> tuple[Contents, ...]:
             whole, sides = (frozenset(arrays[which].tolist()) for which in ("whole", "sides"))
     except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile, zlib.error) as error:
         raise InputError(
-            f"{path}: this can't be read as what the model was trained on ({error}). Copy the "
-            "model again, or train it again; without the file nobody knows what it has seen"
+            f"{path}: this is not a valid record of the model's training data ({error}); copy the "
+            "model again, or train it again"
         ) from None
     return (Contents("what it was trained on", whole, sides),)
 
@@ -162,13 +162,13 @@ def read_contents(folder: Path) -> tuple[Contents, ...]:
 def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
     """Return digests of 40 bits that identify a problem without its text.
 
-    They cover letters and digits, in any case, without articles. By chance, 50,000 digests have one
-    in common with 50,000 others once in 400 times.
+    They cover letters and digits, ignoring case and articles. The chance that 50,000 digests have
+    one in common with 50,000 others is 1 in 400.
 
     Returns:
-        Digests of its sentence without the blank and, if its pronoun is known, with the pronoun.
-        For a problem, also of the text before its blank and of the text after it, each with the
-        options: the other half of its twin has one of them, as most perturbed problems have.
+        Digests of the sentence without the blank and, if known, with the pronoun. For a problem,
+        also digests of the text before and after the blank, each with the options: one of them is
+        the same in the other half of its twin and in most perturbed problems.
 
     >>> one = Problem("a", "Ann thanked Eva as _ had been kind.", ("Ann", "Eva"), 1)
     >>> two = Problem("b", "Ann thanked Eva as _ was helped.", ("Eva", "Ann"), 1)
@@ -215,14 +215,14 @@ def _digest_of(letters: str) -> int:
 
 
 def _names_of(sentence: str) -> list[str]:
-    """Return the names of the sets with a sentence, in the order of the file."""
+    """Return the names of the data sets that contain a sentence, in the order of the file."""
     digest = _digest(sentence)
     return [name for name, digests in _held("whole").items() if digest in digests]
 
 
 @cache
 def _held(which: str) -> Mapping[str, frozenset[int]]:
-    """Return the digests of each set, "whole" or "sides", in the order of the file."""
+    """Return the "whole" or "sides" digests of each data set, in the order of the file."""
     with (
         resources.as_file(resources.files("winosmith") / HELD) as path,
         np.load(path, allow_pickle=False) as arrays,

@@ -1,4 +1,4 @@
-"""Recast problems as true-or-false claims, and as two-way comparisons.
+"""Problems recast as true-or-false claims or as two-way comparisons.
 
 A problem with k options is k claims, one of them true (SuperGLUE-WSC), and k - 1 comparisons of the
 correct option with an incorrect one (WinoGrande's table 5 counts the 80 comparisons of the 60
@@ -24,7 +24,7 @@ class Leftover:
 
     Attributes:
         claim: the claim.
-        reason: why it has no problem, in words.
+        reason: why it has no problem.
         row: its 0-based index in the input.
     """
 
@@ -35,10 +35,10 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Recast:
-    """The result of `to_problems`: each claim is in a problem or left over.
+    """The result of `to_problems`: each claim is part of a problem or a leftover.
 
     Attributes:
-        problems: in the order of their first claims.
+        problems: the problems, in the order of their first claims.
         leftovers: the claims that could not be grouped, in order.
     """
 
@@ -49,10 +49,10 @@ class Recast:
 def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
     """Return a claim for each option of each problem, in order.
 
-    A claim has no place for the twin, the origin, the lineage and the embargo of its problem.
+    Claims don't keep the twin, origin, lineage and embargo of their problem.
 
     Raises:
-        DataError: a problem is a question, or holds another `_` than its blank.
+        DataError: a problem is a question, or contains a `_` other than its blank.
 
     >>> problem = Problem("p", "The cup hit the jug and _ broke.", ("the cup", "the jug"), 1)
     >>> [(claim.candidate, claim.holds) for claim in to_claims([problem])]
@@ -75,12 +75,12 @@ def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
 
 
 def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
-    """Group claims by their `problem_id` into problems; other claims are left over.
+    """Group claims by `problem_id` into problems; other claims are leftovers.
 
-    The options are the candidates in order. A claim that repeats an earlier one of its group is
-    left over. A group is left over if its claims differ in the sentence, if they are fewer than two
-    or more than 26, if only some have a label, or if not exactly one is true. The problem keeps the
-    values of `extra` that all its claims share.
+    The options are the candidates, in order. A claim that repeats an earlier one of its group is a
+    leftover. So is a group whose claims have different sentences, that has fewer than 2 or more
+    than 26 claims, in which only some claims have a label, or in which not exactly one is true. The
+    problem keeps the values of `extra` that all its claims share.
 
     >>> claims = to_claims([Problem("p", "A _ b.", ("x", "y"), 0)])
     >>> recast = to_problems([*claims, Claim("q", "A _ b.", "x", holds=True)])
@@ -109,7 +109,7 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
 
 
 def _without_repeats(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
-    """Return the rows of distinct claims, and the reason for each repeated one."""
+    """Return the rows of distinct claims, and the reasons for repeated ones by row."""
     said: dict[tuple[str, bool | None], int] = {}
     repeated: dict[int, str] = {}
     for row in rows:

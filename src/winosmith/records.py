@@ -1,7 +1,7 @@
-"""Problems and claims as JSON objects, and back.
+"""Conversion of problems and claims to JSON objects and back.
 
-These are the lines of winosmith's own JSONL, and a data set's digest covers them. Empty fields and
-defaults are omitted, so that a new field changes no old digest.
+These objects are the lines of winosmith's own JSON Lines, and the input of a data set's digest.
+Empty fields and defaults are omitted, so that a new field does not change old digests.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _CLAIM_KEYS = {f.name for f in fields(Claim)}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Record:
-    """Return an object's keys and values; refuse a repeated key, which would hide a value."""
+    """Return an object's keys and values; refuse repeated keys, which would hide a value."""
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
@@ -64,7 +64,7 @@ def _once(pairs: list[tuple[str, Any]]) -> Record:
 
 
 def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(digits: str) -> float:
@@ -75,15 +75,15 @@ def _finite(digits: str) -> float:
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number)
-"""Reads JSON by its standard (RFC 8259), and refuses repeated keys in an object."""
+"""A decoder of standard JSON (RFC 8259) that refuses repeated keys in an object."""
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text; bytes are UTF-8.
+    """Parse JSON from text or UTF-8 bytes.
 
     Raises:
-        ValueError: it is not JSON; it has NaN, Infinity, a number that is too large, a repeated key
-            in an object, or too deeply nested brackets.
+        ValueError: the text is not JSON, or has NaN, Infinity, a number that is too large, a key
+            that occurs twice in an object, or brackets nested too deep.
 
     >>> parse_json('{"id": "a", "id": "b"}')
     Traceback (most recent call last):
@@ -96,7 +96,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether there is a file of this name; False if the name is too long.
+    """Return whether a file exists; False if its name is too long.
 
     >>> is_file(Path(".")), is_file(Path("9" * 4000))
     (False, False)
@@ -111,7 +111,7 @@ def read_toml(path: str | Path) -> Record:
     """Return the table of a TOML file.
 
     Raises:
-        RecipeError: the file can't be opened, or is not TOML; with the file.
+        RecipeError: the file can't be opened, or is not TOML.
     """
     try:
         return tomllib.loads(Path(path).read_text("utf-8"))
@@ -124,10 +124,10 @@ def read_toml(path: str | Path) -> Record:
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a file, without a byte order mark.
+    """Return the text of a file without a byte-order mark.
 
     Raises:
-        FormatError: it can't be read, or is not UTF-8; with the line.
+        FormatError: the file can't be read, or is not UTF-8 (with the line).
     """
     try:
         raw = Path(path).read_bytes()
@@ -141,14 +141,14 @@ def read_text(path: str | Path) -> str:
 
 
 def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
-    r"""Yield the objects of JSON Lines with their line numbers, from 1 on; none for empty lines.
+    r"""Yield the objects of JSON Lines with their 1-based line numbers; empty lines are skipped.
 
     Args:
-        text: of the file.
-        path: where it was read, for messages.
+        text: the text of the file.
+        path: the path of the file, for messages.
 
     Raises:
-        FormatError: a line is not a JSON object; with file and line.
+        FormatError: a line is not a JSON object (with file and line).
 
     >>> list(json_lines('{"id": "a"}\n\n{"id": "b"}', "x.jsonl"))
     [(1, {'id': 'a'}), (3, {'id': 'b'})]
@@ -176,7 +176,7 @@ def json_file(path: str | Path) -> Iterator[Record]:
 
 
 def canonical(record: Any) -> str:
-    """Return the record as one line of JSON, the same bytes for the same record.
+    """Return a record as one line of JSON; equal records have equal bytes.
 
     >>> canonical({"id": "a", "options": ["é", "b"]})
     '{"id":"a","options":["é","b"]}'
@@ -208,13 +208,13 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
     """Return the problem of a record.
 
     Raises:
-        ProblemError: a key is unknown or missing, or it is not a problem.
+        ProblemError: a key is unknown or missing, or the values are not a valid problem.
 
     >>> record = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"], "answer": 1}
     >>> problem_record(problem_of(record)) == record
     True
     """
-    more = "; what is no part of a problem stands in its 'extra'"
+    more = "; put further values into 'extra'"
     _check_keys(record, _PROBLEM_KEYS, needed=("id", "sentence", "options"), more=more)
     if not isinstance(record["options"], list):
         raise ProblemError(f"the options must be a list, not {record['options']!r}")
@@ -239,10 +239,10 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
 
 
 def dropped_problem(record: Mapping[str, Any]) -> Problem:
-    """Return the problem of a line that also has the reason why a build dropped it.
+    """Return the problem of a line that also states why a build dropped it.
 
     Raises:
-        ProblemError: as `problem_of`.
+        ProblemError: see `problem_of`.
 
     >>> line = {"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "stage": "votes"}
     >>> dropped_problem(line).id
@@ -259,7 +259,11 @@ def claim_record(claim: Claim) -> Record:
 
 
 def claim_of(record: Mapping[str, Any]) -> Claim:
-    """Return the claim of a record; raises ProblemError if it is not a claim."""
+    """Return the claim of a record.
+
+    Raises:
+        ProblemError: the record is not a valid claim.
+    """
     _check_keys(record, _CLAIM_KEYS, needed=("problem_id", "sentence", "candidate"))
     return Claim(**{**record, "extra": Extra(record.get("extra"))})
 
@@ -402,7 +406,7 @@ def _lineage_of(record: Any) -> Lineage | None:
 
 
 def _built(kind: Any, record: Any) -> Any:
-    """Construct `kind` from a record; the error names the wrong key."""
+    """Construct `kind` from a record; the error names the invalid key."""
     if record is None:
         return None
     if not isinstance(record, dict):

@@ -1,4 +1,4 @@
-"""`Response`: the answer of a person to a problem."""
+"""`Response`: a person's answer to a problem."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from winosmith.errors import ProblemError
 __all__ = ["Purpose", "Response"]
 
 Purpose = Literal["local", "validate", "test"]
-"""Why a person was asked: from the local context alone, to validate, or on a human test."""
+"""Purposes of a question: to answer from the local context, to validate, or as a human test."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a person answered.
+    """A person's answer to a problem.
 
     Attributes:
-        problem_id: the problem that was asked.
+        problem_id: the id of the problem.
         participant: the person's pseudonym.
-        purpose: why the person was asked; see `Purpose`.
-        choice: the 0-based index of the chosen option; None when no option was chosen.
-        ambiguous: the person finds both options plausible.
-        associative: the person finds the answer given away by nearby words.
-        shown: the order in which the options were shown; empty for the order of the problem.
-        seconds: how long it took; None when it was not timed.
+        purpose: the purpose of the question; see `Purpose`.
+        choice: the 0-based index of the chosen option; None if no option was chosen.
+        ambiguous: whether the person finds both options plausible.
+        associative: whether the person thinks that nearby words give the answer away.
+        shown: the order in which the options were shown; empty for the problem's own order.
+        seconds: the time to answer; None if it was not measured.
 
     Raises:
-        ProblemError: an unknown purpose, a negative choice or time, or an order that is none.
+        ProblemError: the purpose is unknown, the choice or time is negative, or the order is not a
+            permutation.
     """
 
     problem_id: str

@@ -1,6 +1,6 @@
-"""What a solver sees of a problem: the blank, or the pronoun that the blank replaced.
+"""The input of a solver: the sentence with the blank, or with the pronoun that the blank replaced.
 
-With the blank, options are filled in and the pronoun is hidden: two versions of a sentence with
+With the blank, options are filled in and the pronoun is hidden: versions of a sentence with
 different pronouns, as in Winogender, are then the same input. With the pronoun, the sentence is
 unchanged, and the question is whom the pronoun refers to.
 """
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Sees = Literal["blank", "pronoun"]
-"""What is in the sentence at the place of the answer; see the module."""
+"""The text in the place of the answer; see the module."""
 
 Input = tuple[str, frozenset[str]]
 """A solver's input: the sentence that it sees, and the options."""
@@ -41,14 +41,14 @@ _MARKS = tuple(map(chr, range(0xE000, 0xF900)))
 """Private-use characters of Unicode, one of which marks the blank in a text with other `_`."""
 
 MOST_COPIES = 0.5
-"""The fraction of problems with a version that differs only in the pronoun from which on a data set
-is about pronouns. Winogender has 95 %, the WSC, DPR, KnowRef and the PDPs none."""
+"""Least fraction of problems with a version that differs only in the pronoun, for a data set about
+pronouns. Winogender has 95 %, the WSC, DPR, KnowRef and the PDPs none."""
 
 
 def check_sees(sees: str) -> None:
     """Raise InputError if the value is neither "blank" nor "pronoun"."""
     if sees not in get_args(Sees):
-        raise InputError(f"a solver sees one of {', '.join(get_args(Sees))}; not {sees!r}")
+        raise InputError(f"unknown value {sees!r} of `sees`; use {' or '.join(get_args(Sees))}")
 
 
 def check_blanks(
@@ -58,9 +58,9 @@ def check_blanks(
 
     Args:
         problems: the problems.
-        what: the user of the blank, as the start of a sentence ("a test sheet").
+        what: the thing that needs the blank, as the start of a sentence ("a test sheet").
         instead: advice for questions, if any ("use --solver random").
-        plain: also refuse problems with another `_` than their blank.
+        plain: whether to refuse problems with a `_` other than their blank, too.
 
     Raises:
         DataError: there are such problems; the message names the first three.
@@ -87,11 +87,11 @@ def check_blanks(
 
 
 def local_only(problem: Problem, before: int, *, whole: bool = True) -> Problem:
-    """Return the problem with its local context as sentence; see `text.local_context`.
+    """Return the problem with its local context as its sentence; see `text.local_context`.
 
     Raises:
-        DataError: it is a question.
-        ProblemError: the words have no spaces between them.
+        DataError: the problem is a question.
+        ProblemError: there are no spaces between words.
 
     >>> local_only(Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug")), 2).sentence
     'and the _ broke.'
@@ -119,9 +119,9 @@ def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
 
 
 def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the units of a problem's text (`text.units`) and its blank's index, None if missing.
+    """Return the units of a problem's text (`text.units`) and the index of its blank, or None.
 
-    Without spaces between words, each mention of an option is one unit.
+    In text without spaces between words, each mention of an option is one unit.
 
     >>> units_and_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
     (['猫', 'は', '箱', 'よ', 'より', 'り', '_', 'が', 'が好', '好', '好き', 'き', '。'], 6)
@@ -151,22 +151,22 @@ def check_two_options(problems: Sequence[Problem], advice: str) -> None:
 
 
 def check_pronouns(problems: Sequence[Problem]) -> None:
-    """Raise DataError for problems without a known pronoun; it names the first three."""
+    """Raise DataError, with the first three ids, if problems have no known pronoun."""
     check_blanks(problems, "a solver that sees the pronoun", "show the question (`sees='blank'`)")
     without = [problem.id for problem in problems if not (problem.pronoun or "").strip()]
     if without:
         raise DataError(
-            f"the pronoun of {len(without):,} of {len(problems):,} problems is not known "
-            f"({first_three(without)}), so no solver can see it; let it see the blank "
+            f"the pronoun of {len(without):,} of {len(problems):,} problems is unknown "
+            f"({first_three(without)}), so solvers can't see it; show them the blank "
             "(`sees='blank'`)"
         )
 
 
 def with_pronoun(problem: Problem, mark: str = "") -> str:
-    """Return the sentence with its pronoun in the blank's place, between two marks.
+    """Return the sentence with its pronoun in place of the blank, between two marks.
 
     Raises:
-        DataError: the pronoun is not known.
+        DataError: the pronoun is unknown.
 
     >>> nurse = Problem("1", "The nurse said that _ left.", ("nurse", "cook"), pronoun="she")
     >>> with_pronoun(nurse, "*")
@@ -178,15 +178,15 @@ def with_pronoun(problem: Problem, mark: str = "") -> str:
 
 
 def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
-    """Return the input of each problem, to find equal inputs.
+    """Return the solver's input for each problem, to find equal inputs.
 
-    White space and the order of the options make no difference. If a pronoun is not known, the
-    input has the blank.
+    White space and the order of options are ignored. If a pronoun is unknown, the input has the
+    blank.
 
     Args:
-        problems: what is asked.
-        sees: the blank, or the pronoun.
-        local: the words ahead of the blank that the solver sees; None for all.
+        problems: the problems.
+        sees: whether the solver sees the blank or the pronoun.
+        local: number of words before the blank that the solver sees; None for all.
 
     >>> two = [Problem(g, "The nurse said _ left.", ("a", "b"), pronoun=g) for g in ("he", "she")]
     >>> len(set(inputs(two, "blank"))), len(set(inputs(two, "pronoun")))
@@ -204,10 +204,10 @@ def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) ->
 
 
 def differ_in_pronoun(problems: Sequence[Problem]) -> bool:
-    """Return whether the pronoun is what a data set is about, as in Winogender and WinoBias.
+    """Return whether a data set is about pronouns, as Winogender and WinoBias are.
 
-    It is where at least half of the problems have a version that differs in nothing but the
-    pronoun: to a solver that sees the blank such versions are the same.
+    It is if at least half of the problems have a version that differs only in the pronoun: to a
+    solver that sees the blank, such versions are the same.
     """
     if not all((problem.pronoun or "").strip() for problem in problems):
         return False

@@ -1,6 +1,6 @@
-"""The kinds of solvers, and a solver as a table of TOML names it: for a round, for the platform.
+"""Kinds of solvers, and the TOML table that declares a solver for a round or the platform.
 
-A kind is declared here, and only here: its options, whether it learns, and how it is made of them.
+Each kind is declared only here: its options, whether it learns, and how to construct it.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ def _check_variable(name: str) -> str:
 
 @dataclass(frozen=True)
 class SolverParts:
-    """The parts of a solver in addition to the options of its kind.
+    """Objects that a solver needs in addition to the options of its kind.
 
     Attributes:
-        train: the `Dataset` that it learns from, or that its shots are drawn from; None if none.
-        models: of a language model or an encoder: folders or hub ids, in place of the one in the
-            options; several are an ensemble.
+        train: the `Dataset` that it learns from, or from which shots are drawn; None without one.
+        models: for language models and encoders: folders or hub ids that replace the model in the
+            options; several form an ensemble.
         combine: how an ensemble combines its scores.
-        smoothing: of word association: number added to each count; None is the usual one.
-        index: of knowledge hunting: the `Retriever` that it searches.
-        client: of chat: the `ChatModel` that it asks.
-        reply_log: of chat: a list that takes the replies; None keeps none.
-        on_progress: called with the number of texts that a model has read, and of all.
+        smoothing: for word association: the number added to each count; None is the default.
+        index: for knowledge hunting: the `Retriever` to search.
+        client: for chat: the `ChatModel` to ask.
+        reply_log: for chat: a list to which replies are appended; None to discard them.
+        on_progress: called with the number of texts that a model has read, and with the total.
     """
 
     train: Any = None
@@ -70,17 +70,17 @@ class SolverParts:
 
 @declaration
 class Kind(ABC):
-    """The options of every kind, and how its solver is made of them."""
+    """Options that all kinds share, and the construction of the solver."""
 
     learns = False
 
     revision: OrFalse[Annotated[str, Field(min_length=1, max_length=80, pattern=r"\S")]] = None
-    """Revision that people read; by default the digest."""
+    """Human-readable revision of the model; by default its digest."""
     trained_on: Annotated[tuple[Text, ...], Field(min_length=1, strict=False)] = ()
     """What the solver was trained on: files, published sets, and "other:NAME"."""
 
     def make(self, parts: SolverParts) -> Solver:
-        """Return the solver of these options and parts."""
+        """Return the solver for these options and parts."""
         from winosmith import solve  # here, as it imports numpy
 
         solver: Solver = self.solver(solve, parts)
@@ -94,7 +94,7 @@ class Kind(ABC):
 @declaration
 class _Sees:
     sees: Literal["blank", "pronoun"] = "blank"
-    """What the solver sees in place of the options: the blank, or the pronoun that it replaced."""
+    """Input of the solver: the sentence with the blank, or with the pronoun that it replaced."""
 
 
 @declaration
@@ -112,7 +112,7 @@ class _Shots(_Seeded):
 @declaration
 class _Model:
     model: Text
-    """Folder, relative to the file's own, or hub id of the model; on a chat server, its name."""
+    """Folder (relative to the file) or hub id of the model; for a chat server, its name."""
 
 
 @declaration
@@ -126,7 +126,7 @@ class _Files(_Model):
     than at its start."""
 
     def of_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
-        """Return the solver of the model, or the ensemble of several."""
+        """Return the solver with one model, or the ensemble of several models."""
         settings = {**settings, "device": self.device, "on_progress": parts.on_progress}
         solvers = tuple(kind(model, **settings) for model in parts.models or (self.model,))
         return solvers[0] if len(solvers) == 1 else solve.Ensemble(solvers, parts.combine)
@@ -134,7 +134,7 @@ class _Files(_Model):
 
 @declaration
 class _Random(Kind, _Seeded):
-    """Answers at random: chance."""
+    """Random answers."""
 
     def solver(self, solve: Any, parts: SolverParts) -> Any:
         return solve.Random(self.seed)
@@ -142,7 +142,7 @@ class _Random(Kind, _Seeded):
 
 @declaration
 class _Majority(Kind):
-    """Answers the option at the place that is correct most often in what it learns from."""
+    """The option at the position that is correct most often in the training data."""
 
     learns = True
 
@@ -174,7 +174,7 @@ class _Hunting(Kind):
     collection: OrFalse[Text] = None
     """A text, or a folder of texts; by default the articles that ship."""
     snippets: Annotated[int, Field(ge=1, le=1000)] = 20
-    """Number of snippets that are read for each search."""
+    """Number of snippets to read per search."""
 
     def solver(self, solve: Any, parts: SolverParts) -> Any:
         return solve.KnowledgeHunting(parts.index, self.snippets)
@@ -236,20 +236,20 @@ class _Chat(Kind, _Shots, _Sees, _Address, _Model):
         OrFalse[Annotated[str, AfterValidator(_check_variable)]],
         Field(json_schema_extra={"writeOnly": True}),
     ] = None
-    """Name of the environment variable that holds the server's key; by default OPENAI_API_KEY, for
-    https on another machine. The key itself is never in a file."""
+    """Name of the environment variable with the server's key; by default OPENAI_API_KEY for
+    https on another machine. Files never contain the key itself."""
     temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
     """Temperature of the replies."""
     max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 256
-    """Number of tokens of a reply, at most."""
+    """Maximum number of tokens per reply."""
     draws: Annotated[int, Field(ge=1)] = 1
-    """Number of times that the solved problems are drawn; the replies are votes."""
+    """Number of times to draw the solved problems; the replies are votes."""
     swap: bool = False
-    """Ask also with the options in other places, and measure the preference for a place."""
+    """Ask again with the options in other orders, and measure the preference for a position."""
     scoring: Literal["reply", "logprobs"] = "reply"
-    """What is scored: the reply, or the probabilities of its first token."""
+    """What to score: the reply, or the probabilities of its first token."""
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
-    """Number of requests at the same time."""
+    """Number of concurrent requests."""
 
     def solver(self, solve: Any, parts: SolverParts) -> Any:
         settings = {name: getattr(self, name) for name in ("swap", "scoring", "sees")}
@@ -276,7 +276,7 @@ KINDS: dict[str, Any] = {
 Random, majority and hunting see no pronoun (`winosmith.seen`)."""
 
 LEARNERS = tuple(kind for kind, of in KINDS.items() if of.learns)
-"""Kinds that are taught: by counting, or by problems shown before the question (`shots`)."""
+"""Kinds that learn, by counting or from solved problems in the prompt (`shots`)."""
 
 
 def _check_kind(kind: str) -> str:
@@ -287,7 +287,7 @@ def _check_kind(kind: str) -> str:
 
 @declaration
 class SolverRule:
-    """One solver of a TOML file: a `[[solvers]]` of a round, a `[[models]]` of a site.
+    """A solver in a TOML file: `[[solvers]]` of a round or `[[models]]` of a site.
 
     >>> SolverRule("minilm", "encoder", {"model": "tuned"}).options["model"]
     'tuned'
@@ -300,10 +300,10 @@ class SolverRule:
     ]
     """Kind of solver."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of that kind, such as `model`, as they were given."""
+    """Options of this kind, such as `model`."""
     learn: bool = False
-    """The solver is taught problems by those who make it; otherwise it knows the twins that
-    ship."""
+    """Whether the solver learns from the site's or round's own problems; otherwise it learns
+    from the twins that are installed with winosmith."""
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -319,19 +319,19 @@ class SolverRule:
 
     @property
     def settings(self) -> Any:
-        """The options, with the defaults of those that were not given."""
+        """The options, including defaults."""
         return from_table(KINDS[self.solver], self.options)
 
     @classmethod
     def of(cls, table: Any, *, learns: bool = False) -> SolverRule:
-        """Return the rule of one table of a file.
+        """Return the rule of a table in a file.
 
         Args:
-            table: as TOML gives it.
-            learns: the file may say `learn = true`.
+            table: the parsed TOML table.
+            learns: whether the file may contain `learn = true`.
 
         Raises:
-            RecipeError: it is not a table, or lacks `name` or `solver`; or as the rule itself.
+            RecipeError: the value is not a table, lacks `name` or `solver`, or is not a valid rule.
         """
         if not isinstance(table, dict) or not {"name", "solver"} <= set(table):
             raise RecipeError('each table of a solver needs name = "…" and solver = "…"')

@@ -1,20 +1,20 @@
 """Words and tokens, and measures of them: length, overlap, edits, local context.
 
-Sentences are cut in two ways, as the published numbers require:
+Sentences are split in two ways, as the published numbers require:
 
-- `words` are separated by white space. WinoGrande's rules for authors count them: 99.7 % of the
-  dev and debiased problems have 15 to 30, and 99.96 % of the twins share 70 % (with `tokens` it
-  would be 97.8 % and 100 %).
-- `tokens` are those of the Penn Treebank, sentence by sentence: punctuation is separate, and
-  "doesn't" is "does n't". Table 5 counts them, in lower case: DPR has 15.9 a sentence and a
-  vocabulary of 4,127, SuperGLUE-WSC 28.4 and 1,711, WSC273 19.1 and 918 (919 when opening and
-  closing quotes count as two). Perturbation depth counts them too.
+- `words` are separated by white space. WinoGrande's rules for authors count words: 99.7 % of the
+  dev and debiased problems have 15 to 30, and 99.96 % of the twins share 70 % (97.8 % and 100 %
+  with `tokens`).
+- `tokens` follow the Penn Treebank, sentence by sentence: punctuation is separate, and "doesn't"
+  becomes "does n't". Table 5 counts them in lower case: DPR has 15.9 per sentence and a vocabulary
+  of 4,127, SuperGLUE-WSC 28.4 and 1,711, WSC273 19.1 and 918 (919 if opening and closing quotes are
+  different tokens). Perturbation depth also counts tokens.
 
-The blank `_` is a word and a token, and is counted.
+The blank `_` counts as a word and as a token.
 
-Both need spaces between words, and the conventions and the function words are English. `writing`
-detects other texts, for which words are not counted. `units` are for engines, for text of any
-script. `changes` and `differing` show how two sentences differ, by tokens.
+Both need spaces between words, and the conventions and function words are English. `writing`
+detects other texts, in which words are not counted. `units` work for any script. `changes` and
+`differing` show how two sentences differ, by tokens.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ __all__ = [
 ]
 
 Writing = Literal["latin", "spaced", "unspaced"]
-"""Latin letters, for which this module is made; another script with spaces between words (Cyrillic,
-Greek, Arabic, Hebrew, Hangul, Devanagari …); a script without (Chinese, Japanese, Thai …)."""
+"""Kinds of scripts: Latin; others with spaces between words (Cyrillic, Greek, Arabic, Hebrew,
+Hangul, Devanagari …); scripts without spaces (Chinese, Japanese, Thai …)."""
 
 _UNSPACED = frozenset(
     "CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA BOPOMOFO IDEOGRAPHIC YI THAI LAO KHMER MYANMAR TIBETAN"
@@ -67,21 +67,20 @@ _UNSPACED = frozenset(
 """The first word of the Unicode names of letters in scripts without spaces between words."""
 
 UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
-"""The fractions of letters from which on a text has no spaces between its words, and from which on
-it is Latin. A quoted word changes neither. The first is smaller, since a few Chinese letters are as
-many words as a much longer row of Latin letters."""
+"""Least fractions of letters for a text to be "unspaced" and "latin". A quoted word changes
+neither. The first is smaller, because few Chinese letters form as many words as many Latin ones."""
 
 _MARKS = 256
-"""Number of marks in a row that are composed at once; letters of languages have a few."""
+"""Maximum number of combining marks in a row to normalize at once; real letters have a few."""
 
 _NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MARKS},}}")
 
 
 def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
-    """Return a text in a normal form of Unicode (UAX 15), in time that grows with its length.
+    """Return a text in a Unicode normalization form (UAX 15), in linear time.
 
-    Python sorts the marks of one letter in quadratic time: a million of them would take hours. A
-    text with 256 marks in a row or more is therefore composed in parts.
+    Python sorts the combining marks of a letter in quadratic time: a million of them would take
+    hours. Text with 256 or more marks in a row is therefore normalized in parts.
 
     >>> composed("cafe\u0301"), composed("ﬁ", "NFKC")
     ('café', 'fi')
@@ -111,22 +110,21 @@ _APART: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=[^' ])('(?:s|m|d|ll|re|ve)|n't)(?=\s|$)", re.IGNORECASE), r" \1"),
     (re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b", re.IGNORECASE), r"\1\3 \2\4"),
 )
-"""The Treebank's conventions (Marcus et al. 1993, and its tokenisation page), in their order."""
+"""The Treebank's conventions (Marcus et al. 1993 and its tokenisation page), in order."""
 
 _PARTED = ("cannot", "gonna", "wanna")
 """The words of letters that these patterns split."""
 
 _SPACED = "A-Za-z0-9\u00c0-\u024f\u0370-\u058f\u10a0-\u10ff\u1e00-\u1fff"
-"""Digits and the letters of scripts with separate words: Latin, Greek, Cyrillic, Armenian,
-Georgian. In Chinese, Japanese and Thai, and with prefixes and particles in Arabic, Hebrew and
-Korean, text may touch the blank."""
+"""Digits and letters of scripts with separate words: Latin, Greek, Cyrillic, Armenian, Georgian. In
+other scripts, which have no spaces or attach particles, text may touch the blank."""
 
 _GLUED_BEFORE = re.compile(rf"(?<=[{_SPACED}]){BLANK}")
 _GLUED_AFTER = re.compile(rf"{BLANK}(?=[{_SPACED}])(?!(?:s|es)(?![{_SPACED}]))")
-"""Except a plural's ending: "the _s were full" asks for "cups"."""
+"""An exception: plural endings, as in "the _s were full"."""
 
 LONGEST_KEPT = 1000
-"""Greatest length of a text whose tokens are cached: longer than a problem."""
+"""Maximum length of a text whose tokens are cached: longer than any problem."""
 
 FUNCTION_WORDS = frozenset(
     """a about above after again against all although am an and any are as at be because been
@@ -140,7 +138,7 @@ FUNCTION_WORDS = frozenset(
     who whom whose why will with within without would yet you your yours yourself yourselves
     ca n't 's 'm 'd 'll 're 've""".split()
 )
-"""Words without content, which can't be an anchor (WinoGrande, section 2: "the, it, he, of")."""
+"""Function words, which can't be anchors (WinoGrande, section 2: "the, it, he, of")."""
 
 
 _INVISIBLE = re.compile(
@@ -150,7 +148,7 @@ _INVISIBLE = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Return a text without format characters, such as a space of no width.
+    r"""Return a text without format characters, such as zero-width spaces.
 
     >>> visible("a\u200b cup")
     'a cup'
@@ -160,9 +158,9 @@ def visible(text: str) -> str:
 
 @lru_cache(4096)
 def _script(letter: str) -> str:
-    """Return the first word of a letter's Unicode name: its script, "LATIN" or "CJK".
+    """Return a letter's script: the first word of its Unicode name, such as "LATIN" or "CJK".
 
-    Half-width and full-width forms have the script of their normal forms.
+    Half-width and full-width forms have the script of their normal form.
     """
     name = unicodedata.name(letter, "").removeprefix("HALFWIDTH ").removeprefix("FULLWIDTH ")
     return name.partition(" ")[0]
@@ -171,8 +169,8 @@ def _script(letter: str) -> str:
 def writing(text: str) -> Writing:
     """Return the kind of script of a text, by the Unicode names of its letters; see `Writing`.
 
-    A text of several scripts is "unspaced" from `UNSPACED_SHARE` of such letters on, otherwise
-    "latin" from `LATIN_SHARE` of Latin letters on. A text without letters is "latin".
+    A text of several scripts is "unspaced" if at least `UNSPACED_SHARE` of its letters are, or else
+    "latin" if at least `LATIN_SHARE` are Latin. A text without letters is "latin".
 
     >>> writing("The cup hit the 茶碗 and the _ broke."), writing("Чашка упала, и _ разбилась.")
     ('latin', 'spaced')
@@ -191,7 +189,7 @@ def writing(text: str) -> Writing:
 
 
 def words(text: str) -> list[str]:
-    """Cut at white space, as WinoGrande's rules for authors count.
+    """Split a text at white space, as WinoGrande's rules for authors count words.
 
     >>> words("He said: _ doesn't fit.")
     ['He', 'said:', '_', "doesn't", 'fit.']
@@ -200,10 +198,10 @@ def words(text: str) -> list[str]:
 
 
 def pieces(text: str) -> list[str]:
-    """Cut into units that show whether two texts look alike: words, or pairs of letters.
+    """Split a text into units for measuring similarity: words, or pairs of letters.
 
-    Pairs of neighbouring letters are for text without spaces: a changed word changes its own pairs
-    and one more. Single characters are not enough: those of two Japanese sentences are often equal.
+    Text without spaces is split into pairs of neighbouring letters: a changed word changes its own
+    pairs and one more. Single characters don't suffice: two Japanese sentences often share them.
 
     >>> pieces("It is large."), pieces("大き すぎる")
     (['It', 'is', 'large.'], ['大き', 'きす', 'すぎ', 'ぎる'])
@@ -215,17 +213,17 @@ def pieces(text: str) -> list[str]:
 
 
 def units(text: str, whole: Sequence[str] = ()) -> list[str]:
-    """Return the lower-cased units of a text, for engines to count and compare.
+    """Return the lower-cased units of a text, for counts and comparisons.
 
-    These are its tokens. A text without spaces between its words has no tokens: its units are its
-    letters and the pairs of neighbouring letters, in their order. For Chinese, counting both does
+    Units are tokens. In text without spaces between words, they are the letters and the pairs of
+    neighbouring letters, in order. For Chinese, counting both does
     as well as a dictionary of words (Nie, Gao, Zhang and Zhou 2000, "On the use of words and
     n-grams for Chinese information retrieval"). A word of another script ("Alice", "10") and each
-    punctuation mark is one unit there.
+    punctuation mark is one unit.
 
     Args:
         text: a sentence or an option; its blank is a unit.
-        whole: texts that stay one unit where a text without spaces contains them, such as options.
+        whole: texts, such as options, that stay one unit in text without spaces.
 
     >>> units("The Cup broke.")
     ['the', 'cup', 'broke', '.']
@@ -248,11 +246,11 @@ def units(text: str, whole: Sequence[str] = ()) -> list[str]:
 
 
 STEM, ENDING = 3, 2
-"""Least length of the beginning that inflected forms share, and the length of an ending."""
+"""Least length of the shared prefix of inflected forms, and the length of an ending."""
 
 
 def shared_beginning(word: str) -> str:
-    """Return the beginning that a word shares with its inflected forms, as in Russian.
+    """Return the prefix that a word shares with its inflected forms, as in Russian.
 
     >>> "чашку".startswith(shared_beginning("чашка")), shared_beginning("кот")
     (True, 'кот')
@@ -261,7 +259,7 @@ def shared_beginning(word: str) -> str:
 
 
 def _letters(text: str) -> list[tuple[str, bool]]:
-    """Return the letters, other words and punctuation marks; whether each is part of a word."""
+    """Yield letters, words and punctuation marks, and whether each is part of a word."""
     found: list[tuple[str, bool]] = []
     for kind, run in groupby(text, _kind):
         if kind == "word":
@@ -272,7 +270,7 @@ def _letters(text: str) -> list[tuple[str, bool]]:
 
 
 def whole_pieces(text: str) -> list[str]:
-    """Cut into whole words, letters of a script without spaces, and other signs; none is lost.
+    """Split a text into words, letters of scripts without spaces, and all other characters.
 
     >>> whole_pieces("Ann's 茶碗 fell.")
     ["Ann's", ' ', '茶', '碗', ' ', 'fell', '.']
@@ -286,7 +284,7 @@ def whole_pieces(text: str) -> list[str]:
 
 
 def _kind(sign: str) -> Literal["space", "letter", "word", "mark"]:
-    """Return whether a character is a letter of a script without spaces, of a word, or neither."""
+    """Classify a character: letter of a script without spaces, part of a word, or neither."""
     if sign.isspace():
         return "space"
     if unicodedata.category(sign)[0] not in "LMN":
@@ -295,16 +293,16 @@ def _kind(sign: str) -> Literal["space", "letter", "word", "mark"]:
 
 
 def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
-    """Return the offsets at which a text has a word or phrase, in any case.
+    """Return the offsets at which a word or phrase occurs in a text, ignoring case.
 
-    It must be a whole word if the script has spaces between words. Prefixes and particles are
-    written onto a word in Arabic, Hebrew, Korean and scripts of India: there it may be part of a
-    longer word, but only if the text does not have it as a whole word.
+    In scripts with spaces, it must be a whole word. In Arabic, Hebrew, Korean and scripts of India,
+    prefixes and particles are attached to words: there it may be part of a longer word, but only if
+    it does not occur as a whole word.
 
     Args:
         phrase: a pronoun or an option.
         text: a sentence.
-        attached: also return the parts of longer words if there are whole words.
+        attached: whether to return parts of longer words even if there are whole words.
 
     >>> occurrences("he", "The man said he knew the others; He did.")
     [13, 33]
@@ -323,7 +321,7 @@ _SET_APART, _ANY = re.compile(f"[{_SPACED}]{{2}}"), re.compile("..")
 
 
 def _cuts(text: str, at: int, joined: re.Pattern[str]) -> bool:
-    """Return whether a cut separates joined letters of one word, or a letter from its mark."""
+    """Return whether a cut splits a word, or separates a letter from its combining mark."""
     if not 0 < at < len(text):
         return False
     one, other = text[at - 1], text[at]
@@ -332,7 +330,7 @@ def _cuts(text: str, at: int, joined: re.Pattern[str]) -> bool:
 
 
 def tokens(text: str) -> list[str]:
-    """Cut into Penn Treebank tokens, sentence by sentence.
+    """Split a text into Penn Treebank tokens, sentence by sentence.
 
     >>> tokens("Ann's cup can't fit. It's 1,000 mm, the _ is.")
     ['Ann', "'s", 'cup', 'ca', "n't", 'fit', '.', 'It', "'s", '1,000', 'mm', ',', 'the', '_', 'is', '.']
@@ -349,7 +347,7 @@ def _tokens(text: str) -> list[str]:
 
 @lru_cache(200)
 def _cut(text: str) -> tuple[str, ...]:
-    """Return the tokens of a text, cached for the next rules."""
+    """Return the tokens of a text, cached because several rules need them."""
     return tuple(_tokens(text))
 
 
@@ -375,7 +373,7 @@ def is_content(token: str) -> bool:
 
 
 def number_of(number: int, noun: str, several: str = "") -> str:
-    """Return a number with its noun; `several` is the noun's plural if it is irregular.
+    """Return a number with its noun; `several` is an irregular plural.
 
     >>> number_of(1, "block"), number_of(1_022, "single"), number_of(2, "family", "families")
     ('1 block', '1,022 singles', '2 families')
@@ -384,7 +382,7 @@ def number_of(number: int, noun: str, several: str = "") -> str:
 
 
 def first_three(ids: Sequence[str]) -> str:
-    """Return the first three ids, for a message.
+    """Return the first three ids for messages.
 
     >>> first_three(["a", "b", "c", "d"])
     "'a', 'b', 'c', …"
@@ -393,12 +391,11 @@ def first_three(ids: Sequence[str]) -> str:
 
 
 def with_blank_apart(sentence: str) -> str:
-    """Return the sentence with a space between its blank and a word that touches it.
+    """Return a sentence with a space between its blank and a word that touches it.
 
-    EvoGrad has such blanks ("because _had", appendix A.1). A filled-in option and the word would
-    count as one token. Marks ("_,", "(_)", "_'s", "_-like"), the ending of a plural ("_s") and text
-    in scripts without spaces still touch the blank. A sentence with no blank, or several, is
-    unchanged.
+    EvoGrad has such blanks ("because _had", appendix A.1); a filled-in option and the word would be
+    one token. Punctuation ("_,", "(_)", "_'s", "_-like"), plural endings ("_s") and text in scripts
+    without spaces may touch the blank. Sentences without exactly one blank are unchanged.
 
     >>> with_blank_apart("Monica was kind because _had time.")
     'Monica was kind because _ had time.'
@@ -411,10 +408,10 @@ def with_blank_apart(sentence: str) -> str:
 
 
 def overlap(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the shared items over the items of the longer sequence, counted as multisets, 0–1.
+    """Return the size of the multiset intersection over the length of the longer sequence, 0–1.
 
-    Two empty sequences share everything. The source of the 70 % rule is WinoGrande, section 2;
-    its denominator is not stated there, and the longer half is the stricter reading.
+    It is 1 for two empty sequences. The 70 % rule is from WinoGrande, section 2, which does not
+    state the denominator; the longer half is the stricter reading.
 
     >>> overlap(words("it was too large to fit"), words("it was too small to fit"))
     0.8333333333333334
@@ -426,7 +423,7 @@ def overlap(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the Levenshtein distance between two sequences: items changed, added, removed.
+    """Return the Levenshtein distance between two sequences.
 
     >>> edit_distance(words("it is large"), words("it is very small"))
     2
@@ -454,16 +451,16 @@ def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], lis
 def local_context(
     sentence: str, before: int = 2, *, whole: bool = True, blank: int | None = None
 ) -> str:
-    """Return the words from `before` words ahead of the blank to the end: w[t-2:] and on.
+    """Return the words from `before` words before the blank to the end.
 
     This is the input of WinoGrande's local-context baseline (section 4.1, w_{t-2:EOS}).
 
     Args:
-        sentence: with a blank.
+        sentence: a sentence with a blank.
         before: number of words before the blank.
-        whole: return a text without spaces between words unchanged; False refuses it, since the
-            baseline would see all of it.
-        blank: the offset of the blank; of the first `_` if None.
+        whole: whether to return text without spaces between words unchanged; False refuses it,
+            since the baseline would see the whole text.
+        blank: the offset of the blank; None for the first `_`.
 
     Raises:
         ProblemError: there is no blank, or there are no spaces between words.
@@ -483,16 +480,16 @@ def local_context(
 
 
 class Change(NamedTuple):
-    """A piece of text that is unchanged (""), removed ("del") or added ("ins")."""
+    """A piece of text: unchanged (""), removed ("del") or added ("ins")."""
 
     text: str
     kind: Literal["", "del", "ins"]
 
 
 def changes(before: str, after: str) -> list[Change]:
-    """Return the changes from one sentence to another, by the tokens of depths.
+    """Return the changes from one sentence to another, by token.
 
-    Without the removed pieces they are the new sentence, except for white space.
+    Without the removed pieces, they form the new sentence, except for white space.
 
     >>> [(one.kind, one.text) for one in changes("The cup is full.", "The mug is so full.")]
     [('', 'The '), ('del', 'cup'), ('', ' '), ('ins', 'mug'), ('', ' is '), ('ins', 'so'), ('', ' full.')]
@@ -505,9 +502,7 @@ def changes(before: str, after: str) -> list[Change]:
 
 
 def differing(sentence: str, other: str) -> list[Change]:
-    """Return the pieces of a sentence; those that another sentence lacks are "ins".
-
-    Together they are the sentence.
+    """Return the pieces of a sentence; pieces that another sentence lacks are marked "ins".
 
     >>> [(one.kind, one.text) for one in differing("The _ is big.", "The _ is small.")]
     [('', 'The _ is '), ('ins', 'big'), ('', '.')]
@@ -538,7 +533,7 @@ def _stretches(before: str, after: str) -> Iterator[Change]:
 
 
 def _runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
-    """Yield the runs of equal and of different tokens of both."""
+    """Yield runs of equal and of different tokens."""
     cut = [[text[start:end] for start, end in _spans(text)] for text in (before, after)]
     for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
         first, *more = ops

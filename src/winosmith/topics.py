@@ -1,8 +1,8 @@
-"""Topics: short texts as prompts for contributors, and the anchor words that they must use.
+"""Topics: short texts that prompt contributors, with anchor words that they must use.
 
-WinoGrande's authors got a random article and selected anchor words from it (section 2): random
-prompts make sentences differ. A source of topics is a folder of texts, a JSONL file, an https
-address, or the how-to articles in this package (`topics.jsonl`).
+WinoGrande's contributors got anchor words from a random article (section 2), which makes sentences
+more varied. A source of topics is a folder of texts, a JSON Lines file, an https address, or the
+how-to articles in this package (`topics.jsonl`).
 
 >>> from winosmith import topics
 >>> topic = topics.shipped().draw(seed=7)
@@ -43,23 +43,23 @@ __all__ = [
 ]
 
 ANCHORS = 3
-"""Number of anchor words of a topic; the sentences contain at least one of them."""
+"""Number of anchor words per topic; sentences must contain at least one of them."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}(?:-[^\W\d_]+)*")
-"""An anchor has three letters or more; a hyphen may join words ("cross-country")."""
+"""An anchor word: three or more letters, possibly with hyphens ("cross-country")."""
 
 _FOR_TOPICS, _FOR_ANCHORS = range(2)
-"""The purposes of a seed's random numbers."""
+"""The purposes of random numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A short text, and the anchor words that were drawn from it.
+    """A short text and the anchor words that were drawn from it.
 
     Attributes:
-        title: on one line.
-        text: plain text; an empty line separates paragraphs.
-        anchors: the words that were drawn, in lower case; empty before a draw.
+        title: the title, on one line.
+        text: plain text with empty lines between paragraphs.
+        anchors: the drawn words, in lower case; empty before a draw.
         domain: "social" or "physical" if the source states it.
         source: the source's name: a file, an address, "winosmith".
     """
@@ -72,10 +72,10 @@ class Topic:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The distinct words that can be anchors, in alphabetical order, in lower case.
+        """The distinct words that can be anchors, in lower case and alphabetical order.
 
-        They are content words ("the, it, he, of" can't be anchors: WinoGrande, section 2) and not
-        names, which are words that the text never writes in lower case.
+        They are content words ("the, it, he, of" can't be anchors: WinoGrande, section 2) other
+        than names, which the text never writes in lower case.
 
         >>> Topic("Tea", "Ann boils the water for Ann's tea. Water that boiled is hot.").candidates
         ('boiled', 'boils', 'hot', 'tea', 'water')
@@ -93,8 +93,8 @@ class Topic:
         """Draw distinct anchor words; all candidates are equally likely.
 
         Args:
-            seed: 0 or more; the same seed draws the same words.
-            count: number of words, 1 or more; fewer if the text has fewer.
+            seed: random seed, 0 or more.
+            count: maximum number of words, 1 or more; the text may have fewer.
 
         Raises:
             InputError: `seed` or `count` is out of its range, or no word can be an anchor.
@@ -108,18 +108,18 @@ class Topic:
         return tuple(candidates[number] for number in drawn)
 
     def with_anchors(self, seed: int, count: int = ANCHORS) -> Topic:
-        """Return the topic with anchor words drawn; raises as `anchor_words`."""
+        """Return the topic with drawn anchor words; see `anchor_words`."""
         return replace(self, anchors=self.anchor_words(seed, count))
 
 
 class Topics(Protocol):
-    """Gives topics: the same one, with the same anchor words, for the same seed."""
+    """A source of topics: a seed determines the topic and its anchor words."""
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with `ANCHORS` anchor words; all topics are equally likely.
 
         Raises:
-            InputError: there is no topic; the message has the reason and advice.
+            InputError: there is no topic, with the reason and advice.
         """
         ...
 
@@ -133,26 +133,27 @@ def _drawn(count: int, read: Callable[[int], Topic], seed: int, where: str) -> T
 
     Args:
         count: number of topics.
-        read: returns the topic of a number below `count`; raises InputError if it is unusable.
-        seed: 0 or more.
-        where: the source, for the message.
+        read: a function from a number below `count` to the topic; it raises InputError if the topic
+            is unusable.
+        seed: random seed, 0 or more.
+        where: the source, for messages.
 
     Raises:
-        InputError: no topic is usable; the message has the first reason.
+        InputError: no topic is usable, with the first reason.
     """
     if not count:
-        raise InputError(f"{where} holds no topics")
+        raise InputError(f"{where} has no topics")
     reason = ""
     for number in _rng_of(seed).permutation(count)[:_MOST_TRIES]:
         try:
             return read(int(number)).with_anchors(seed)
         except InputError as error:
             reason = reason or str(error)
-    raise InputError(f"{where} holds no topic that can be used: {reason}")
+    raise InputError(f"{where} has no usable topic: {reason}")
 
 
 def _rng_of(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
-    """Return the random numbers of a seed for one purpose.
+    """Return the random generator of a seed for one purpose.
 
     Raises:
         InputError: the seed is negative.
@@ -165,18 +166,18 @@ def _rng_of(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
 _ENDINGS = (".txt", ".md")
 
 _MOST_FILE_BYTES = 1_000_000
-"""Greatest length of a text."""
+"""Maximum size of a text file, in bytes."""
 
 
 @dataclass(frozen=True)
 class FolderTopics:
-    """The texts (.txt, .md; UTF-8) of a folder and the folders in it.
+    """The texts (.txt, .md; UTF-8) in a folder and its subfolders.
 
-    The title is the text's heading, otherwise the name of the file. Files are listed once and read
-    when they are drawn; unreadable files are skipped.
+    The title is the text's heading, or else the file name. Files are listed once and read when they
+    are drawn; unreadable files are skipped.
 
     Attributes:
-        folder: as it was opened.
+        folder: path of the folder.
         paths: the files, in alphabetical order.
     """
 
@@ -188,15 +189,15 @@ class FolderTopics:
         """List the texts of a folder.
 
         Raises:
-            InputError: it is not a folder, or has no texts.
+            InputError: the path is not a folder, or the folder has no texts.
         """
         place = Path(folder)
         if not place.is_dir():
-            raise InputError(f"{place} is no folder of texts")
+            raise InputError(f"{place} is not a folder")
         found = (path for path in place.rglob("*") if path.suffix.lower() in _ENDINGS)
         paths = tuple(sorted(path for path in found if path.is_file()))
         if not paths:
-            raise InputError(f"{place} holds no .txt or .md files to draw topics from")
+            raise InputError(f"{place} contains no .txt or .md files")
         return cls(place, paths)
 
     def draw(self, seed: int) -> Topic:
@@ -224,14 +225,14 @@ def _topic_of_file(path: Path) -> Topic:
 
 @dataclass(frozen=True)
 class JsonlTopics:
-    """The lines of a JSONL file: objects with "title", "text" and, optionally, "domain".
+    """The lines of a JSON Lines file: objects with "title", "text" and, optionally, "domain".
 
-    Every line is checked once. Only the start of each line stays in memory, so the file may be
-    larger than memory.
+    Every line is checked once. Only offsets of lines stay in memory, so the file may be larger than
+    memory.
 
     Attributes:
-        path: the file.
-        source: the source of the topics.
+        path: path of the file.
+        source: name of the source of the topics.
         starts: the offset of each line, in bytes.
     """
 
@@ -244,7 +245,7 @@ class JsonlTopics:
         """Check a file's lines.
 
         Raises:
-            FormatError: the file can't be read, or a line is not a topic; with file and line.
+            FormatError: the file can't be read, or a line is not a topic (with its number).
         """
         place, starts, at = Path(path), array("q"), 0
         try:
@@ -257,7 +258,7 @@ class JsonlTopics:
         except OSError as error:
             raise FormatError(f"the file can't be read: {error.strerror}", place) from None
         if not starts:
-            raise FormatError("the file holds no topics", place)
+            raise FormatError("the file contains no topics", place)
         return cls(place, source or place.name, starts)
 
     def __len__(self) -> int:
@@ -288,7 +289,7 @@ def _check_line(line: bytes, path: Path, number: int) -> None:
 
 @cache
 def shipped() -> JsonlTopics:
-    """Return the how-to articles of this package, half of them social, half physical.
+    """Return the how-to articles in this package, half of them social and half physical.
 
     They were written for winosmith and have its licence (Apache-2.0).
     """
@@ -297,7 +298,7 @@ def shipped() -> JsonlTopics:
 
 
 Fetch = Callable[[str], tuple[bytes, str]]
-"""Returns the body and the media type of an address's answer; raises InputError."""
+"""A function from an address to the body and media type of its response."""
 
 MOST_BYTES = 2_000_000
 
@@ -309,15 +310,16 @@ CHUNK = 16 * 1024
 def fetch_https(
     url: str, *, most_bytes: int = MOST_BYTES, most_seconds: float = MOST_SECONDS
 ) -> tuple[bytes, str]:
-    """Return the body and the media type of the answer of an https address.
+    """Return the body and the media type of the response from an https address.
 
     Args:
         url: an https address; a redirect may not leave the host.
-        most_bytes: a longer body is refused.
-        most_seconds: for the connection, and for the whole answer.
+        most_bytes: maximum size of the body.
+        most_seconds: maximum time for the connection, and for the whole response.
 
     Raises:
-        InputError: the address can't be reached, refuses, is too slow or too long.
+        InputError: the address can't be reached or responds with an error, or the response is too
+            slow or too long.
     """
     import requests
     import urllib3
@@ -357,21 +359,21 @@ def _check_redirect(response: Any, **_: Any) -> None:
 
 
 _MOST_CACHED = 500
-"""Number of topics of an address that a process caches; the oldest are removed."""
+"""Maximum number of topics that a process caches per address; the oldest are removed."""
 
 
 @dataclass(eq=False)
 class HttpTopics:
-    """The topics of an https address, which answers a topic, a list of topics (JSON), or a text.
+    """The topics of an https address, which returns a topic, a list of topics (JSON), or a text.
 
-    Topics are cached in memory, and a draw is one of them. After each pause, a draw requests new
-    topics and adds them; if the request fails, the cached ones are used. The topic of a seed thus
-    depends on the topics that have arrived.
+    Topics are cached in memory, from which a draw takes one. After each pause, a draw first
+    requests new topics; if the request fails, the cached ones are used. A seed's topic thus depends
+    on the topics that have arrived.
 
     Attributes:
         url: an https address.
-        pause: seconds between two requests; after a failed one, thirty times as long.
-        fetch: makes a request, within limits of time and size.
+        pause: seconds between two requests; thirty times as long after a failure.
+        fetch: a function that makes a request, with limits on time and size.
 
     Raises:
         InputError: the address is not https.
@@ -403,7 +405,7 @@ class HttpTopics:
         return _drawn(len(cached), cached.__getitem__, seed, where)
 
     def _ask(self) -> None:
-        """Request topics, and add them to the cache."""
+        """Request topics and add them to the cache."""
         try:
             body, kind = self.fetch(self.url)
             came = _topics_of(body, kind, urlsplit(self.url).hostname or self.url)
@@ -418,33 +420,33 @@ class HttpTopics:
 
 
 def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
-    """Return the topics of an answer of a media type ("application/json", "text/plain")."""
+    """Return the topics in a response of media type "application/json" or "text/plain"."""
     try:
         text = body.decode("utf-8")
         if kind in ("text/plain", "text/markdown"):
             return [_topic_of_text(text, source)]
         if kind != "application/json":
-            raise InputError(f"the answer is {kind!r}; application/json or text/plain is needed")
+            raise InputError(f"the response is {kind!r}; application/json or text/plain is needed")
         found = parse_json(text)
     except InputError:
         raise
     except ValueError as error:
-        raise InputError(f"the answer can't be read: {error}") from None
+        raise InputError(f"the response can't be read: {error}") from None
     records = found if isinstance(found, list) else [found]
     return [_topic_of_record(record, source) for record in records]
 
 
 @lru_cache(maxsize=8)
 def open_topics(where: str | None, base: Path | None = None) -> Topics:
-    """Return the source of topics of a setting, which a process opens once.
+    """Return the source of topics that a setting names; it is opened once per process.
 
     Args:
         where: a folder of .txt and .md files, a .jsonl file, an https address, or None for the
             articles of this package.
-        base: the folder of relative paths; the working folder if None.
+        base: the folder for relative paths; None for the working directory.
 
     Raises:
-        InputError: there is no such folder or file, or it is unusable, with the reason.
+        InputError: the folder or file does not exist or is unusable, with the reason.
     """
     if where is None:
         return shipped()
@@ -462,7 +464,7 @@ def open_topics(where: str | None, base: Path | None = None) -> Topics:
 
 
 MOST_TITLE, MOST_TEXT, MOST_DOMAIN = 200, 20_000, 40
-"""Greatest lengths in characters; longer titles and texts are cut."""
+"""Maximum lengths of titles and texts, in characters; longer ones are cut."""
 
 _TOPIC_KEYS = ("title", "text", "domain")
 
@@ -473,7 +475,7 @@ def _topic_of_record(record: Any, source: str) -> Topic:
     Other keys, such as dates and addresses of articles, are ignored.
 
     Raises:
-        InputError: it is not an object, or a value is missing or not a text.
+        InputError: the record is not an object, or a value is missing or not a text.
     """
     if not isinstance(record, dict):
         raise InputError(f"a topic is an object with a title and a text, not {record!r:.60}")
@@ -488,8 +490,8 @@ def _topic_of_record(record: Any, source: str) -> Topic:
 def _topic_of_text(text: str, source: str, title: str = "") -> Topic:
     """Return the topic of a plain text; its first line is the title if it is a heading.
 
-    A heading is marked as in Markdown ("# How to fold a map"), or is a line with an empty line
-    below. Otherwise the title is `title`.
+    A heading is marked as in Markdown ("# How to fold a map"), or is followed by an empty line.
+    Without a heading, `title` is used.
 
     Raises:
         InputError: the text is empty.
@@ -512,7 +514,7 @@ def _make_topic(title: str, text: str, domain: str | None, source: str) -> Topic
 
 
 def _one_line(text: str) -> str:
-    """Return the text on one line, without invisible characters."""
+    """Return the text as one line without invisible characters."""
     return " ".join(_visible(text).split())
 
 

@@ -29,17 +29,17 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 
 def test_the_report_says_what_goes_again(reported: tuple[Path, dict[str, object]]) -> None:
-    """AFLite's report compares it with another seed and with shaken vectors."""
+    """AFLite's report compares it with another seed and with perturbed vectors."""
     out, record = reported
     again = record["again"]
-    assert list(again) == ["another seed", "shaken vectors"]
+    assert list(again) == ["another seed", "perturbed vectors"]
     told = again["another seed"]
     assert told["removed"] == record["dropped"]
     assert 0 < told["both"] <= min(told["removed"], told["other"])
     assert told["share"] == told["both"] / told["removed"]
     labels = [figure["label"] for figure in record["figures"]]
     assert "of the removed go with another seed too" in labels
-    assert "Would the same go again?" in (out / "report.html").read_text("utf-8")
+    assert "Would another run remove the same problems?" in (out / "report.html").read_text("utf-8")
 
 
 def test_what_is_kept_does_not_depend_on_it(

@@ -87,7 +87,7 @@ class Stop(KeyboardInterrupt):
     [
         "filtering",
         pytest.param("again, another seed", marks=pytest.mark.long),
-        pytest.param("again, shaken vectors", marks=pytest.mark.long),
+        pytest.param("again, perturbed vectors", marks=pytest.mark.long),
     ],
 )
 def test_interrupted_build_goes_on_to_the_same_bytes(where, tmp_path, small_build, telling_twins):
@@ -212,7 +212,7 @@ def test_the_report_begins_with_its_verdict_and_ends_with_its_recipe(small_build
     page = unescape(small_build.report.read_text("utf-8"))
     first, _, _ = page.partition('class="subtitle">')[2].partition("</p>")
     assert first == verdict(small_build.run, small_build.measures)
-    assert first.startswith(("A machine still guesses", "No guesser differs from chance"))
+    assert first.startswith(("A model can still predict", "No model predicts"))
     assert (small_build.folder / "recipe.toml").read_text("utf-8").strip() in page
 
 
@@ -224,18 +224,18 @@ CHANCE = Accuracy(0.5, 0.4, 0.6, 0.5)
     ("others", "guesser", "guess", "begins", "tells"),
     [
         # one whose whole interval lies above chance is success enough for a machine
-        (CHANCE, "two-piece", Accuracy(0.52, 0.51, 0.6, 0.5), "A machine still guesses",
-         "a two-piece guesser"),
-        (CHANCE, "two-piece", Accuracy(0.52, 0.49, 0.6, 0.5), "No guesser differs from chance",
-         "a two-piece guesser"),
+        (CHANCE, "two-piece", Accuracy(0.52, 0.51, 0.6, 0.5), "A model can still predict",
+         "a two-piece model"),
+        (CHANCE, "two-piece", Accuracy(0.52, 0.49, 0.6, 0.5), "No model predicts",
+         "a two-piece model"),
         # whose whole interval lies below one half tells the answer by its opposite
         (CHANCE, "linear", Accuracy(0.46, 0.44, 0.48, 0.5),
-         "A machine still guesses what the filter left: a linear guesser is",
-         "44.0–48.0 %; chance is 50.0 %); its opposite is right on the rest"),
+         "A model can still predict the kept problems: a linear model is",
+         "44.0–48.0 %; chance is 50.0 %); its opposite is correct on the rest"),
         # of those that find nothing, not the one with the narrowest interval
         (Accuracy(0.501, 0.499, 0.503, 0.5), "stranger", Accuracy(0.52, 0.48, 0.56, 0.5),
-         "No guesser differs from chance",
-         "the strongest, a linear guesser on hashed words, is right on 52.0 %"),
+         "No model predicts",
+         "The best, a linear model on hashed words, is correct on 52.0 %"),
     ],
 )  # fmt: skip
 def test_the_verdict_is_of_the_guesser_that_is_furthest_above_chance(
@@ -256,7 +256,8 @@ def test_halves_whose_filters_ended_elsewhere_are_told_apart_from_this_one(small
     share = len(run.kept) / len(run.pool)
     for kept, told in ((share + 0.09, False), (share - 0.11, True)):
         measures = replace(small_build.measures, verified=replace(known, kept=kept))
-        said = f"; the filters of halves kept {shown(kept, '.1%')}, this one {shown(share, '.1%')}"
+        said = f"; the filter kept {shown(kept, '.1%')} of the halves, "
+        said += f"{shown(share, '.1%')} of the whole"
         assert (said in verdict(run, measures)) == told
         assert (said in key_figures(run, measures)[0].note) == told
 
@@ -267,7 +268,7 @@ def test_the_histograms_hatch_what_their_phase_took(small_build):
     for phase in (phases[0], phases[-1]):
         drawn = page.partition(f'-title">Scores in phase {phase.number + 1}</title>')[2]
         said, _, _ = drawn.partition("</desc>")
-        assert said.endswith(f"threshold 0.6; {phase.removed:,} were taken.")
+        assert said.endswith(f"threshold 0.6; {phase.removed:,} were removed.")
 
 
 def test_report_shows_no_problem_tied_to_dev_or_test(small_build):
@@ -385,7 +386,7 @@ def test_columns_are_out_of_dev_and_test_but_not_lost(make_build, capsys, format
         public = (folder / f"{name}.jsonl").read_text("utf-8")
         assert "site." not in public
     if format_name == "winogrande":
-        assert "dev, test, train_xl and train_debiased: the format of the files has no room" in told
+        assert "dev, test, train_xl and train_debiased: the format can't store" in told
         assert not (folder / "private/dev.jsonl").exists()
         return
     assert "private/dev.jsonl and private/test.jsonl have them" in told

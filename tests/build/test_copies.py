@@ -53,7 +53,7 @@ def test_a_single_that_is_a_copy_of_a_half_goes():
     data = made_twins(2)
     alone = replace(data[0], id="alone", twin_id=None)
     found = find_copies(Dataset([alone, *data]), 0)
-    assert found.reasons == {0: "copy: of a problem that is kept"}
+    assert found.reasons == {0: "copy: identical to a kept problem"}
     assert found.of == {0: 1}
 
 
@@ -69,8 +69,8 @@ def test_of_two_twins_that_share_a_half_one_goes_whole():
     gone = [whole[row].id for row in found.reasons]
     assert set(gone) in ({"0-0", "0-1"}, {"0-0-u", "near"})
     assert sorted(found.reasons.values()) == [
-        "copy: its other half is one of a problem that is kept",
-        "copy: of a problem that is kept",
+        "copy: the other half is identical to a kept problem",
+        "copy: identical to a kept problem",
     ]
 
 
@@ -104,7 +104,7 @@ def test_a_group_without_a_problem_left_is_told():
     record = copies_record(found, "once", data.ids, data.ids)
     assert record["none_left"] == len(gone) - record["contradictory"] == 1
     [line, *_] = copies_sentences(record)
-    assert "one of each stays, in whole twins (of 1 none stays" in line
+    assert "one of each is kept, in whole twins (none of 1" in line
 
 
 def test_the_copy_of_a_half_that_went_with_its_twin_stays():
@@ -135,9 +135,9 @@ def test_what_contradicts_itself_goes_with_its_twin():
     whole = Dataset([*data, liar])
     assert kept(whole).ids == data.ids[2:]
     assert find_copies(whole, 0).reasons == {
-        0: "contradictory: a copy of it has another answer",
-        1: "contradictory: a copy of its other half has another answer",
-        6: "contradictory: a copy of it has another answer",
+        0: "contradictory: a copy has a different answer",
+        1: "contradictory: a copy of the other half has a different answer",
+        6: "contradictory: a copy has a different answer",
     }
 
 
@@ -310,7 +310,7 @@ def test_a_recipe_keeps_all_on_request(make_build):
     assert "|copies:keep|" in str(built.measures.signature)
     assert (built.copies["groups"], built.copies["contradictory"]) == (3, 1)
     text = built.report.read_text("utf-8")
-    assert "all are kept, as the recipe says" in text
+    assert "all are kept; use copies" in text
     recipe = read_recipe(_recipe_beside(built.folder))
     assert recipe.copies == "keep"
 
@@ -379,6 +379,6 @@ def test_winogrande_is_built_without_its_copies(data_dir):
     assert len(found.reasons) == 6
     assert len(found.contradictory) == 2
     assert sorted(found.reasons.values()) == [
-        *["contradictory: a copy of it has another answer"] * 4,
-        *["copy: of a problem that is kept"] * 2,
+        *["contradictory: a copy has a different answer"] * 4,
+        *["copy: identical to a kept problem"] * 2,
     ]

@@ -87,7 +87,7 @@ def test_a_block_that_joins_two_sides_is_told(first, tmp_path, capsys):
     grown = Dataset([*data, _tied(data, sides)])
     command = ["build", f"{_recipe(tmp_path, grown)}", "--out", f"{tmp_path / 'next'}"]
     assert main([*command, "--last", f"{folder}"]) == 0
-    told = "1 block joins what was in train and test, and is in train now (5 problems)"
+    told = "1 block joins problems of train and test, and is now in train (5 problems)"
     assert told in capsys.readouterr().err
     assert told in (tmp_path / "next/report.html").read_text("utf-8")
     record = json.loads((tmp_path / "next/report.json").read_text("utf-8"))["sides"]
@@ -116,7 +116,7 @@ def test_a_build_with_another_last_one_is_another_build(first, tmp_path):
     recipe = read_recipe(_recipe(tmp_path, data))
     build(recipe, tmp_path / "next", last=folder)
     assert finished_build(recipe, tmp_path / "next", last=folder)
-    with pytest.raises(OutputError, match=r"holds the results of another recipe .*last is"):
+    with pytest.raises(OutputError, match=r"contains the results of another recipe .*last is"):
         finished_build(recipe, tmp_path / "next")
 
 
@@ -125,12 +125,14 @@ def test_what_is_no_last_build_is_told(first, tmp_path):
     data, folder = first
     recipe = read_recipe(_recipe(tmp_path, data))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"holds no finished build .*checksums\.sha256 is missing"):
+    with pytest.raises(
+        InputError, match=r"contains no finished build .*checksums\.sha256 is missing"
+    ):
         build(recipe, tmp_path / "next", last=tmp_path / "empty")
-    with pytest.raises(InputError, match="and is the last build, too"):
+    with pytest.raises(InputError, match="is both the output and the last build"):
         build(recipe, folder, last=folder)
     (folder / "private/sides.jsonl").write_text('{"id": "a"}\n', "utf-8")
-    with pytest.raises(InputError, match="the sides of this build can't be read"):
+    with pytest.raises(InputError, match="the splits of this build can't be read"):
         build(recipe, tmp_path / "next", last=folder)
     shutil.rmtree(folder / "private")
     with pytest.raises(InputError, match=r"private/ids\.jsonl is missing"):

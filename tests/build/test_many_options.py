@@ -108,9 +108,9 @@ def test_a_random_reduction_of_them_is_measured_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "told"),
     [
-        (0.20, 0.30, "No guesser differs from chance on what the filter left: the strongest"),
-        (0.26, 0.36, "A machine still guesses what the filter left: a two-piece guesser is right"),
-        (0.14, 0.24, "naming another option is right more often; before the filter"),
+        (0.20, 0.30, "No model predicts the kept problems better or worse than chance. The best"),
+        (0.26, 0.36, "A model can still predict the kept problems: a two-piece model is correct"),
+        (0.14, 0.24, "any other option is more often correct; before the filter"),
     ],
 )
 def test_the_verdict_knows_what_chance_is(
@@ -136,8 +136,8 @@ def test_the_verdict_knows_what_chance_is(
     ("embed", "chosen", "told"),
     [
         ({}, {"method": "aflite"}, r"of 240 problems have more than two options \(first: 'q000'\); "
-         "aflite filters only problems with two; mirror filters all"),
-        ({}, {"method": "random"}, "and so does random with `keep`"),
+         "aflite filters only problems with two; use mirror"),
+        ({}, {"method": "random"}, "or random with `keep`"),
         ({"reads": "sentence"}, {"method": "mirror"}, "the light embedder reads sentences"),
         ({"array": "X.npz"}, {"method": "mirror"}, "a file of vectors has one for each problem"),
         ({"encoder": "some", "finetune_train": 100, "finetune_dev": 20}, {"method": "mirror"},
@@ -161,7 +161,7 @@ def test_what_takes_two_options_refuses_more_before_any_work(
 
 def test_files_of_vectors_are_not_read_again() -> None:
     """`reads = "options"` beside a file of vectors, or fine-tuning, is refused."""
-    with pytest.raises(RecipeError, match="goes with neither"):
+    with pytest.raises(RecipeError, match="neither can be used"):
         EmbedRecipe(array="X.npz", reads="options")
 
 

@@ -41,7 +41,7 @@ def test_the_first_figure_is_what_is_guessed_across_halves_filtered_apart(tmp_pa
     before, after = verified["before"]["linear"], verified["after"]["linear"]
     assert list(verified["after"]) == ["linear", "two-piece", "stranger"]
     figure = record["figures"][0]
-    assert figure["label"] == "guessed by a machine"
+    assert figure["label"] == "accuracy of a linear model"
     shares = [before] if method == "none" else [before, after]
     assert figure["value"].replace("\xa0", " ") == " → ".join(
         f"{100 * guess['accuracy']:.1f} %" for guess in shares
@@ -94,13 +94,13 @@ def test_a_half_is_filtered_by_its_share_of_what_the_recipe_counts():
 
 @pytest.mark.parametrize("method", ["aflite", "random", "pmi"])
 def test_what_another_seed_changes_is_said_of_the_method(tmp_path, method):
-    """Phases and shaken vectors are AFLite's; PMI draws ties and singles, random all."""
+    """Phases and perturbed vectors are AFLite's; PMI draws ties and singles, random all."""
     _, record, page = filtered(tmp_path, method=method, keep=None if method == "aflite" else 40)
-    for words in ("Which problems one phase removes", "Shaken vectors"):
+    for words in ("The problems that a phase removes", "Shaken vectors"):
         assert (words in page) == (method == "aflite")
     notes = " ".join(figure["note"] for figure in record["figures"])
-    assert ("among ties, and of the 20 singles" in notes) == (method == "pmi")
-    assert ("the seed draws them all" in notes) == (method == "random")
+    assert ("only ties and the 20 singles" in notes) == (method == "pmi")
+    assert ("the seed decides everything" in notes) == (method == "random")
 
 
 @pytest.mark.parametrize("roots", [1, 4])
@@ -145,7 +145,7 @@ def test_a_figure_reports_vectors_that_tell_few_problems_apart(tmp_path):
     filtering = Filtering(EmbedRecipe(), chosen, 0, 0, folder, silent)
     measures = filtering.measured(run, digest=data.digest, n=80, shown=range(80))
     figures = {figure.label: figure.value for figure in key_figures(run, measures)}
-    assert figures["of the twins and singles have vectors that differ by their answers"] == 15 / 40
+    assert figures["of twins and singles have vectors that depend on the answer"] == 15 / 40
 
 
 @pytest.mark.parametrize("label", ["first-mentioned", "option-1"])
@@ -155,7 +155,7 @@ def test_the_page_and_the_record_name_the_reading_of_pmi(tmp_path, label):
     _, record, page = filtered(tmp_path, method="pmi", keep=50, again=False, pmi_label=label)
     assert record["parameters"]["filter"]["pmi_label"] == label
     assert said in [figure["value"] for figure in record["figures"]]
-    assert f"PMI counts words with y = 1: {said} is correct." in page
+    assert f"PMI counts the words of problems with y = 1: {said} is correct." in page
 
 
 def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):
@@ -164,7 +164,7 @@ def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):
     singles = set(DATA.singles)
     for row, reason in done.run.reasons.items():
         assert reason.startswith("random: " if row in singles else "association: ")
-    assert "of the 20 singles it draws as large a share at random" in page
+    assert "it draws the same fraction of the 20 singles at random" in page
 
 
 @pytest.mark.parametrize("combine", ["difference", "concat"])

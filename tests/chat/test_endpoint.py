@@ -48,7 +48,7 @@ def test_plain_http_elsewhere_needs_a_word(url: str) -> None:
 )
 def test_what_is_no_address_is_told(url: str) -> None:
     """What is no http address is refused with what one looks like."""
-    with pytest.raises(ChatError, match="it should read https://host/v1"):
+    with pytest.raises(ChatError, match="it should look like https://host/v1"):
         Client("m", url)
 
 
@@ -87,7 +87,7 @@ def test_a_key_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("MINE", raising=False)
     assert find_key("https://host/v1", None) is None
-    with pytest.raises(ChatError, match="MINE holds no key"):
+    with pytest.raises(ChatError, match="MINE is empty"):
         find_key("https://host/v1", "MINE")
     monkeypatch.setenv("MINE", "hush\nhush")
     with pytest.raises(ChatError, match="MINE holds characters that no key has") as told:

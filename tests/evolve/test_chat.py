@@ -149,7 +149,7 @@ def test_passing_trouble_changes_nothing(trouble: int | None) -> None:
     assert len(server.asked) == 4
 
 
-@pytest.mark.parametrize(("status", "words"), [(500, "after 1 attempt"), (401, "it wants a key")])
+@pytest.mark.parametrize(("status", "words"), [(500, "after 1 attempt"), (401, "requires a key")])
 def test_lasting_trouble_loses_nothing(tmp_path: Path, status: int, words: str) -> None:
     """A server that fails for good is named; what came before was yielded and is gone on with."""
     server = Server(dict.fromkeys(range(2, 9), status))

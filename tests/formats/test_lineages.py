@@ -58,7 +58,7 @@ def test_a_comma_in_a_sentence_without_quotation_marks_is_named(tmp_path: Path) 
 CONTRADICTIONS = [
     (
         [line(0, "a _", root="r", parent="1"), line(1, "b _", root="r", parent="0")],
-        r"jsonl:1: the lineage runs in a circle: '0' ← '1' ← '0'; 1 more record can't be read",
+        r"jsonl:1: the lineage is a cycle: '0' ← '1' ← '0'; 1 more record can't be read",
     ),
     ([line(0, "a _", root="0", parent="0")], r"jsonl:1: the problem is its own parent"),
     (

@@ -515,11 +515,11 @@ REFUSED = {
     "an object of splits": (json.dumps({"train": ROWS, "test": ROWS}).encode(),
                             r"""several lists .*'train' and 'test'; .* jq -c '.\["train"\]\[\]'"""),
     "records over several lines": ("\n".join(json.dumps(r, indent=1) for r in ROWS).encode(),
-                                   r"one record a line, for example with: jq -c \."),
+                                   r"one record per line, for example with: jq -c \."),
     "Python's dicts": ("\n".join(map(str, ROWS)).encode(), r"json\.dumps"),
     "lists of another length": (
         jsonl([{"article": "A.", "questions": ["Why?"], "options": TEXTS[:2], "answers": [*"AB"]}]),
-        "'questions' holds several questions, which no list beside it fits: write a row for each"),
+        "'questions' contains several questions without matching lists"),
     "no header": (b"Why?,w,x,y,z,A\nWhen?,w,x,y,z,B\n", "does the first line name the columns"),
     "marks between": (jsonl([{"question": "Why?", "options": "w | x", "answer": "A"}]),
                       "the choices of its first row are no list of several: write a JSON list"),
@@ -535,11 +535,11 @@ REFUSED = {
         jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": "The answer is A."}]),
         ":1: the answer 'The answer is A.' is not a choice.* or write only the letter there"),
     "several chosen": (jsonl([{"prompt": "Why?", "chosen": ["w", "x"], "rejected": ["y"]}]),
-                       ":1: it has 2 right answers"),
+                       ":1: it has 2 correct answers"),
     "several right texts": (jsonl([{"question": "Why?", "Correct Answers": "w; x",
-                                    "Incorrect Answers": "y; z"}]), ":1: it has 2 right answers"),
+                                    "Incorrect Answers": "y; z"}]), ":1: it has 2 correct answers"),
     "several targets": (jsonl([{"input": "Why?", "target_scores": {"w": 1, "x": 1, "y": 0}}]),
-                        r":1: it has 2 right answers \(\['w', 'x'\]\)"),
+                        r":1: it has 2 correct answers \(\['w', 'x'\]\)"),
 }  # fmt: skip
 
 
@@ -697,7 +697,7 @@ ITEM = '{"question": "q%d", "choices": ["a", "b"], "answer": "%s"%s}'
     [
         ("[{}]\n[{}]\n", 1, "the array has ended, and more text follows"),
         ("[{}, {}]\n trailing", 2, "the array has ended, and more text follows"),
-        ("[{}, {NaN}, {}]", 2, "NaN is no JSON number"),
+        ("[{}, {NaN}, {}]", 2, "NaN is not a JSON number"),
     ],
 )
 def test_what_is_lost_in_an_array_is_a_bad_record(

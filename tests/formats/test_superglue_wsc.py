@@ -98,7 +98,7 @@ def test_a_file_is_written_record_by_record(data_dir: Path, tmp_path: Path, name
 @pytest.mark.parametrize(
     ("claim", "reason"),
     [
-        (Claim("p", "A _ b.", "x", True, "it"), "the text does not hold the candidate 'x'"),
+        (Claim("p", "A _ b.", "x", True, "it"), "the text does not contain the candidate 'x'"),
         (Claim("p", "x _ b.", "x", True), "the format needs the pronoun"),
         (Claim("p", "x a_ b.", "x", True, "it"), "the pronoun 'it' is no word of its own"),
     ],

@@ -109,7 +109,7 @@ def test_a_copy_of_what_is_itself_withheld_is_found(small: Released, tmp_path: P
     """A copy of a dev problem is no secret; a copy of a problem that is held back is one."""
     private = _private(tmp_path / "private", sets()["test"])
     dev = small.content.parts["dev"]
-    reason = {"stage": "copies", "reason": "copy: of a problem that is kept"}
+    reason = {"stage": "copies", "reason": "copy: identical to a kept problem"}
     copy = {**problem_record(dev[2]), **reason, "id": "copy", "twin_id": None}
     other = {**problem_record(dev[4]), **reason, "id": "gone", "twin_id": None}
     other |= {"sentence": f"Then, {other['sentence']}"}

@@ -131,7 +131,7 @@ def test_descriptions_tell_the_figures() -> None:
     assert a_funnel().description == "collected: 70; valid: 40"
     phases = report.phase_sizes([400, 300], [100, 50])
     assert phases.description == (
-        "400 problems at the start of phase 1, 250 left after phase 2; 150 were taken."
+        "400 problems at the start of phase 1, 250 left after phase 2; 150 were removed."
     )
     chance = report.phase_chance([300, 90], [(100.2, 80, 120), (101, 82, 119.6)])
     assert chance.description == (
@@ -140,7 +140,7 @@ def test_descriptions_tell_the_figures() -> None:
     )
     score = report.scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75, taken=[0, 0, 1])
     assert score.description == (
-        "2 of 10 problems are in bins at or above the threshold 0.75; 1 were taken."
+        "2 of 10 problems are in bins at or above the threshold 0.75; 1 were removed."
     )
 
 
@@ -168,7 +168,7 @@ def test_long_names_are_cut_not_lost() -> None:
         (lambda names: report.survival(dict.fromkeys(names, ALONG)), 5, "solvers"),
         (lambda names: report.depth_accuracy(dict.fromkeys(names, ALONG), []), 5, "solvers"),
         (lambda names: report.learning([(160.0, 0.5)], lines=dict.fromkeys(names, ([1.0], [0.5]))),
-         5, "continuations"),
+         5, "extrapolations"),
     ],
 )  # fmt: skip
 def test_more_than_can_be_told_apart_are_refused(
@@ -176,7 +176,9 @@ def test_more_than_can_be_told_apart_are_refused(
 ) -> None:
     """More lines than can be told apart are an error, not a puzzle; one fewer is drawn."""
     names = list("abcdefg")
-    with pytest.raises(ValueError, match=f"{most + 1} {what} can't be told apart; {most} can"):
+    with pytest.raises(
+        ValueError, match=f"{most + 1} {what} can't be distinguished; the maximum is {most}"
+    ):
         draw(names[: most + 1])
     assert draw(names[:most]).markup.startswith("<svg")
 

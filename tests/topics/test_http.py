@@ -88,7 +88,7 @@ def test_a_redirect_to_elsewhere_is_refused(endpoint: Site, ask: Fetch, elsewher
         (("application/json", b"{"), "can't be read"),
         (("application/json", b"\xff"), "can't be read"),
         (("application/json", b"[" * 200_000), "can't be read"),
-        (_json([]), "holds no topics"),
+        (_json([]), "has no topics"),
         (_json({"title": 3}), "'title' must be text"),
         (None, "404"),
     ],

@@ -1,4 +1,4 @@
-"""`Answers`: the one type of a model's answers, whatever their source."""
+"""`Answers`: a model's answers, whatever their source."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from winosmith.results import Result
 
 @dataclass(frozen=True)
 class Log(Result):
-    """The facts that a harness's log states about its answers.
+    """Facts about the answers that a harness's log states.
 
     Attributes:
-        status: why the log is not complete, such as "the run was cancelled after 9 of 20"; None
-            if it does not say so.
-        filter: the name of the filter, scorer or epoch that was read; None if there is only one.
-        filters: the names of all.
-        keys_differ: ids of the items whose key in the log differs from the key in the data.
+        status: why the log is incomplete, such as "the run was cancelled after 9 of 20"; None if
+            it is complete.
+        filter: the filter, scorer or epoch whose answers were read; None if there is only one.
+        filters: the names of all filters, scorers or epochs.
+        keys_differ: ids of the items whose keys in the log and in the data differ.
         keys_compared: number of items whose keys were compared.
-        scores_differ: ids of the items that the log scores differently from the answer that it
-            states: correct, but the answer is not the log's key, or the reverse. Ties don't count.
-        reported: the harness's own accuracies by its names, 0–1, such as `acc` and `acc_norm`.
+        scores_differ: ids of the items whose score in the log contradicts the answer: scored as
+            correct although the answer is not the log's key, or the reverse, without ties.
+        reported: the harness's own accuracies by name, 0–1, such as `acc` and `acc_norm`.
     """
 
     status: str | None = None
@@ -38,11 +38,11 @@ class Log(Result):
     reported: Mapping[str, float] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the facts as JSON, without empty ones."""
+        """Return the facts that are known, as JSON."""
         return {name: value for name, value in super().record().items() if value}
 
     def notes(self) -> list[str]:
-        """Return the facts as sentences without a full stop, which follow a model's name."""
+        """Return the facts as phrases to print after a model's name."""
         notes = [self.status] if self.status else []
         if self.filter is not None:
             others = ", ".join(repr(name) for name in self.filters if name != self.filter)
@@ -69,15 +69,15 @@ class Log(Result):
 class Answers:
     """The answers of one model.
 
-    An item that the model was not asked has no prediction. An answer that is none of the options is
-    a prediction without a choice; see `winosmith.Prediction`.
+    An item that the model was not asked has no prediction. An answer that matches no option is a
+    prediction without a choice; see `winosmith.Prediction`.
 
     Attributes:
-        predictions: one for each item, in the order of the source.
-        solver: the name of the model or solver; if the source has none, the name of the file.
-        parameters: of the run; empty if the source does not state them.
-        data: the digest of the problems without their answers; None if the source has none.
-        log: the facts that a harness's log states.
+        predictions: one prediction per item, in the order of the source.
+        solver: the name of the model or solver, or of the file if the source names none.
+        parameters: the run's parameters; empty if the source does not state them.
+        data: the digest of the problems without their answers; None if it is unknown.
+        log: facts that a harness's log states.
     """
 
     predictions: tuple[Prediction, ...]
@@ -88,11 +88,11 @@ class Answers:
 
     @cached_property
     def by_id(self) -> Mapping[str, Prediction]:
-        """The predictions by the ids of their items."""
+        """The predictions by item id."""
         return {prediction.problem_id: prediction for prediction in self.predictions}
 
     def of(self, dataset: Dataset) -> Answers:
-        """Return the answers with one prediction for each problem of `dataset`, in its order.
+        """Return the answers with one prediction per problem of `dataset`, in its order.
 
         Raises:
             OtherDataError: problems without a prediction, or predictions without a problem (how
@@ -120,7 +120,7 @@ class Answers:
 
 
 def of_choices(chosen: Mapping[str, Mapping[str, int | None]]) -> dict[str, Answers]:
-    """Return answers from options, by the model's name and the item's id.
+    """Return answers from the chosen options, by model name and item id.
 
     Args:
         chosen: the 0-based index of each chosen option; None for an invalid answer.

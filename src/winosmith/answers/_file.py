@@ -16,13 +16,13 @@ from winosmith.errors import FormatError
 
 @dataclass(frozen=True)
 class AnswerFile:
-    """A file of answers, and the items that it is read for.
+    """A file of answers and the items that it answers.
 
     Attributes:
         rows: the file's records.
         dataset: the items.
-        columns: the columns of question and choices in a log's records, if they are named.
-        filters: names of filters, scorers or epochs that are wanted.
+        columns: the columns of question and choices in a log's records, if the user names them.
+        filters: names of the filters, scorers or epochs to read.
     """
 
     rows: Rows
@@ -37,7 +37,7 @@ class AnswerFile:
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
-        """The file as one JSON object, with NaN as logs have it; empty if it is something else."""
+        """The file as one JSON object (NaN is allowed); empty if it is not an object."""
         source = self.rows.source
         if source is None or not source.start.startswith("{"):
             return {}
@@ -47,7 +47,7 @@ class AnswerFile:
             return {}
 
     def records(self) -> list[tuple[Place, Record]]:
-        """Return the records with their places.
+        """Return the records and their places.
 
         Raises:
             FormatError: a record can't be read.
@@ -60,5 +60,5 @@ class AnswerFile:
         return found
 
     def error(self, reason: str, place: Place | None = None) -> FormatError:
-        """Return an error of the file, or of one of its records."""
+        """Return an error about the file, or about one of its records."""
         return FormatError(reason, *(place[:3] if place else (self.path,)))

@@ -22,17 +22,18 @@ _Trial = dict[str, list[Mapping[str, Any]]]
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file is a scenario state."""
+    """Return whether a file is a scenario state of HELM."""
     return "request_states" in file.document
 
 
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of a scenario state, of one perturbation and one training trial.
 
-    By default the unperturbed items and the first trial are read. A failed request is missing.
+    By default the unperturbed items and the first trial are read. Failed requests are missing
+    answers.
 
     Raises:
-        FormatError: the state has no requests, or one is not as HELM writes it; see also
+        FormatError: the state has no requests, or a request that HELM would not write; see also
             `read_rows`.
     """
     trials: dict[str, _Trial] = defaultdict(lambda: defaultdict(list))
@@ -55,7 +56,7 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
-    """Return the row of an item from its requests."""
+    """Return an item's row, made from its requests."""
     asked = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
     if (most := max(asked.values())) > 1:
         raise repeated(file, most, name)

@@ -14,25 +14,25 @@ from winosmith.answers._rules import choose_entries, read_rows
 from winosmith.errors import FormatError
 
 _HEADS = ("header.json", "_journal/start.json")
-"""The parts of an archive that state the run; the first one is written when the run ends."""
+"""The parts of an archive that describe the run; the first one is written when the run ends."""
 
 _VERDICTS = {"C": True, "I": False, "1": True, "0": False, "1.0": True, "0.0": False,
              "True": True, "False": False}  # fmt: skip
-"""The values of a scorer that are a verdict."""
+"""The values of a scorer that are verdicts."""
 
 _STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not end"}
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file is a log, or results without samples."""
+    """Return whether a file is a log of inspect_ai, or results without samples."""
     is_archive = any(part.path.endswith(_HEADS) for part in file.rows.parts)
     return is_archive or bool(file.document.keys() & {"eval", "configs"})
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of a log, of one scorer and one epoch. The model is the log's.
+    """Return the answers of a log, for one scorer and one epoch.
 
-    A sample that the run did not score, or that failed, is missing.
+    Samples that failed or were not scored are missing answers.
 
     Raises:
         FormatError: the log has no samples; see also `read_rows`.
@@ -41,7 +41,7 @@ def read(file: AnswerFile) -> list[Answers]:
     samples, head = log.get("samples"), log.get("eval")
     if "configs" in log and samples is None:
         raise file.error(
-            "these are results, not answers: run lm_eval with --log_samples, and give the files "
+            "these are results, not answers: run lm_eval with --log_samples, and pass the files "
             "samples_*.jsonl that it writes"
         )
     if not (
@@ -64,7 +64,7 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _unpacked(file: AnswerFile) -> dict[str, Any]:
-    """Return the log in an archive; of parts of the same name the last one counts."""
+    """Return the log in an archive; the last part of each name counts."""
     parts: dict[str, Any] = {}
     for part in file.rows.parts:
         name = part.path.removeprefix(f"{file.path}/")
@@ -93,7 +93,7 @@ def _scores(sample: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _status(
     log: Mapping[str, Any], head: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
 ) -> str | None:
-    """Return why a log is not complete, or None."""
+    """Return why a log is incomplete, or None."""
     of, limit = look_up(head, "dataset", "samples"), look_up(head, "config", "limit")
     if isinstance(of, int) and isinstance(limit, int):
         of = min(of, limit)
@@ -136,7 +136,7 @@ def _row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
 
 
 def _input(given: Any, attachments: Mapping[str, str]) -> str:
-    """Return the question of a sample: a text, or the user's part of a conversation."""
+    """Return a sample's question: its text, or the user's messages."""
     if isinstance(given, list):
         return " ".join(
             _input(message.get("content" if "role" in message else "text", ""), attachments)

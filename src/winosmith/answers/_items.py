@@ -1,4 +1,4 @@
-"""The rows of a log, and the items that they are of, found by their words."""
+"""Rows of a log, and the search for their items by words."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 
 _FEW = 50
-"""Number of items with the same options up to which each one's question is looked for in a row."""
+"""Largest number of items with the same options whose questions are all compared with a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a log: the item that the model was asked, and the answer.
+    """A row of a log: the item that the model was asked, and its answer.
 
     Attributes:
-        place: of the item; None if the log is one document.
+        place: where the item is in the log; None if the log is one document.
         id: the item's id in the log.
         question: the question; empty if it is only known as a part of `text`.
         options: the options in the log's order; empty if they are only known as a part of `text`.
-        text: all that was asked.
+        text: the whole prompt.
         reply: the text of the answer, or the index of an option in the log's order; None if the
             model was not asked, or if its scores can't be assigned to the options.
-        scores: of the options in the log's order; empty without scores.
-        target: the log's key, as it writes it or as an index in its order; None without one.
-        key: the index of the key in the item's own record in the log, if it has one.
-        correct: the harness's verdict, if it gives one.
+        scores: the options' scores in the log's order; empty without scores.
+        target: the log's key, as written or as an index in the log's order; None without one.
+        key: the index of the key in the item's own record in the log, if there is one.
+        correct: the harness's verdict, if there is one.
     """
 
     place: Place | None
@@ -47,7 +47,7 @@ class Row:
 
 
 class Items:
-    """Finds items by the words of a row; an id decides only between items whose words fit."""
+    """An index of items by their words; an id decides only between items whose words match."""
 
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
@@ -60,7 +60,7 @@ class Items:
             self.by_text[tidy(problem.sentence), options].append(problem)
 
     def find(self, row: Row) -> list[Problem]:
-        """Return the items of a row: one, or copies of one item; none if no item fits."""
+        """Return the item of a row, or its copies; nothing if no item matches."""
         own = self.by_id.get(row.id)
         if not row.options:
             known = own is not None and row.target is not None and row.target == own.answer
@@ -77,9 +77,9 @@ class Items:
         return found if len(found) == 1 else [one for one in found if one is own]
 
     def find_in_text(self, text: str) -> Problem | None:
-        """Return the item whose question and options a text contains, of several the last one.
+        """Return the last item whose question and options a text contains, or None.
 
-        A prompt can have items as examples before the one that it asks. None if there is no item.
+        A prompt may show other items as examples before the one that it asks.
         """
         text = tidy(text)
         near = {id(one): one for word in {*_words(text)} for one in self._by_rarest.get(word, ())}
@@ -88,7 +88,7 @@ class Items:
 
     @cached_property
     def _by_rarest(self) -> dict[str, list[Problem]]:
-        """The items by the rarest word of each question and its options."""
+        """The items by the rarest word of their question and options."""
         words = [{*_words(tidy(" ".join((one.sentence, *one.options))))} for one in self.dataset]
         counts = Counter(word for own in words for word in own)
         found: dict[str, list[Problem]] = defaultdict(list)
@@ -99,7 +99,7 @@ class Items:
 
 
 def look_up(record: Any, *keys: str | int) -> Any:
-    """Return a value inside nested objects and lists of a log; None if it is missing.
+    """Return a value inside nested objects and lists; None if it is missing.
 
     >>> look_up({"eval": {"models": ["m"]}}, "eval", "models", 0)
     'm'
@@ -113,12 +113,12 @@ def look_up(record: Any, *keys: str | int) -> Any:
 
 
 def tidy(text: str) -> str:
-    """Return a text as rows and items are compared: without case, with single spaces."""
+    """Return a text in lower case with single spaces, for comparisons."""
     return " ".join(text.split()).casefold()
 
 
 def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
-    """Return the options in the order in which a prompt lists them; as they are if it doesn't.
+    """Return the options in the order in which a prompt lists them, if it lists them.
 
     >>> options_in_order("Who? A) ann B) bob", Problem("q", "Who?", ("bob", "ann"), blank=None))
     ('ann', 'bob')
@@ -144,7 +144,7 @@ def _has_question(text: str, problem: Problem) -> bool:
 
 
 def _end(text: str, problem: Problem) -> tuple[int, int]:
-    """Return the end of the last copy of a question in a text, for the longest question first."""
+    """Return the end and length of the last copy of the question in a text, for sorting."""
     last = tidy(problem.sentence if problem.blank is None else problem.after or problem.before)
     return text.rfind(last) + len(last), len(problem.sentence)
 

@@ -1,8 +1,8 @@
 """Lists without ids, in the order of a data set: labels, label files and leaderboard submissions.
 
-A list has one label a line: a number from 1 or a letter from A, without ("2") or with its options'
+A list has one label per line: a number from 1 or a letter from A, with or without its options'
 scores ("2;[ -5.1 9.3 ]"), or "[invalid]". A JSON array of labels is a list, too. WinoGrande's label
-files (answers, 1 or 2) and the submissions to its leaderboard (five labels a line) have no scores.
+files (answers, 1 or 2) and the submissions to its leaderboard (five labels per line) have none.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of a list. Its length shows whether it is complete.
+    """Return the answers of a list.
 
     Raises:
         FormatError: it has more or fewer labels than there are problems, a label counts from 0, or
@@ -53,7 +53,7 @@ def read(file: AnswerFile) -> list[Answers]:
     given = [*_array(source)] if is_array else _lines(source)
     if len(given) != len(dataset):
         raise file.error(
-            f"the list has {len(given):,} labels; the data set has {len(dataset):,} problems, and "
+            f"the list has {len(given):,} labels, but there are {len(dataset):,} problems, and "
             "each needs its own in the same order"
         )
     by_id = dict(zip(dataset.ids, given, strict=True))
@@ -115,7 +115,7 @@ def _lines(source: Source) -> list[_Label]:
 
 
 def read_labels(path: str | Path) -> tuple[int, ...]:
-    """Read a label file: one "1" or "2" a line, in the order of the problems; returned 0-based.
+    """Return the 0-based labels of a file with one "1" or "2" per line, in the problems' order.
 
     Raises:
         FormatError: a line that is neither, with its number.
@@ -124,12 +124,12 @@ def read_labels(path: str | Path) -> tuple[int, ...]:
 
 
 def write_labels(answers: Sequence[int], file: IO[str]) -> None:
-    """Write 0-based answers as a label file, one 1-based number a line."""
+    """Write 0-based answers as a label file with one 1-based number per line."""
     file.writelines(f"{answer + 1}\n" for answer in answers)
 
 
 def read_submission(path: str | Path) -> dict[str, tuple[int, ...]]:
-    """Read a leaderboard submission: five comma-separated labels a line, xs to xl; 0-based.
+    """Return the 0-based labels of a leaderboard submission: five per line, for xs to xl.
 
     Raises:
         FormatError: a line without exactly five labels of 1 or 2, with its number.

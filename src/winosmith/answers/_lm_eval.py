@@ -20,22 +20,22 @@ from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
 
 _METRICS = ("acc", "acc_norm", "acc_mutual_info", "exact_match")
-"""The harness's metrics of single samples that are accuracies."""
+"""The harness's accuracies of single samples."""
 
 _IDS = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
-"""The keys of a record's id."""
+"""The fields that may contain a record's id."""
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file's records have a model's replies."""
+    """Return whether a file's records contain a model's replies."""
     return bool(file.rows.first.keys() & {"resps", "filtered_resps"})
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of a file of samples, of one filter. The folder's name is the model's.
+    """Return the answers of a file of samples, for one filter. The model is named by the folder.
 
-    If scores are there, the option with the highest log-likelihood was chosen, as `acc` counts it;
-    otherwise the one whose letter or text the filter returned.
+    With scores, the choice is the option with the highest log-likelihood, as in `acc`; otherwise
+    it is the option whose letter or text the filter returned.
 
     Raises:
         FormatError: a line is not a sample; see also `read_rows`.
@@ -65,7 +65,7 @@ def _replies(sample: Record) -> Any:
 
 
 def _means(samples: Sequence[Record]) -> dict[str, float]:
-    """Return the mean of each accuracy that all samples have."""
+    """Return the mean of each accuracy that every sample has."""
     return {
         name: sum(float(one[name]) for one in samples) / len(samples)
         for name in _METRICS
@@ -76,7 +76,7 @@ def _means(samples: Sequence[Record]) -> dict[str, float]:
 def _items(
     docs: Sequence[Record], columns: formats.Columns | None
 ) -> tuple[list[Problem | None], str]:
-    """Return the item of each record of a task, and why records can't be read as items."""
+    """Return the item of each record of a task, and why some records can't be read as items."""
     named = columns if columns and {*columns.question} <= docs[0].keys() else None
     found: list[Problem | None] = [None] * len(docs)
     try:
@@ -97,7 +97,7 @@ def _ends(sample: Record) -> list[str]:
 
 
 def _scores_letters(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
-    """Return whether a log scores letters and not the options' texts, which may be letters, too."""
+    """Return whether a log scores letters instead of the options' texts."""
     letters = texts = 0
     for sample, item in zip(samples, items, strict=True):
         if item is not None:
@@ -139,7 +139,7 @@ def _row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool)
 
 
 def _index(target: str) -> int | None:
-    """Return the place that a target is, from 0: a number or a letter; None if it is neither."""
+    """Return a target that is a number or letter as a 0-based index; otherwise None."""
     if target.isdecimal() and len(target) < 4:
         return int(target)
     return formats.readings(target, [""] * len(ascii_lowercase)).get("letter")
@@ -155,7 +155,7 @@ def _requests(arguments: Any) -> list[Mapping[str, Any]]:
 
 
 def _score(given: Any, place: Place) -> float | None:
-    """Return a log-likelihood, which the harness writes before whether it is the greedy one."""
+    """Return the log-likelihood of a pair (log-likelihood, whether it is greedy)."""
     while isinstance(given, list) and len(given) == 1:
         given = given[0]
     if not (isinstance(given, list) and len(given) == 2 and str(given[1]) in ("True", "False")):
@@ -167,7 +167,7 @@ def _score(given: Any, place: Place) -> float | None:
 
 
 def _texts(given: Any) -> Iterator[str]:
-    """Yield the replies, however deep their lists are."""
+    """Yield the replies inside nested lists."""
     for one in given if isinstance(given, list) else ():
         yield from _texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
 
@@ -180,10 +180,10 @@ def _placed(
     *,
     by_letter: bool,
 ) -> tuple[float, ...]:
-    """Return the scores in the order of the item's options: by the texts or letters scored.
+    """Return the scores in the order of the item's options, matched by their texts or letters.
 
-    If neither was scored, as in a cloze, the options' order is taken if the target has it too.
-    Without a known order no scores are returned.
+    If neither was scored, as in a cloze, the options' own order is used if the target agrees.
+    Without a known order, no scores are returned.
     """
     if item is None:
         return tuple(scores)

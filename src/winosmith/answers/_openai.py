@@ -18,9 +18,9 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of a run: what was sampled for each sample, by its `match` event.
+    """Return the answers of a run, from its `match` events.
 
-    An item is found in the prompt, which has its question and its options. The model is the first
+    Items are found by the question and options in the prompt. The model is the first
     of the run's `completion_fns`.
 
     Raises:

@@ -1,6 +1,6 @@
 """Our own files of predictions: JSON Lines, with or without a header.
 
-The header states what was run on what; then there is one line for each problem:
+The header describes the run and its data; one line per problem follows:
 
     {"predictions":"majority","parameters":{…},"data":"9f2c…","n":1267,"version":"0.1.0"}
     {"id":"3FCO4VKO…-2","choice":1,"scores":[-0.71,-0.68]}
@@ -8,7 +8,7 @@ The header states what was run on what; then there is one line for each problem:
     {"id":"3FCO4VKO…-3","choice":null}
 
 `tied` lists the options that the solver could not decide between. If `choice` is missing, the
-options with the best score were chosen; if it is null, the answer was invalid.
+choice is the option with the best score; if it is null, the answer was invalid.
 `data` is the digest of the problems as the solver saw them, without their answers: it can be
 published with a test set, and it fits whether the reader has the answers or not.
 """
@@ -63,14 +63,14 @@ def write_predictions(
     solver: str,
     parameters: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write predictions for all of `dataset`, in its order; the file appears when it is complete.
+    """Write predictions for all problems of `dataset`, in its order, and never an incomplete file.
 
     Args:
-        predictions: one for each problem.
-        path: the file, `.jsonl` by custom.
-        dataset: the problems; the header has their digest without answers.
+        predictions: one prediction per problem.
+        path: path of the file, usually with the extension `.jsonl`.
+        dataset: the problems; the header contains their digest without answers.
         solver: the solver's name.
-        parameters: of the run, as JSON can hold it.
+        parameters: the run's parameters; values must be valid in JSON.
 
     Raises:
         DataError: the predictions don't fit the data set; see `Answers.of`.
@@ -83,7 +83,7 @@ def write_predictions(
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file has JSON records that begin with a header or a prediction."""
+    """Return whether a file's first JSON record is a header or a prediction."""
     keys = file.rows.first.keys()
     is_letter = isinstance(file.rows.first.get("choice"), str)
     is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys
@@ -124,12 +124,12 @@ def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answer
     """Read a file of predictions in winosmith's own format, with or without its header.
 
     Args:
-        path: the file.
-        dataset: the problems that were asked. With it, there must be one prediction for each
-            problem, and they are returned in its order; without it, in the order of the file.
+        path: path of the file.
+        dataset: the problems that were asked. If given, the file must have one prediction per
+            problem, and they are returned in its order; otherwise in the order of the file.
 
     Raises:
-        FormatError: a line that is not a prediction, with its number; an id that occurs twice.
+        FormatError: a line is not a prediction (with its number), or an id occurs twice.
         DataError: the predictions don't fit the data set; see `Answers.of`.
     """
     (found,) = read(AnswerFile(data.read(path), dataset or Dataset([])))
@@ -154,7 +154,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def _checked(model: type[_Model], what: str, place: Place, record: Record) -> _Model:
-    """Return a record as a model; raise FormatError if it does not fit."""
+    """Return a record as an instance of a model; raise FormatError if it is invalid."""
     try:
         return model.model_validate(record)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Answers of any source: the kind of a file, and of the files of a folder."""
+"""Answers from any source: a file or the files of a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
 """The files of answers in a folder."""
 
 _SOURCES = (_labels, _helm, _lm_eval, _openai, _predictions, _tables)
-"""The sources, each before those that would recognise its files, too; inspect_ai is the first."""
+"""The sources, in order: each comes before others that would also recognise its files."""
 
 
 def read(
@@ -31,30 +31,31 @@ def read(
 ) -> dict[str, Answers]:
     """Read models' answers to the items of a data set, from any source.
 
-    These are predictions of `winosmith solve`; lists of labels in the order of the data set; tables
-    of ids and labels, or an object of labels by ids; samples of lm-evaluation-harness; logs of
-    inspect_ai (`.eval` or `.json`), HELM (`scenario_state.json`) and OpenAI evals.
+    Sources are predictions of `winosmith solve`; lists of labels in the order of the data set;
+    tables of ids and labels, or an object of labels by id; samples of lm-evaluation-harness; logs
+    of inspect_ai (`.eval` or `.json`), HELM (`scenario_state.json`) and OpenAI evals.
 
-    A row of a log belongs to the item with its question and its options, in whatever order they
-    are; its id only decides between copies. Rows of no item are omitted with a
-    `formats.ReadingNote`, and so are files of a folder that are of another data set.
+    A row of a log belongs to the item with the same question and options, in any order; its id only
+    decides between copies. Rows without an item, and files about another data set, are omitted
+    with a `formats.ReadingNote`.
 
     Args:
-        path: a file; a folder, for all `samples_*.jsonl`, `*.eval` and `scenario_state.json` in
-            it; or several of these. A model's answers may be in several files, with other items
-            in each. A table of answers may also be in memory, such as a DataFrame.
+        path: a file; a folder, of which all `samples_*.jsonl`, `*.eval` and `scenario_state.json`
+            are read; or several of these. A model's answers may be spread over several files
+            with different items. A table of answers may also be in memory, such as a DataFrame.
         dataset: the items.
-        columns: the columns of question and choices in a log's records, if their names are not
-            usual ones.
-        filters: names of filters, scorers or epochs, for logs that have several; by default the
-            first one of a log is read.
+        columns: the columns of question and choices in a log's records, if their names are
+            unusual.
+        filters: names of the filters, scorers or epochs to read; by default the first one of each
+            log.
 
     Returns:
-        the answers by the model's name. An answer that is none of the options is a prediction
-        without a choice; an item that the model was not asked has no prediction.
+        the answers by model name. An answer that matches no option is a prediction without a
+        choice; an item that the model was not asked has no prediction.
 
     Raises:
-        FormatError: none of these, or of another data set; or a model answers an item in two files.
+        FormatError: the source is of no known kind or about another data set, or a model answers
+            an item in two files.
         MissingExtraError: an `.eval` log is read, and zipfile-zstd is not installed.
     """
     are_several = isinstance(path, list | tuple) and (not path or not data.is_table(path))
@@ -67,7 +68,7 @@ def read(
 
 
 def _joined(known: Answers, more: Answers, file: str) -> Answers:
-    """Return the answers of one model in two files."""
+    """Return one model's answers from two files."""
     twice = next((name for name in more.by_id if name in known.by_id), None)
     if twice is not None:
         raise FormatError(
@@ -96,7 +97,7 @@ def _files(
     columns: formats.Columns | None,
     filters: Collection[str],
 ) -> Iterator[tuple[str, Answers]]:
-    """Yield the answers of each model in each file; note the files of other data sets."""
+    """Yield the answers of each model in each file; report files about other data sets."""
     if not isinstance(path, str | Path) or not Path(path).is_dir():
         name = str(path) if isinstance(path, str | Path) else data.table_name(path)
         yield from ((name, one) for one in _read_file(path, dataset, columns, filters))
@@ -135,7 +136,7 @@ def _read_file(
 
 
 def _not_answers(file: AnswerFile) -> FormatError:
-    """Return the error of a file that is not a source of answers."""
+    """Return the error for a file that is not a source of answers."""
     if file.rows.first:
         return FormatError(f"these are not answers; {SOURCES}", file.path, 1)
     reason = next((row.reason for row in file.rows), None)

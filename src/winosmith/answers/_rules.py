@@ -1,9 +1,9 @@
-"""The rules by which answers are read, the same for every source.
+"""Rules for reading answers, the same for every source.
 
-- An answer is read as the kind of answer that the source uses: a letter, a text or a number.
+- Answers are read as the kind that the source uses: letters, texts or numbers.
 - A row of a log belongs to the item with its question and options.
 - One row per item is used: of a named filter, scorer or epoch, or else of the first one.
-- Answers that are none of the options are invalid. Items without a row are missing.
+- Answers that match no option are invalid. Items without a row are missing.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ SOURCES = (
 )
 
 INVALID = "[invalid]"
-"""The texts that filters of lm-evaluation-harness write if they find no answer in a reply."""
+"""Texts that filters of lm-evaluation-harness return if they find no answer in a reply."""
 
 _LABELS = ("letter", "1", "text")
-"""The kinds of labels that users write; numbers count from 1."""
+"""Kinds of labels that users write; numbers start at 1."""
 
 _REPLIES = ("letter", "0", "text", "1")
-"""The kinds of answers in logs, those preferred first that fit as many targets and keys."""
+"""Kinds of answers in logs; if several match equally many targets and keys, the first wins."""
 
 
 class Kind(NamedTuple):
-    """The kind of the answers in a source.
+    """The kind of answers in a source.
 
     Attributes:
-        name: the kind, one of those of `formats.readings`; None if no answer is an option.
-        scripts: the scripts of its letters, if they are letters.
+        name: a kind of `formats.readings`; None if no answer is an option.
+        scripts: the scripts of the letters, if answers are letters.
     """
 
     name: str | None
@@ -62,12 +62,12 @@ def option_kind(
     kinds: Sequence[str],
     keys: Sequence[int | None] = (),
 ) -> Kind:
-    """Return the kind that reads most answers, and of several the one that agrees with most keys.
+    """Return the kind that can read the most answers; if tied, the one that agrees with most keys.
 
     Args:
         values: the answers, or targets.
-        readings: the option of each of them by kind.
-        kinds: the kinds to choose from, in the order that decides if both numbers are equal.
+        readings: the option of each answer by kind.
+        kinds: the kinds to choose from; the first wins if both numbers are equal.
         keys: the key of each item in the same log, if known.
 
     >>> option_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
@@ -87,10 +87,10 @@ def option_kind(
 def read_option(
     value: Any, readings: Mapping[str, int], kind: Kind, kinds: Sequence[str]
 ) -> int | None:
-    """Return the option that an answer is; None if it is invalid.
+    """Return the option that an answer names; None if it is invalid.
 
-    An answer of another kind than the source's is read if it fits one of `kinds`. A letter of a
-    source that uses letters of its script is always a letter.
+    An answer of a different kind than the source's is read if it matches one of `kinds`. In a
+    source that uses letters of a script, such a letter is always read as a letter.
     """
     if (letter := formats.letter_of(value)) and letter[0] in kind.scripts:
         return readings.get("letter")
@@ -105,13 +105,13 @@ def is_missing(label: Any) -> bool:
 def read_choices(
     labels: Mapping[str, Any], file: AnswerFile, places: Mapping[str, Place]
 ) -> dict[str, int | None]:
-    """Return the options of labels that users wrote, by the items' ids; None for an invalid one.
+    """Return the options that users' labels name, by item id; None for an invalid label.
 
     Missing labels are omitted. Labels of unknown ids, and values that are not texts or numbers, are
     invalid.
 
     Args:
-        labels: letters, numbers from 1 or texts of options, by the items' ids.
+        labels: letters, numbers from 1 or texts of options, by item id.
         file: the file.
         places: the place of each label, if known.
 
@@ -158,17 +158,17 @@ def check_known(names: Collection[str], file: AnswerFile, what: str, hint: str =
 
 
 def choose_entries(file: AnswerFile, *kinds: Sequence[str]) -> tuple[list[str], Log]:
-    """Return one name of each kind of entries, and the facts of a log that was read so.
+    """Return the filter, scorer or epoch to read, one per kind, and the log's facts about it.
 
-    It is the wanted one, or the first one if none is wanted; "" of a kind without names. A number
-    is short for an epoch or trial: "2" for "epoch 2".
+    The user's choice is used, or the first name; "" for a kind without names. A number means an
+    epoch or trial: "2" for "epoch 2".
 
     Args:
-        file: with the names that are wanted.
+        file: the log, with the user's choices.
         kinds: the names of filters; or those of epochs, and of scorers.
 
     Raises:
-        FormatError: none of the names is wanted though some are, or two of one kind.
+        FormatError: the user chose names, but none or two of one kind are in the log.
     """
     wanted = [[name for name in kind if _is_wanted(name, file.filters)] for kind in kinds]
     every = [name for kind in kinds for name in kind]
@@ -193,7 +193,7 @@ def _is_wanted(name: str, wanted: Collection[str]) -> bool:
 def repeated(
     file: AnswerFile, count: int, name: str, places: Sequence[Place | None] = ()
 ) -> FormatError:
-    """Return the error of several rows for one item."""
+    """Return the error for several rows of one item."""
     at = ", ".join(place.inside for place in places[:3] if place) or "repeats"
     return file.error(
         f"{count} rows per item, without the name of a filter or epoch that differs, such as "
@@ -209,17 +209,17 @@ def read_rows(
     *,
     problem_with_rows: str = "",
 ) -> Answers:
-    """Return the answers in a log's rows of one filter and epoch.
+    """Return the answers in a log's rows for one filter and epoch.
 
     Args:
-        rows: in the log's order.
+        rows: the rows, in the log's order.
         file: the log.
         solver: the model's name.
-        log: the facts that are known without the items.
+        log: the facts that are known before the items are compared.
         problem_with_rows: why rows may not be found, for the message.
 
     Raises:
-        FormatError: fewer than half of the rows are of an item, an item has several rows, or no
+        FormatError: fewer than half of the rows belong to an item, an item has several rows, or no
             answer can be read.
     """
     dataset = file.dataset
@@ -261,7 +261,7 @@ def read_rows(
 
 
 def _kind(rows: Sequence[Row], dataset: Dataset) -> Kind:
-    """Return the kind of a log's keys; if they have none, that of its replies."""
+    """Return the kind of a log's keys, or of its replies if the keys have none."""
     usual = dataset[0].options
     keyed = [row for row in rows if isinstance(row.target, str)]
     keys = [formats.readings(row.target, row.options or usual) for row in keyed]
@@ -274,7 +274,7 @@ def _kind(rows: Sequence[Row], dataset: Dataset) -> Kind:
 
 
 def _target(row: Row, options: Sequence[str], kind: Kind) -> int | None:
-    """Return the log's key in the order of the row's options; that of its record without one."""
+    """Return the index of the log's key among the row's options, or else its record's key."""
     target = row.target
     if isinstance(target, str):
         target = formats.readings(target, options).get(kind.name or "")
@@ -308,10 +308,10 @@ def _prediction(
 
 
 def _one_per_item(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[str, int]:
-    """Return the place of each item's row.
+    """Return the index of each item's row.
 
-    If as many rows as copies of an item have its words, each is of one copy; a single row is of
-    all of them.
+    If an item has as many rows as copies, each row belongs to one copy; a single row belongs to
+    all copies.
     """
     items = Items(file.dataset)
     of_copies: dict[tuple[str, ...], list[int]] = defaultdict(list)

@@ -1,11 +1,11 @@
-"""Tables of answers: a row for each item, with its id, and a column for each model.
+"""Tables of answers: one row per item, with its id, and one column per model.
 
-A column named `choice` or `prediction` makes the table that of one model, whose options' scores are
-in `score1`, `score2`, … Without such a column, the option with the best score was chosen. A cell is
-a letter, a number from 1 or an option's text. An empty cell is of an item that the model was not
-asked; any other cell is an invalid answer. A column without a name, as pandas writes an index, is
+A table with a column named `choice` or `prediction` has the answers of one model, with the options'
+scores in `score1`, `score2`, … Without such a column, the choice is the option with the best score.
+A cell is a letter, a number from 1 or an option's text. An empty cell means that the model was not
+asked; any other cell is an invalid answer. A column without a name, such as an index of pandas, is
 omitted. Records with an id, in any container, are a table, too, and so is a JSON object of one
-model's answers by the ids: `{"q1": "A", "q2": 2}`.
+model's answers by id: `{"q1": "A", "q2": 2}`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SCORE = re.compile(r"score_?([1-9]\d?)")
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file is a table or one JSON object, or has records with ids."""
+    """Return whether a file is a table, a JSON object, or records with ids."""
     has_ids = not {key.lower() for key in file.rows.first}.isdisjoint(_IDS)
     return file.rows.kind in ("table", "delimited", "object") or has_ids
 
@@ -37,12 +37,12 @@ def recognise(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of each model of a table.
 
-    A column without any answer, and one that is named like keys next to models' answers, is omitted
-    with a note; so is one with the texts of one option of all items, without a note.
+    Columns without an answer, and columns named like keys next to models' answers, are omitted with
+    a note. Columns that repeat the text of one option of every item are omitted without a note.
 
     Raises:
-        FormatError: a column or an id occurs twice, a row has more or fewer cells than the header,
-            fewer than half of the ids are of items, or no cell is an answer.
+        FormatError: a column or an id occurs twice, a row and the header differ in length, fewer
+            than half of the ids belong to items, or no cell is an answer.
     """
     if file.rows.kind == "object":
         return [_by_id(file)]
@@ -92,7 +92,7 @@ def read(file: AnswerFile) -> list[Answers]:
 def _has_texts_of_one(
     labels: Mapping[str, Any], choices: Mapping[str, int | None], file: AnswerFile
 ) -> bool:
-    """Return whether labels are the texts of one option of all items: a column of the data."""
+    """Return whether labels are the texts of one option of every item: a column of the data."""
     (option, *others) = {*choices.values()} or {None}
     if option is None or others or len(choices) < 2:
         return False
@@ -102,7 +102,7 @@ def _has_texts_of_one(
 
 
 def _by_id(file: AnswerFile) -> Answers:
-    """Return the answers of an object."""
+    """Return the labels of a JSON object by id."""
     labels = file.rows.first
     check_known(labels, file, "keys of this object", SOURCES)
     choices = read_choices(labels, file, {})
@@ -115,7 +115,7 @@ def _by_id(file: AnswerFile) -> Answers:
 def _with_ids(
     records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
-    """Return the rows with a cell in one of the columns, by the id in the first one."""
+    """Return the rows that have a value in one of the columns, by the id in the first column."""
     found: dict[str, tuple[Place, Record]] = {}
     for place, row in records:
         if all(is_missing(row.get(column)) for column in columns):
@@ -132,7 +132,7 @@ def _with_ids(
 
 
 def _scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
-    """Return the cells of the columns score1, score2, …; empty ones are of fewer options."""
+    """Return the scores in the columns score1, score2, …, without empty cells."""
     try:
         return tuple(float(row[name]) for name in columns if not is_missing(row.get(name)))
     except (ValueError, TypeError) as error:
@@ -156,7 +156,7 @@ def _predictions(
 def _of_models(
     found: Mapping[str, tuple[Prediction, ...]], file: AnswerFile
 ) -> dict[str, tuple[Prediction, ...]]:
-    """Return the columns that are models' answers; report which are omitted, and why."""
+    """Return the columns with models' answers; report the omitted columns and why."""
     omitted = {
         name: "has no letter of an option"
         for name, own in found.items()

@@ -1,10 +1,10 @@
-"""The main job: raw twins in, a debiased benchmark and its report out.
+"""The main job: from raw twins to a debiased benchmark and its report.
 
-The steps are WinoGrande's (sections 2 and 3), in its order: check the structure and the votes, set
-aside what fine-tunes the encoder, embed the rest, filter, split, write. Problems are *collected* as
-they are read, with their own ids; *renamed*, the same with new ids; the *pool*, those of them that
-passed the checks and go into the filter; *kept* by it; and *judged*, the renamed as they are
-published, without the marks of what judges found valid.
+The steps are WinoGrande's (sections 2 and 3), in order: check the structure and the votes, set
+aside the problems that fine-tune the encoder, embed the others, filter, split, write. *Collected*
+problems have their own ids, *renamed* ones new ids. The *pool* passed the checks and goes into the
+filter, which *keeps* some of it. *Judged* problems are the renamed ones as they are published,
+without the mark of unvalidated problems if judges found them valid.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ PHASES = f"{PRIVATE}/aflite.npz"
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """What a build made.
+    """The result of a build.
 
     Attributes:
-        recipe: as given.
-        folder: where everything is.
-        funnel: what each stage kept.
-        run: the filter's.
-        measures: its figures.
-        counts: problems in each published set.
-        unvalidated: by set, how many of them were generated and not found valid by judges; sets
-            without any are omitted.
-        notes: what the embedding has to say, such as that fine-tuning stayed at chance.
-        shown: the rows of the pool that may be shown one by one: those that no dev or test
-            problem is tied to.
-        sides: what stayed on the side that it had in the last build, what is new, what was
-            joined; None if there is no last build.
-        applied: to which problems the rules for authors were applied, and why.
-        copies: what was there more than once, and what became of it; empty if nothing was.
-        columns: which columns of the input are not in the public sets, and where they are.
-        reading: what the reader did beyond what the files say, a sentence each.
+        recipe: the recipe.
+        folder: the output folder.
+        funnel: the numbers of problems that each stage kept.
+        run: the run of the filter.
+        measures: the measurements of the filter.
+        counts: the number of problems in each published split.
+        unvalidated: the number of generated problems that judges did not find valid, by split;
+            splits without any are omitted.
+        notes: notes on the embedding, such as that fine-tuning stayed at chance.
+        shown: the rows of the pool that may be shown individually, because they share no block
+            with a dev or test problem.
+        sides: the numbers of problems that kept their former split, are new, or were joined; None
+            without a last build.
+        applied: the problems to which the rules for authors were applied, and why.
+        copies: the copies and what happened to them; empty without copies.
+        columns: the input's columns that are missing in public files, and the files that have them.
+        reading: the reader's notes, one sentence each.
     """
 
     recipe: Recipe
@@ -76,23 +76,23 @@ class Built:
 
     @property
     def report(self) -> Path:
-        """The report, to be opened in a browser."""
+        """The path of the HTML report."""
         return self.folder / "report.html"
 
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """What all steps need.
+    """The data that all steps share.
 
     Attributes:
-        recipe: as given.
-        inputs: as read.
+        recipe: the recipe.
+        inputs: its files' contents.
         collected: the problems in the shuffled order, with their own ids.
-        order: the blocks that their rows form.
-        renamed: the same problems with their new ids.
+        order: their blocks, as rows.
+        renamed: the same problems with new ids.
         shown: the recipe as it is published.
-        folder: where the results go.
-        last: the build before, whose sides are kept; None without one.
+        folder: the output folder.
+        last: the last build, whose splits are kept; None without one.
     """
 
     recipe: Recipe
@@ -117,27 +117,26 @@ def build(
 ) -> Built:
     """Build a benchmark from raw twins.
 
-    The folder takes the published files, `report.html` and `report.json`; what would give test
-    answers away goes to its `private/`. When it holds an unfinished build of the same recipe, the
-    vectors and the phases of AFLite that are there are not computed again; the result has the same
-    bytes.
+    The folder gets the published files, `report.html` and `report.json`; data that would reveal
+    test answers goes to its `private/`. If it contains an unfinished build of the same recipe,
+    finished vectors and phases of AFLite are not computed again, and the result has the same bytes.
 
     Args:
         recipe: everything that determines the result; see `read_recipe`.
-        out: the folder; see `winosmith.outputs` for which folders are taken.
-        force: replace the results of another recipe, and those of a finished build of this one.
-        step: shows progress.
-        vectors_from: a folder with a build of the same recipe, whose vectors are taken: no
-            encoder is needed then.
-        last: the folder of the build before. What it, or one before it, had in train, dev or test
-            stays there, with all that belongs to it; so no answer that was published is in test.
-        skip_bad: the file that gets the bad records of the data, which are omitted and reported;
-            None to refuse them.
+        out: the output folder; see `winosmith.outputs` for the rules.
+        force: whether to replace the results of another recipe, or a finished build of this one.
+        step: a function that shows progress.
+        vectors_from: a folder with a build of the same recipe, whose vectors are used, so that no
+            encoder is needed.
+        last: the folder of the last build. Problems that it or an earlier build had in train, dev
+            or test stay there, with their blocks, so that no published answer is in test.
+        skip_bad: path of a file for bad records, which are omitted and reported; None to refuse
+            them.
 
     Raises:
-        InputError: data, votes, vectors, parameters or a last build that can't be used, with the
+        InputError: data, votes, vectors, parameters or the last build can't be used, with the
             reason.
-        OutputError: the folder can't be taken or written, or the vectors are of another recipe.
+        OutputError: the folder can't be used, or the vectors belong to another recipe.
     """
     started = time.monotonic()
     show = step or silent
@@ -154,14 +153,14 @@ def build(
 
 
 def _take_vectors(job: _Job, place: Path) -> None:
-    """Copy the vectors of another build of the same recipe, unless they are here already."""
+    """Copy the vectors of another build of the same recipe, unless they already exist."""
     if not (place / PRIVATE).is_dir():
-        raise OutputError(f"{place} holds no build to take vectors from")
+        raise OutputError(f"{place} contains no build with vectors")
     other = OutputFolder.open(place, job.shown, secret=job.folder.secret)
     for name in (VECTORS, NOTES):
         if not other.finished(name):
             raise OutputError(
-                f"{place} holds no finished vectors: {name} is missing or was changed"
+                f"{place} contains no finished vectors: {name} is missing or was changed"
             )
         if not job.folder.finished(name):
             with job.folder.write(name, "wb") as file:
@@ -174,17 +173,17 @@ def finished_build(
     last: str | Path | None = None,
     skip_bad: str | Path | None = None,
 ) -> bool:
-    """Tell whether a folder holds the finished build of this recipe, every file as it was written.
+    """Return whether a folder contains the finished build of a recipe, with unchanged files.
 
     Args:
-        recipe: as for `build`.
+        recipe: the recipe.
         out: the folder.
-        last: the folder of the build before, as for `build`.
-        skip_bad: the file that gets bad records, as for `build`.
+        last: the folder of the last build; see `build`.
+        skip_bad: path of the file for bad records; see `build`.
 
     Raises:
-        InputError: data, votes or a last build that can't be read.
-        OutputError: the folder holds the results of another recipe.
+        InputError: data, votes or the last build can't be read.
+        OutputError: the folder contains the results of another recipe.
     """
     if not (Path(out) / LAST).is_file():
         return False
@@ -200,7 +199,7 @@ def _open(
 ) -> _Job:
     """Read the files of the recipe, and open the folder."""
     if last is not None and Path(last).resolve() == Path(out).resolve():
-        raise InputError(f"{out} is to be written, and is the last build, too; choose a new folder")
+        raise InputError(f"{out} is both the output and the last build; choose a new output folder")
     refuse_unturned(recipe.embed, recipe.filter)
     before = None if last is None else _publish.read_last(last)
     inputs = _pool.read_inputs(recipe, skip_bad)
@@ -292,7 +291,7 @@ def _run(job: _Job, step: Step) -> Built:
 def _published(
     job: _Job, judged: Dataset, parts: Split, stages: Stages
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Write the sets; return how many problems each holds, and how many are not found valid."""
+    """Write the splits; return the numbers of problems and of unvalidated problems in each."""
     counts = _publish.publish(
         job.folder,
         judged,

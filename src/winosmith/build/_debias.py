@@ -1,4 +1,4 @@
-"""Embed, filter and measure: in a build, and of one data set into a folder of its own."""
+"""Filtering of one data set into a folder of its own."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from winosmith.parallel import Step, silent
 from winosmith.records import canonical
 
 PAGE = "report.html"
-"""It is written last."""
+"""The file that is written last."""
 
 LARGE = 1 << 26
-"""Bytes of vectors from which on they stay in their file."""
+"""Least size of vectors, in bytes, to leave them in their file."""
 
 
 @dataclass(frozen=True, eq=False)
 class Debiased:
-    """What filtering made.
+    """The result of filtering a data set.
 
     Attributes:
-        folder: where everything is.
-        filtered: the kept and the dropped problems, together what came in.
-        run: the filter's.
-        measures: its figures.
+        folder: the output folder.
+        filtered: the kept and the dropped problems.
+        run: the run of the filter.
+        measures: its measurements.
     """
 
     folder: Path
@@ -63,21 +63,21 @@ def debias_to_folder(
     the encoder of an array are dropped first, as in `build`.
 
     Args:
-        dataset: problems with answers, as a data set or as `formats.read` takes them.
-        out: the folder; see `winosmith.outputs` for which folders are taken.
-        embed: how they become vectors.
-        chosen: how they are filtered.
-        splits: into halves that are filtered apart, so that it is known what can still be
-            guessed (see `debias.verify`); 0 for none.
-        seed: of every draw.
-        force: replace the results of another run, and those of this one when it is finished.
-        step: shows progress.
+        dataset: problems with answers, as a data set or any input of `formats.read`.
+        out: the output folder; see `winosmith.outputs` for the rules.
+        embed: how problems become vectors.
+        chosen: how problems are filtered.
+        splits: number of splits into halves that are filtered separately, to measure what can
+            still be predicted (see `debias.verify`); 0 for none.
+        seed: random seed.
+        force: whether to replace the results of another run, or a finished run of this one.
+        step: a function that shows progress.
         executor: see `debias.aflite`.
         scratch: see `debias.aflite`.
 
     Raises:
-        InputError: data or parameters that can't be used.
-        OutputError: the folder can't be taken or written.
+        InputError: data or parameters can't be used.
+        OutputError: the folder can't be used.
     """
     dataset = formats.dataset_of(dataset)
     refuse_unturned(embed, chosen)
@@ -110,10 +110,10 @@ def finished_filter(
     splits: int = 5,
     seed: int = 0,
 ) -> bool:
-    """Return whether a folder holds the finished run of these parameters, every file as written.
+    """Return whether a folder contains the finished run of these parameters, with unchanged files.
 
     Raises:
-        OutputError: the folder holds the results of another run.
+        OutputError: the folder contains the results of another run.
     """
     if not (Path(out) / PAGE).is_file():
         return False
@@ -134,7 +134,7 @@ def _parameters(embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int
 
 
 def _filtered(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
-    """Return what the filter kept and dropped, and what fine-tuned the encoder."""
+    """Return the kept and the dropped problems, with those that fine-tuned the encoder."""
     gone = dict.fromkeys({*range(len(dataset))} - {*rows}, DISCARDED)
     gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}
     return Filtered(

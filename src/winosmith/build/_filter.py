@@ -1,7 +1,6 @@
-"""The run of the chosen filter, and what it is measured by: baselines, other seeds, halves apart.
+"""The run of the chosen filter, and runs for comparison: baselines, other seeds, separate halves.
 
-It shows how far it is, and is taken up where it was. `Measures` are what it did, in figures: what
-is still guessed, the assessment, the null, the planted.
+Runs report their progress and can be resumed.
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class FilterRun:
-    """What a filter and its baselines kept of the problems that went in.
+    """The problems that a filter and its baselines kept.
 
     Attributes:
-        pool: the problems that went in.
-        X: (n, d) their vectors; (n, K, d), one an option, where a problem has more than two.
-        y: (n,) their answers, 0 or 1; or places of the right option, from 0.
-        method: the one that was chosen.
-        subsets: the ascending rows that each way of reducing kept: "all", "random", "PMI" and
+        pool: the problems before the filter.
+        X: (n, d) their vectors; (n, K, d), one per option, if a problem has more than two options.
+        y: (n,) their answers, 0 or 1, or the 0-based index of the correct option.
+        method: the chosen method.
+        subsets: the rows that each method kept, in ascending order: "all", "random", "PMI" and
             "AFLite"; only "all" with the method "none".
-        aflite: what AFLite did; None when it was not run.
-        mirror: what the mirror filter did, and the units that it counts; None when not run.
-        again: how much of what the chosen method removed other runs of it remove too, by what is
-            other about them (`OTHERS`); empty if none was run.
-        pmi_label: the correct option that y = 1 of PMI filtering stands for.
-        separability: how many units have vectors that differ; None if that was not counted.
+        aflite: the result of AFLite; None if it was not run.
+        mirror: the result of the mirror filter and its units; None if it was not run.
+        again: the fraction of removed problems that another run also removes, by the difference
+            between the runs (`OTHERS`); empty if there was no other run.
+        pmi_label: the correct option that PMI filtering codes as y = 1.
+        separability: the number of units with distinct vectors; None if it was not counted.
     """
 
     pool: Dataset
@@ -59,14 +58,14 @@ class FilterRun:
 
     @property
     def blind(self) -> str:
-        """Why the vectors can't be filtered or guessed by; "" if they can."""
+        """Why the vectors can't be used to filter or predict; "" if they can."""
         found = self.separability
         if found is None or not found.is_blind:
             return ""
         return (
             f"not measured: for {found.units - found.seen:,} of {found.units:,} twins and singles "
-            "the vectors are the same whichever answer is right, so no model can guess it; use an "
-            "encoder that reads these texts"
+            "the vectors don't depend on the answer, so no model can predict it; use an encoder "
+            "that can read these texts"
         )
 
     @property
@@ -83,17 +82,17 @@ class FilterRun:
 
     @property
     def kept(self) -> Rows:
-        """The ascending rows that the chosen method kept."""
+        """The rows that the chosen method kept, in ascending order."""
         return self.subsets[self.chosen]
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """The rows that stay together when rows are held out; see `winosmith.blocks`."""
+        """The blocks of rows that are held out together; see `winosmith.blocks`."""
         return blocks(self.pool)
 
     @cached_property
     def reasons(self) -> dict[int, str]:
-        """Why each dropped row was dropped."""
+        """The reason why each dropped row was dropped, by row."""
         gone = np.setdiff1d(self.subsets["all"], self.kept)
         return {int(row): self._reason(int(row)) for row in gone}
 
@@ -111,9 +110,9 @@ class FilterRun:
             margin = f"{found.margins[unit]:.2f}"
             return f"guessed: with a margin of {margin} by models that never saw it; {rule}"
         if self.method == "pmi" and row not in self._halves:
-            return "random: drawn by the seed, as a single has no score, at the rate of the twins"
+            return "random: singles have no score, so they are drawn at the rate of the twins"
         if self.method == "pmi":
-            return "association: the words of the twin lean to its answers"
+            return "association: the twin's words predict its answers"
         return "random: drawn by the seed"
 
     @cached_property
@@ -127,7 +126,7 @@ class FilterRun:
 
 
 NAMES = {"none": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite", "mirror": "mirror"}
-"""The methods, as the report calls what they keep."""
+"""The report's names of the methods."""
 
 
 def run_filter(
@@ -144,27 +143,27 @@ def run_filter(
     scratch: str | Path | None = None,
     baselines: bool = True,
 ) -> FilterRun:
-    """Filter a pool of problems by its vectors and answers.
+    """Filter a pool of problems by vectors and answers.
 
-    The random reduction and the PMI filter keep as many problems as the chosen method does, so
-    that the comparison is fair.
+    For a fair comparison, the random reduction and the PMI filter keep as many problems as the
+    chosen method.
 
     Args:
         pool: the problems.
-        X: (n, d) their vectors; (n, K, d), one an option, where a problem has more than two.
+        X: (n, d) their vectors; (n, K, d), one per option, if a problem has more than two options.
         chosen: the recipe's table.
-        seed: of every draw.
+        seed: random seed.
         on_phase: see `debias.aflite`.
         on_draw: see `debias.aflite`.
         on_run: see `debias.mirror`.
         checkpoint: see `debias.aflite`.
         executor: see `debias.aflite`.
         scratch: see `debias.aflite`.
-        baselines: whether the others are run, too; without them only what the method needs.
+        baselines: whether to run the other methods, too.
 
     Raises:
-        DataError: problems that can't be filtered; see `debias.aflite`.
-        OutputError: the checkpoint is of another run.
+        DataError: the problems can't be filtered; see `debias.aflite`.
+        OutputError: the checkpoint belongs to another run.
     """
     y = debias.problem_labels(pool) if X.ndim == 2 else debias.choice_keys(pool)
     if len(X) != len(pool):
@@ -207,7 +206,7 @@ def run_filter(
         )
         size = chosen.keep or len(result.kept)
     if size > len(pool):
-        raise DataError(f"filter.keep is {size}, but only {len(pool)} problems went in")
+        raise DataError(f"filter.keep is {size}, but only {len(pool)} problems are in the pool")
     if baselines or chosen.method == "random":
         subsets["random"] = debias.subsample(len(pool), size, seed=seed)
     if (baselines and X.ndim == 2) or chosen.method == "pmi":
@@ -221,8 +220,8 @@ def run_filter(
     )
 
 
-OTHERS = ("another seed", "shaken vectors")
-"""What another run of a filter may differ in."""
+OTHERS = ("another seed", "perturbed vectors")
+"""Possible differences between two runs of a filter."""
 
 
 def run_again(
@@ -234,10 +233,10 @@ def run_again(
     scratch: str | Path | None = None,
     **how: Any,
 ) -> FilterRun:
-    """Return the run, with the fraction of its removed problems that another run removes, too.
+    """Return the run with the fraction of its removed problems that another run also removes.
 
-    A filter without vectors (a random reduction, PMI) is not run again on shaken vectors. `other`
-    is one of `OTHERS`; another seed is the one after `seed`.
+    Filters without vectors (random reduction, PMI) are not run again on perturbed vectors. `other`
+    is one of `OTHERS`; another seed means `seed` + 1.
     """
     by_vectors = run.method in ("aflite", "mirror")
     if run.method == "none" or (not by_vectors and other == OTHERS[1]):
@@ -260,10 +259,10 @@ def run_again(
 def filter_of_rows(
     run: FilterRun, chosen: FilterRecipe, *, seed: int, **how: Any
 ) -> Callable[[Rows], Rows]:
-    """Return the filter as `debias.verify` runs it: from rows of the pool to those that it keeps.
+    """Return the filter as a function from rows of the pool to kept rows, for `debias.verify`.
 
-    It sees no other rows. Numbers of problems in the recipe, and the size of a reduction of the
-    whole pool, become the same fraction of these rows. `how` is as for `run_filter`.
+    The function sees no other rows. Numbers of problems in the recipe, and the size of a reduction,
+    become the same fraction of these rows. For `how` see `run_filter`.
     """
 
     def kept(rows: Rows) -> Rows:
@@ -271,7 +270,7 @@ def filter_of_rows(
             return rows
         asked = _of_fewer(run, chosen, len(rows))
         half = run.pool.select(rows.tolist())
-        # halves are filtered at the same time, so each gets its part of the processors
+        # Halves are filtered at the same time, so each gets its share of the processors.
         with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // debias.AT_ONCE)) as threads:
             given = {**how, "executor": how.get("executor") or threads}
             found = run_filter(half, run.X[rows], asked, seed=seed, baselines=False, **given)
@@ -281,7 +280,7 @@ def filter_of_rows(
 
 
 def _of_fewer(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
-    """Return a filter's table for a part of the pool, by the shares that it has of the whole."""
+    """Return a filter's table with numbers scaled to a part of the pool."""
 
     def part(value: int | None, least: int = 1) -> int | None:
         return None if value is None else max(least, round(value * rows / len(run.pool)))
@@ -299,7 +298,7 @@ def _of_fewer(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
 
 
 def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
-    """Return what the recipe's table says, as `debias.aflite` takes it."""
+    """Return the recipe's table as arguments of `debias.aflite`."""
     train_size, cutoff = debias.suggest_sizes(len(pool))
     whole = chosen.remove == "twins"
     held = None  # finding the blocks takes a second; only two settings need them
@@ -324,7 +323,7 @@ def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
 
 
 def _numbers(groups: Sequence[Sequence[int]], rows: int) -> list[int | None]:
-    """Return the number of each row's group; None for a row that is alone."""
+    """Return the index of each row's group; None for a row without a group."""
     held: list[int | None] = [None] * rows
     for number, group in enumerate(groups):
         for row in group if len(group) > 1 else ():

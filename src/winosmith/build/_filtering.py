@@ -1,7 +1,7 @@
-"""How problems become vectors, are filtered, and what is measured of the filter.
+"""Embedding, filtering, and the measurement of the filter, which builds and `debias` share.
 
-A build does this after its checks; `debias_to_folder` does nothing else. Baselines, other seeds,
-and halves that are filtered apart measure the filter. Work that was interrupted resumes.
+The filter is measured by baselines, other seeds, and halves that are filtered separately.
+Interrupted work can be resumed.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from winosmith.report import Signature
 from winosmith.results import IF_ANY, Result, computed
 
 Vectors = NDArray[Any]
-"""(n, d); (n, K, d), a vector for each option, if a problem has more than two options."""
+"""(n, d); (n, K, d), one vector per option, if a problem has more than two options."""
 
 
 def changes_sign(chosen: EmbedRecipe) -> bool:
-    """Return whether swapping the options of a problem turns its vector around: by difference."""
+    """Return whether swapping a problem's options changes the sign of its vector."""
     return combination_of(chosen) == "difference"
 
 
 def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
-    """Refuse problems with more than two options if the filter or the embedder takes only two.
+    """Refuse problems with more than two options if the filter or embedder supports only two.
 
     Raises:
-        DataError: and what to do instead.
+        DataError: there are such problems, with advice.
     """
     many = [problem for problem in dataset if len(problem.options) > 2]
     if not many:
@@ -54,8 +54,8 @@ def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
     drawn = chosen.method == "random" and chosen.keep is not None
     if chosen.method not in ("mirror", "none") and not drawn:
         raise DataError(
-            what + f"{chosen.method} filters only problems with two; mirror filters all, and so "
-            "does random with `keep`"
+            what + f"{chosen.method} filters only problems with two; use mirror, or random "
+            "with `keep`"
         )
     if embedding.array is not None:
         raise DataError(
@@ -72,10 +72,10 @@ def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
 
 
 def refuse_unturned(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
-    """Refuse the mirror filter on vectors that don't change their sign when options are swapped.
+    """Refuse the mirror filter for vectors that don't change their sign when options are swapped.
 
     Raises:
-        RecipeError: and what to do instead.
+        RecipeError: the vectors can't be used, with advice.
     """
     if chosen.method == "mirror" and not changes_sign(embedding):
         raise RecipeError(
@@ -88,7 +88,7 @@ def refuse_unturned(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
 def combination_of(chosen: EmbedRecipe) -> str:
     """Return how options are combined, "difference" or "concat"; "" if unknown.
 
-    For a file of vectors, it is known if `winosmith embed` wrote the file.
+    For a file of vectors, it is known only if `winosmith embed` wrote the file.
     """
     if chosen.array is None:
         return chosen.combine
@@ -103,9 +103,9 @@ def combination_of(chosen: EmbedRecipe) -> str:
 
 
 def antisymmetric_part(X: NDArray[Any], combined: str) -> NDArray[Any]:
-    """Return vectors that change their sign when options are swapped, if they are combined so.
+    """Return vectors that change their sign when options are swapped, if possible.
 
-    Of concatenated vectors it is the difference; see `_debias.combining`.
+    For concatenated vectors, this is the difference; see `_debias.combining`.
     """
     if combined != "concat" or X.ndim != 2:
         return X
@@ -115,19 +115,19 @@ def antisymmetric_part(X: NDArray[Any], combined: str) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Measures(Result):
-    """The numbers of a filter and its baselines.
+    """Measurements of a filter and its baselines.
 
     Attributes:
-        signature: what they depend on.
-        assessment: PCA and KL of each subset; None if a problem has more than two options, or the
-            vectors are blind.
-        before: what a linear model guesses of the problems that went in, cross-validated; None
-            with fewer than two blocks, so that nothing can be held out, or with blind vectors.
-        verified: what is guessed before and after the filter, across halves that were filtered
-            apart; or why that is not known.
-        excess: rows at the threshold in the first phase, and how many there are when the answers
-            of whole blocks are flipped; None without AFLite.
-        found: for each subset, what it found of what was planted; None when nothing is known.
+        signature: everything that determines them.
+        assessment: PCA and KL divergence of each subset; None if a problem has more than two
+            options, or if the vectors are blind.
+        before: the cross-validated accuracy of a linear model on the pool; None with fewer than two
+            blocks (nothing can be held out) or blind vectors.
+        verified: accuracies before and after the filter, across halves that were filtered
+            separately; or why they are unknown.
+        excess: the number of rows at the threshold in the first phase, and its null when the
+            answers of whole blocks are flipped; None without AFLite.
+        found: the recall of planted artifacts by subset; None if none are known.
     """
 
     signature: Signature
@@ -142,39 +142,39 @@ class Measures(Result):
     @property
     @computed(**IF_ANY)
     def not_verified(self) -> str:
-        """Why it is not known what is guessed after the filter; empty if it is known."""
+        """Why the accuracy after the filter is unknown; "" if it is known."""
         return self.verified if isinstance(self.verified, str) else ""
 
 
 STRANGER = "stranger"
-"""What the report calls the guesser that reads hashed words, see `embed.HashedEmbedder`; of
-questions, and of problems with more options, it reads the letters of the options alone."""
+"""The report's name of the model that reads hashed words (`embed.HashedEmbedder`); for questions
+and for more than two options, it reads only the letters of the options."""
 
 
 def by_letters(run: FilterRun) -> bool:
-    """Return whether the stranger reads letters of options: there are no words around a blank."""
+    """Return whether the independent model reads letters of options, as there are no blanks."""
     return run.options is not None or any(problem.blank is None for problem in run.pool)
 
 
-NOT_ASKED = "not measured, as the recipe says: measure.splits is 0"
-"""What is reported in place of a figure that nobody asked for."""
+NOT_ASKED = "not measured: measure.splits is 0 in the recipe"
+"""The text that is reported instead of a measurement that was turned off."""
 
 
 @dataclass(frozen=True, eq=False)
 class Filtering:
-    """The parameters of embedding, filtering and measuring.
+    """Parameters of embedding, filtering and measuring.
 
     Attributes:
         embed, filter: tables of a recipe.
-        splits: number of splits into halves that are filtered apart; 0 for none.
-        seed: of every draw.
-        folder: where vectors stay, and checkpoints in the meantime.
-        step: shows progress.
-        vectors: the file of the vectors.
+        splits: number of splits into halves that are filtered separately; 0 for none.
+        seed: random seed.
+        folder: the folder for vectors and checkpoints.
+        step: a function that shows progress.
+        vectors: the file of vectors.
         phases: the file of the filter's checkpoint.
-        notes: the file of the embedder's notes; None keeps none.
-        large: bytes of vectors from which on they stay in their file; None for never.
-        how: the executor and the scratch folder of `debias.aflite`.
+        notes: the file of the embedder's notes; None for none.
+        large: least size of vectors, in bytes, to leave them in their file; None for never.
+        how: the executor and scratch folder of `debias.aflite`.
     """
 
     embed: EmbedRecipe
@@ -196,20 +196,20 @@ class Filtering:
         collected_ids: Sequence[str],
         tuning: tuple[Dataset, Dataset] | None = None,
     ) -> tuple[FilterRun, Mapping[str, Any]]:
-        """Embed the pool and filter it; finished vectors are not computed again.
+        """Embed and filter the pool; finished vectors are not computed again.
 
         Args:
             collected: the problems, with their own ids.
-            pool: the same with the ids that they are filtered by, which settle ties.
-            collected_ids: the ids of all collected problems, which are the rows of an array
-                without ids.
-            tuning: the problems that fine-tune an encoder, for training and for development.
+            pool: the same problems with the ids that decide ties in the filter.
+            collected_ids: the ids of all collected problems, which correspond to the rows of an
+                array without ids.
+            tuning: the problems that fine-tune an encoder, for training and development.
 
         Returns:
             The run of the filter, and the embedder's notes.
 
         Raises:
-            DataError: problems with more options than the filter or the embedder takes.
+            DataError: problems have more options than the filter or embedder supports.
         """
         refuse_many_options(collected, self.embed, self.filter)
         folder, name, notes_in = self.folder, self.vectors, self.notes
@@ -235,7 +235,7 @@ class Filtering:
         tuning: tuple[Dataset, Dataset] | None,
         advance: Advance,
     ) -> tuple[Vectors, dict[str, Any]]:
-        """Return the vectors of the pool, and the embedder's parameters and notes."""
+        """Return the pool's vectors, and the embedder's parameters and notes."""
         chosen = self.embed
         if chosen.array is not None:
             array = embed.load_array(chosen.array, ids=collected_ids)
@@ -275,10 +275,10 @@ class Filtering:
         return tuner.embed(pool), {**tuner.parameters, **notes}
 
     def _filtered(self, pool: Dataset, X: Vectors) -> FilterRun:
-        """Run the filter and, unless the recipe says no, its other runs.
+        """Run the filter and, unless turned off, its other runs.
 
-        If the vectors are blind, a filter that depends on them removes nothing. Each run has its
-        own checkpoint, which stays until the last run is complete: an interrupt repeats no run.
+        With blind vectors, a filter that depends on them removes nothing. Each run has its own
+        checkpoint, which stays until all runs are complete, so that none is repeated.
         """
         chosen, combined = self.filter, combination_of(self.embed)
         separability = debias.measure_separability(
@@ -299,7 +299,7 @@ class Filtering:
                     pool, X, chosen, checkpoint=first, **self._watched(advance, len(pool))
                 )
             run = replace(run, separability=separability)
-            files = zip(OTHERS, ("seed", "shaken"), strict=True) if chosen.again else ()
+            files = zip(OTHERS, ("seed", "perturbed"), strict=True) if chosen.again else ()
             checkpoints = [
                 (other, scratch.enter_context(self.folder.scratch(f"{stem}-{name}{dot}{suffix}")))
                 for other, name in files
@@ -311,7 +311,7 @@ class Filtering:
         return run
 
     def _watched(self, advance: Advance, problems: int) -> dict[str, Any]:
-        """Return the arguments of `run_filter` that each run shares; calls show its progress."""
+        """Return the arguments of `run_filter` that all runs share, with progress callbacks."""
         gone = 0
 
         def on_phase(phase: debias.Phase) -> None:
@@ -341,15 +341,15 @@ class Filtering:
         copies: Copies = "once",
         planted: Mapping[str, str] | None = None,
     ) -> Measures:
-        """Measure what a filter did, and what it left to guess.
+        """Measure the effect of a filter, and what models can still predict.
 
         Args:
-            run: the filter's.
-            digest: of all problems that were collected.
-            n: how many these are.
-            shown: the rows of the pool that may appear in a picture, one by one.
-            copies: what became of copies.
-            planted: the artifact of each planted problem, by its id in the pool.
+            run: the run of the filter.
+            digest: the digest of all collected problems.
+            n: number of collected problems.
+            shown: the rows of the pool that charts may show individually.
+            copies: what happened to copies.
+            planted: the artifact of each planted problem by its id in the pool.
         """
         guessed, turns, assessment = self._verified(run), changes_sign(self.embed), None
         with self.step("measuring", None):
@@ -376,7 +376,7 @@ class Filtering:
             )
 
     def _verified(self, run: FilterRun) -> debias.Verification | str:
-        """Return what is guessed across halves that are filtered apart, or why it is unknown."""
+        """Return accuracies across halves that are filtered separately, or why they are unknown."""
         if run.blind:
             return run.blind
         if not self.splits:
@@ -435,7 +435,7 @@ def signature_of(
     seed: int,
     copies: Copies = "once",
 ) -> Signature:
-    """Return what the numbers of a filter carry."""
+    """Return the signature of a filter's numbers."""
     if embed.array is not None:
         parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
     elif embed.encoder == "light":
@@ -464,16 +464,16 @@ def signature_of(
 
 
 PROBE_ROWS = 10_000
-"""The most problems that a probe is given: more make it slower, and its interval hardly narrower
-(at 10,000 it is one per cent to either side)."""
+"""Maximum number of problems for a probe: more would make it slower but its interval hardly
+narrower (±1 % at 10,000)."""
 
 
 FOLDS = 5
-"""Parts that a probe is cross-validated in; as many as there are blocks where these are fewer."""
+"""Maximum number of folds of a probe's cross-validation; at most the number of blocks."""
 
 
 def _probe(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
-    """Probe what went in, or a draw of its blocks when it is large; None if that can't be."""
+    """Probe the pool, or a random draw of its blocks if it is large; None if impossible."""
     chosen: list[int] = []
     drawn: list[range] = []
     for number in np.random.default_rng([seed, len(run.blocks)]).permutation(len(run.blocks)):

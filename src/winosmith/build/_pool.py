@@ -1,9 +1,9 @@
-"""The pool: what a recipe names, and what each stage before the filter takes out of it.
+"""The pool: the problems of a recipe, and the stages before the filter that remove some of them.
 
-A pool grows by files: what is collected in a later round lies next to what was there before. A copy
-adds no observation. It only counts one twice, and in training it tells a solver that the problem is
-worth more than others; of two that contradict each other, one at least is wrong. So one of each
-stays in a new benchmark, in whole twins, and none that contradict.
+A pool grows by files, one per round of collection. A copy adds no observation: it counts a problem
+twice, and gives it more weight in training. If copies contradict each other, at least one is wrong.
+A new benchmark therefore keeps one problem of each group of copies, in whole twins, and none of
+contradictory copies.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from winosmith.response import Response
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a recipe names, read.
+    """The contents of the files in a recipe.
 
     Attributes:
         collected: the problems, with their own ids.
-        votes: the judges' responses; empty when there are none.
-        planted: the artifact of each problem that is known to hold one, by its own id; None when
-            nothing is known.
-        notes: what the reader did beyond what the files say, a sentence each, with the file's name.
+        votes: the judges' responses; may be empty.
+        planted: the artifact of each problem that is known to contain one, by its own id; None if
+            unknown.
+        notes: the reader's notes, one sentence each, with the file's name.
     """
 
     collected: Dataset
@@ -53,11 +53,11 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
     """Read the files that a recipe names.
 
     Args:
-        recipe: names the files.
-        skip_bad: the file that gets the bad records, which are omitted; None to refuse them.
+        recipe: the recipe.
+        skip_bad: path of a file for bad records, which are omitted; None to refuse them.
 
     Raises:
-        FormatError: one can't be read; file, line and reason.
+        FormatError: a file can't be read (with file, line and reason).
         RecipeError: the file of planted artifacts does not map ids to kinds.
     """
     collected, notes = _read_files(recipe, skip_bad)
@@ -75,11 +75,11 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
 def read_pool(recipe: Recipe) -> Dataset:
     """Read the problems of a recipe, file by file.
 
-    A problem that is in two files, the same in both, is taken from the first: a file of perturbed
-    problems often has their roots in it, too.
+    A problem that is the same in two files is read once: files of perturbed problems often contain
+    their roots.
 
     Raises:
-        FormatError: a file can't be read, or an id is another problem in an earlier file.
+        FormatError: a file can't be read, or an id belongs to another problem in an earlier file.
     """
     return _read_files(recipe)[0]
 
@@ -87,7 +87,7 @@ def read_pool(recipe: Recipe) -> Dataset:
 def _read_files(
     recipe: Recipe, skip_bad: str | Path | None = None
 ) -> tuple[Dataset, tuple[str, ...]]:
-    """Return the problems of a recipe, and what the reader did beyond what the files say."""
+    """Return the problems of a recipe, and the reader's notes."""
     held: dict[str, tuple[Problem, str]] = {}
     names: list[str] = []
     notes: list[str] = []
@@ -123,10 +123,10 @@ def _read_files(
 
 
 def _omitted(contents: formats.Contents) -> str:
-    """Return a sentence with the number of omitted records; "" for none.
+    """Return a sentence with the number of omitted records, or "".
 
-    The report is public, so their places, and reasons with ids, are only in the file of
-    `--skip-bad`: some of them may be test problems.
+    The report is public and some of the records may be test problems, so their places and reasons
+    are only in the file of `--skip-bad`.
     """
     bad = len(contents.bad)
     if not bad:
@@ -138,7 +138,7 @@ _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)
 
 
 def _in_recipe(reason: str) -> str:
-    """Return a message with each parameter of `formats.read` as a key of a recipe."""
+    """Return a message with parameters of `formats.read` replaced by keys of a recipe."""
 
     def key(found: re.Match[str]) -> str:
         name = found[1].removesuffix("_name")
@@ -153,7 +153,7 @@ def _question(problem: Problem) -> tuple[object, ...]:
 
 
 def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
-    """Read the votes of a recipe, file after file; none if it names no file.
+    """Read the votes of a recipe, file by file; none if the recipe names no file.
 
     Raises:
         FormatError: a file can't be read.
@@ -162,19 +162,19 @@ def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
 
 
 DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
-"""The stage and the reason of problems that fine-tuned an encoder."""
+"""The stage and the reason for problems that fine-tuned an encoder."""
 
 
 @dataclass
 class Stages:
-    """The collected problems, and what is left of them after each stage.
+    """The collected problems, and those that remain after each stage.
 
     Attributes:
-        collected: everything that came in.
-        done: what each stage kept and dropped, in order.
+        collected: all collected problems.
+        done: the kept and dropped problems of each stage, in order.
         valid: the ids of the problems that enough judges found valid.
-        applied: to which problems the rules for authors were applied, and why.
-        copies: what was found to be there more than once, by the rows of the collected problems.
+        applied: the problems to which the rules for authors were applied, and why.
+        copies: the copies, by the rows of the collected problems.
     """
 
     collected: Dataset
@@ -185,15 +185,15 @@ class Stages:
 
     @property
     def left(self) -> Dataset:
-        """What the last stage kept."""
+        """The problems that the last stage kept."""
         return list(self.done.values())[-1].kept if self.done else self.collected
 
     def rows(self) -> list[int]:
-        """Return the rows, in the collected problems, of what is left."""
+        """Return the remaining problems as rows of the collected problems."""
         return [self.collected.row(problem_id) for problem_id in self.left.ids]
 
     def refuse_empty(self) -> None:
-        """Raise a DataError that says what dropped the problems if none is left."""
+        """Raise DataError, with the reasons, if no problem is left."""
         if len(self.left):
             return
         dropped = Counter(
@@ -208,7 +208,7 @@ class Stages:
         )
 
     def dropped(self) -> dict[int, Dropped]:
-        """Return what the stages dropped, by its row in the collected problems."""
+        """Return the dropped problems by row of the collected problems."""
         return {
             self.collected.row(entry.problem.id): entry
             for result in self.done.values()
@@ -217,7 +217,7 @@ class Stages:
 
 
 def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
-    """Apply the rules of structure and, if there are votes, those of validation."""
+    """Apply the rules for structure and, if there are votes, for validation."""
     embargoed = {
         row: "embargo: not to be published" for row, p in enumerate(stages.left) if p.embargo
     }
@@ -230,11 +230,11 @@ def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
 
 
 def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
-    """Find what passed the checks more than once; take it out, unless the recipe keeps it.
+    """Find the copies that passed the checks; remove them unless the recipe keeps them.
 
-    After the checks, for a copy that breaks a rule, or that judges refuse, is none to choose; of
-    two with different answers the judges may have found out which one is right. Of several, one of
-    the `known` stays: ids of problems that were published before.
+    This happens after the checks, because a copy that breaks a rule or that judges reject should
+    not be chosen, and judges may have found out which of two answers is correct. Problems in
+    `known`, the ids that were published before, are preferred.
     """
     rows = stages.rows()
     found = find_copies(stages.left, recipe.seed, known)
@@ -251,10 +251,10 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
 def set_aside(
     stages: Stages, recipe: Recipe, order: Sequence[Sequence[int]]
 ) -> tuple[Dataset, Dataset] | None:
-    """Take out the problems that fine-tune the encoder; return them for training and for dev.
+    """Set aside the problems that fine-tune the encoder; return them for training and for dev.
 
-    They are drawn in whole blocks and then omitted from the benchmark (WinoGrande, section 3). An
-    array that `winosmith embed --finetune` wrote says which were; there is nothing to train then.
+    They are drawn in whole blocks and then omitted from the benchmark (WinoGrande, section 3). If
+    `winosmith embed --finetune` wrote the array, it lists them, and nothing needs to be trained.
     """
     known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
@@ -284,27 +284,27 @@ def read_tuning_ids(array: str) -> set[str]:
 
 
 COPIES = "copies"
-"""The stage that leaves them out."""
+"""The stage that removes copies."""
 
 SHOWN = 3
-"""Groups that a report names."""
+"""Maximum number of groups that a report lists."""
 
-_COPY = "copy: of a problem that is kept"
-_HALF_OF_COPY = "copy: its other half is one of a problem that is kept"
-_ONE_TWICE = "copy: its other half is the same problem"
-_AGAINST = "contradictory: a copy of it has another answer"
-_HALF_AGAINST = "contradictory: a copy of its other half has another answer"
+_COPY = "copy: identical to a kept problem"
+_HALF_OF_COPY = "copy: the other half is identical to a kept problem"
+_ONE_TWICE = "copy: both halves are identical"
+_AGAINST = "contradictory: a copy has a different answer"
+_HALF_AGAINST = "contradictory: a copy of the other half has a different answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """What of a data set is omitted so that nothing in it is there twice.
+    """The rows to omit from a data set so that no problem occurs twice.
 
     Attributes:
-        reasons: why, by row.
-        of: for each row that is a copy of one that stays, that one.
-        groups: the rows of identical problems, two or more a group.
-        contradictory: those of `groups` whose answers differ.
+        reasons: the reasons by row.
+        of: the kept row of which a row is a copy, by row.
+        groups: the groups of two or more identical problems, as rows.
+        contradictory: the groups with different answers.
     """
 
     reasons: Mapping[int, str]
@@ -314,24 +314,24 @@ class Once:
 
 
 def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Once:
-    """Find the copies and contradictions that are omitted, so that each problem occurs once.
+    """Find the copies and contradictions to omit, so that each problem occurs once.
 
     A twin is kept or removed as a whole, so that no single results; a removed half need not be a
-    copy. Twins come before singles: if a single is a copy of a half, the single is removed. Of
-    twins that share a half, the one is kept that excludes the fewest others. Among equals it is the
-    one that was published before, then one that is not perturbed, and then a digest of seed,
-    sentences and ids decides, not the order of rows or options, nor the answers.
+    copy. Twins have priority: if a single is a copy of a half, the single is removed. Of twins that
+    share a half, the one that excludes the fewest others is kept. Ties are decided by, in order:
+    published before, not perturbed, and a digest of seed, sentences and ids; never by the order of
+    rows or options, or by answers.
 
     Args:
         dataset: the problems.
-        seed: of the digest.
+        seed: seed of the digest.
         known: ids of problems that were published before.
 
     >>> from winosmith import Problem
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
     >>> found = find_copies(Dataset(fell), 0)
     >>> len(found.reasons), set(found.reasons.values())
-    (1, {'copy: of a problem that is kept'})
+    (1, {'copy: identical to a kept problem'})
     """
     groups = copies(dataset)
     against = contradictions(dataset, groups)
@@ -384,13 +384,13 @@ def _digest(seed: int, text: str) -> bytes:
 def copies_record(
     found: Once, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
-    """Return what a build says of its copies, as JSON holds it; nothing if there are none.
+    """Return a build's record of copies; empty without copies.
 
     Args:
-        found: among the problems that passed the checks.
-        rule: of the recipe.
-        ids: those that the problems are published with.
-        shown: those of them that may be named: a copy of a test problem reveals a test problem.
+        found: the copies among the problems that passed the checks.
+        rule: the recipe's rule for copies.
+        ids: the published ids of the problems.
+        shown: the ids that may be listed: a copy of a test problem would reveal it.
     """
     named = [[ids[row] for row in rows] for rows in found.groups]
     if not named:
@@ -411,25 +411,25 @@ def copies_record(
 
 
 def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
-    """Return what a build says of its copies, in sentences.
+    """Return a build's sentences about copies.
 
     >>> found = {"rule": "once", "groups": 2, "problems": 4, "contradictory": 1, "left_out": 3}
     >>> for line in copies_sentences({**found, "examples": [["mine-3", "mine-7"]]}):
     ...     print(line)
-    Of 4 problems that are 2 (mine-3 and mine-7), one of each stays, in whole twins; 3 are removed
+    4 problems are copies of 2 (mine-3 and mine-7): one of each is kept, in whole twins; 3 are removed
     1 of the 2 has copies with different answers: all of them are removed; correct their answers
-    """
+    """  # noqa: E501
     if not record:
         return []
     groups, against = record["groups"], record["contradictory"]
     named = "; ".join(map(joined, record["examples"]))
-    whole = f"Of {record['problems']:,} problems that are {groups:,}{named and f' ({named})'}"
+    whole = f"{record['problems']:,} problems are copies of {groups:,}{named and f' ({named})'}"
     once, none = record["rule"] == "once", record.get("none_left", 0)
-    but = f" (of {none:,} none stays, since no whole twin of it can)" if none else ""
+    but = f" (none of {none:,}, since no whole twin can be kept)" if none else ""
     lines = [
-        f"{whole}, one of each stays, in whole twins{but}; {record['left_out']:,} are removed"
+        f"{whole}: one of each is kept, in whole twins{but}; {record['left_out']:,} are removed"
         if once
-        else f'{whole}, all are kept, as the recipe says; copies = "once" keeps one of each'
+        else f'{whole}: all are kept; use copies = "once" to keep one of each'
     ]
     if against:
         have = "has" if against == 1 else "have"

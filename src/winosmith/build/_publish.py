@@ -1,4 +1,4 @@
-"""The files of a build: what everybody may have, what stays private, reports; the last build."""
+"""The files of a build: public files, private files and reports; the last build."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 
 SIDES_FILE = f"{PRIVATE}/sides.jsonl"
-"""What a build writes that follows another: the sides of its pool, and of all that was before."""
+"""The private file with the splits of a build's pool and of earlier builds."""
 
 
 def with_new_ids(collected: Dataset, name: str) -> Dataset:
-    """Return the data set with new ids for problems, twins and families, numbered by their rows.
+    """Return the data set with new ids for problems, twins and families, numbered by row.
 
-    The rows should be in the shuffled order, which is made from sentences and options alone: an id
-    can then be computed by anyone, and is worth nothing.
+    The rows should be in the shuffled order, which depends only on sentences and options: ids then
+    reveal nothing.
 
     Args:
-        collected: in the shuffled order.
+        collected: the problems, in the shuffled order.
         name: the prefix of the new ids.
 
     >>> old = Dataset([Problem("3QHITW-2", "The _ fell.", ("cup", "jug"), 1, "3QHITW")])
@@ -58,7 +58,7 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
     strangers: dict[str, str] = {}
 
     def renamed(old: str) -> str:
-        """Name also the roots and parents that are not in the data set."""
+        """Return a new id, also for roots and parents that are not in the data set."""
         return ids.get(old) or strangers.setdefault(old, f"{name}-x{len(strangers)}")
 
     twin_of = twins.__getitem__
@@ -66,7 +66,7 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
 
 
 def without_extra(problem: Problem) -> Problem:
-    """Return a dev or test problem as it is published: without what only its file's format knew."""
+    """Return a dev or test problem as it is published, without `extra`."""
     return replace(problem, extra=Extra())
 
 
@@ -79,22 +79,21 @@ def publish(
     copy_of: Mapping[int, int],
     format_name: str,
 ) -> dict[str, int]:
-    """Write every file of problems and labels; return how many problems each set holds.
+    """Write all files of problems and labels; return the number of problems in each split.
 
-    Public: train_xs … train_xl (whole twins, nested), train_debiased, dev, test without answers,
-    labels apart, and dropped.jsonl with what no dev or test problem is tied to. Private: the
-    answers of test; dev and test with what only their file's format knew (`extra`), which may tell
-    an answer; what was withheld beside dev and test or is under embargo; and which new id was which
-    old one.
+    Public: train_xs … train_xl (nested, whole twins), train_debiased, dev, test without answers,
+    separate labels, and dropped.jsonl with dropped problems outside the blocks of dev and test.
+    Private: the answers of test; dev and test with `extra`, which may reveal answers; problems that
+    are withheld because of dev and test, or are under embargo; and the old id of each new id.
 
     Args:
-        folder: the build's.
-        dataset: everything that was collected, with its new ids.
-        old_ids: the ids that it had, by row.
-        parts: which rows are published where.
-        dropped: what the stages dropped, by row.
-        copy_of: for rows that are copies of a row that stays, that row.
-        format_name: of the public files of problems.
+        folder: the build's folder.
+        dataset: all collected problems, with new ids.
+        old_ids: their old ids, by row.
+        parts: the rows of each split.
+        dropped: the dropped problems, by row.
+        copy_of: the kept row of which a row is a copy, by row.
+        format_name: format of the public files of problems.
     """
     writer = formats.writer_named(format_name)
     training = {f"train_{size}": rows for size, rows in nested_sizes(parts.train).items()}
@@ -138,7 +137,7 @@ def publish(
 
 
 def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
-    """Return which columns of the input are not in the public sets, and which files have them."""
+    """Return the input's columns that are missing in public files, and the files that have them."""
     writer = formats.writer_named(format_name)
     sets = {"dev": parts.dev, "test": parts.test}
     if "extra" not in writer.keeps:
@@ -156,9 +155,9 @@ def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str
 
 
 def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str]) -> None:
-    """Write how well AFLite guessed each problem that went into it, the kept ones too: private.
+    """Write AFLite's score of each problem in the pool to a private file.
 
-    Nothing is written for other methods.
+    Other methods write nothing.
     """
     found = run.aflite
     if found is None or run.method != "aflite":
@@ -182,16 +181,16 @@ def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
 
 
 def dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
-    """Return the record of a problem, with the stage that dropped it and the reason."""
+    """Return the record of a dropped problem, with stage and reason."""
     return records.problem_record(problem) | {"stage": entry.stage, "reason": entry.reason}
 
 
 def write_sides(
     folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild | None
 ) -> None:
-    """Write the sides of everything that was ever split, for the next build; private.
+    """Write the split of every problem that ever had one, for the next build, to a private file.
 
-    The first build writes nothing: its files show the sides.
+    The first build writes nothing: its files show the splits.
     """
     if last is None:
         return
@@ -216,7 +215,7 @@ def _text(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
 
 
 def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
-    """Return what a build says of the sides: how many problems stayed, are new, or were joined."""
+    """Return the numbers of problems that kept their split, are new, or were joined."""
     sets: dict[Side, tuple[int, ...]] = {
         "train": parts.debiased,
         "dev": parts.dev,
@@ -240,34 +239,34 @@ def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str,
 
 
 LIBRARIES = ("numpy", "scipy", "numba", "torch", "transformers")
-"""Those whose versions may change a result."""
+"""Packages whose versions may change a result."""
 
 
 def public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[str, Any]:
-    """Return the recipe as it is published: no paths, and the digest of the problems alone.
+    """Return the recipe as it is published: without paths, and with a digest of the problems.
 
-    A digest of the answers, or of ids that depend on them, could be used to find them by trying.
-    `last` is what the last build is known by, whose sides are kept.
+    The digest does not cover answers, or ids that depend on them: they could be found by trial and
+    error. `last` is the digest of the last build.
     """
     followed = {"last": last} if last else {}
     return {**recipe_table(recipe), "problems": digest, "version": __version__, **followed}
 
 
 def secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
-    """Return the digests of everything that holds answers."""
+    """Return the digests of all inputs with answers."""
     files = {"votes": recipe.votes_file, "planted": recipe.planted, "array": recipe.embed.array}
     digests = {name: " ".join(map(sha256, paths_of(named))) for name, named in files.items()}
     return {"collected": collected.digest, **{n: told for n, told in digests.items() if told}}
 
 
 def problems_digest(dataset: Dataset) -> str:
-    """Return a digest of sentences and options: no answers, no ids, in no order but their own."""
+    """Return a digest of sentences and options that does not depend on answers, ids or order."""
     seen = sorted(json.dumps([p.sentence, *p.options]) for p in dataset)
     return hashlib.sha256("\n".join(seen).encode()).hexdigest()
 
 
 def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any]) -> None:
-    """Write the report as JSON and as a page, and the checksums of the public files."""
+    """Write the report as JSON and HTML, and the checksums of the public files."""
     record = {
         "signature": str(built.measures.signature),
         **({} if built.applied is None else {"rules_used": built.applied.record()}),
@@ -293,19 +292,19 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
 
 
 def write_json(folder: OutputFolder, name: str, record: Mapping[str, Any]) -> None:
-    """Write an object as JSON for people and programs."""
+    """Write an object as indented JSON."""
     with folder.write(name) as file:
         json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
         file.write("\n")
 
 
 def is_finished(folder: OutputFolder, last: str) -> bool:
-    """Return whether a folder's files are all there as they were written, up to the last."""
+    """Return whether all files of a folder, up to the last one, exist unchanged."""
     return last in folder.files and all(folder.finished(name) for name in folder.files)
 
 
 def write_run(folder: OutputFolder, seconds: float) -> None:
-    """Write what depends on the machine and the day; it is in no checksum and no manifest."""
+    """Write facts about the machine and the date, which no checksum or manifest covers."""
     versions = {}
     for name in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -329,11 +328,11 @@ _PUBLISHED: tuple[tuple[str, Side], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class LastBuild:
-    """The build before.
+    """The last build.
 
     Attributes:
-        digest: by which it is known: that of its checksums.
-        former: every problem that it and those before it had, with its side.
+        digest: the digest of its checksums, which identifies it.
+        former: the problems of this and earlier builds, with their splits.
     """
 
     digest: str
@@ -341,43 +340,43 @@ class LastBuild:
 
 
 def digest_of(folder: str | Path) -> str:
-    """Return what a build's public files are known by: the digest of their checksums."""
+    """Return the digest of the checksums of a build's public files, which identifies the build."""
     return BuildFiles(Path(folder)).digest
 
 
 def read_last(folder: str | Path) -> LastBuild:
-    """Read which problem of a finished build was on which side.
+    """Read the problems and splits of a finished build.
 
-    What was dropped was published with its answer, and so belongs to training.
+    Dropped problems were published with their answers, and thus belong to training.
 
     Raises:
-        InputError: the folder holds no finished build, or not what is private in it.
+        InputError: the folder contains no finished build, or lacks its private files.
     """
     files = BuildFiles(Path(folder))
     for name in (LAST, IDS):
         if not (files.folder / name).is_file():
             raise InputError(
-                f"{folder} holds no finished build whose sides could be kept: {name} is missing; "
-                "name the folder of one, or draw new splits"
+                f"{folder} contains no finished build: {name} is missing; name another folder, or "
+                "draw new splits"
             )
     try:
         stored = (files.folder / SIDES_FILE).is_file()
         former = _stored(files.folder / SIDES_FILE) if stored else _published(files)
         return LastBuild(files.digest, tuple(former))
     except (OSError, ValueError, KeyError, TypeError, ProblemError, FormatError) as error:
-        raise InputError(f"{folder}: the sides of this build can't be read: {error}") from error
+        raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
 
 
 def _stored(path: Path) -> Iterator[Former]:
     for record in records.json_file(path):
         side = record.pop("side")
         if side is not None and side not in SIDES:
-            raise ValueError(f"{side!r} is no side")
+            raise ValueError(f"{side!r} is not a split")
         yield Former(records.problem_of(record), side)
 
 
 def _published(files: BuildFiles) -> Iterator[Former]:
-    """Yield the problems in the files of a build, with the ids that they had in the pool."""
+    """Yield the problems in the files of a build, with their ids in the pool."""
     old = files.old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:

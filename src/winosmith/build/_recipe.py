@@ -1,7 +1,7 @@
 """The recipe of a build: every parameter that determines its result, read from TOML.
 
 Each table of the file is one declaration; an omitted key has its default, and `false` switches a
-value off. An unknown key is an error that names the nearest known one.
+value off. An unknown key is an error that suggests the nearest known one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FILE_KEYS = ("data", "votes_file", "planted")
 """The keys of a recipe that name files, except the array of vectors."""
 
 Copies = Literal["once", "keep"]
-"""What a recipe says of copies."""
+"""The rules for copies."""
 
 
 def paths_of(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def paths_of(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def names_of(named: str | tuple[str, ...] | None) -> str | list[str] | None:
-    """Return the files by their names alone, as a recipe is published.
+    """Return the names of files without folders, as in a published recipe.
 
     >>> names_of("pools/twins.jsonl"), names_of(("a/one.jsonl", "two.jsonl")), names_of(None)
     ('twins.jsonl', ['one.jsonl', 'two.jsonl'], None)
@@ -83,12 +83,12 @@ Files = Annotated[str | Texts, AfterValidator(_check_files)]
 
 
 def many_options(dataset: Dataset) -> bool:
-    """Return whether a problem has more than two options: then each option has a vector."""
+    """Return whether a problem has more than two options, so that each option has a vector."""
     return any(len(problem.options) > 2 for problem in dataset)
 
 
 def default_reads(chosen: EmbedRecipe, dataset: Dataset) -> str:
-    """Return what an embedder reads, "sentence" or "options"; see `EmbedRecipe.reads`."""
+    """Return the embedder's default input, "sentence" or "options"; see `EmbedRecipe.reads`."""
     if chosen.reads is not None or chosen.array is not None:
         return chosen.reads or "sentence"
     asks = any(problem.blank is None for problem in dataset)
@@ -103,14 +103,13 @@ class SplitRecipe:
     """
 
     dev: Annotated[float, Field(ge=0)] = 0.103
-    """Fraction of the kept problems in dev; whole blocks, so that it is met as closely as they
-    allow."""
+    """Fraction of the kept problems in dev, approximately, since blocks are kept whole."""
     test: Annotated[float, Field(ge=0)] = 0.144
-    """Fraction of the kept problems in test; less than 1 together with dev. The rest is for
-    training."""
+    """Fraction of the kept problems in test; dev and test together are less than 1. The rest is
+    for training."""
     disjoint: Disjoint = "twin"
-    """What train, dev and test never share: "twin" (a twin, a family, copies), or in addition all
-    problems of one "contributor", or all of one "source"."""
+    """Blocks that train, dev and test never share: those of a "twin" (twins, families, copies), or
+    also all problems of a "contributor" or of a "source"."""
 
     def __post_init__(self) -> None:
         if self.dev + self.test >= 1:
@@ -124,8 +123,7 @@ class FilesRecipe:
     """`[files]`: the format of the published files."""
 
     format: Literal["winosmith", "winogrande"] = "winosmith"
-    """Format of the files: "winosmith" with everything known of a problem, or "winogrande", which
-    WinoGrande's tools read."""
+    """Format of the files: "winosmith" with all fields, or "winogrande" for WinoGrande's tools."""
 
 
 @declaration
@@ -135,29 +133,28 @@ class ColumnsRecipe(Columns):
 
 @declaration
 class Recipe:
-    """Everything that determines a build."""
+    """The recipe of a build: every parameter that determines its result."""
 
     name: Annotated[str, AfterValidator(_check_name)]
     """Name of the benchmark; the prefix of the new ids."""
     data: Files
-    """The file of raw twins, or a list of files; relative to the recipe's own folder. A problem
-    that two of them contain, the same in both, counts once."""
+    """The file of raw twins, or a list of files, relative to the recipe's folder. A problem that is
+    the same in two files counts once."""
     format: OrFalse[str] = None
-    """Format of the data; false finds it from the content."""
+    """Format of the data; false detects it."""
     pair_by: OrFalse[str] = None
-    """A further column of each file that the halves of a twin share. If a column looks like one and
-    is not named here, the build asks; an empty text reads no such column."""
+    """A further column whose value the halves of a twin share. If a column that is not named here
+    seems to mark twins, the build stops and asks; an empty text ignores the column."""
     votes_file: OrFalse[Files] = None
-    """The judges' votes, in a file or a list of files; false checks no votes."""
+    """A file, or a list of files, with the judges' votes; false skips this check."""
     planted: OrFalse[str] = None
-    """A JSON file that maps the ids of problems known to contain an artifact to its kinds, as
-    `winosmith practice` writes it; the report then says how many were found."""
+    """A JSON file that maps the ids of problems with a planted artifact to the artifact's kinds, as
+    written by `winosmith practice`; the report then states how many were found."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Random seed of every draw."""
+    """Random seed."""
     copies: Copies = "once"
-    """What happens to copies: "once" keeps one of each problem that occurs more than once, in whole
-    twins, and none whose copies have different answers; "keep" keeps them all, to build a published
-    set again."""
+    """Rule for copies: "once" keeps one problem of each group of copies, in whole twins, and
+    none if their answers differ; "keep" keeps all copies, to rebuild a published data set."""
     columns: ColumnsRecipe = field(default_factory=ColumnsRecipe)
     structure: StructureRules = field(default_factory=StructureRules)
     votes: VoteRules = field(default_factory=VoteRules)
@@ -169,11 +166,11 @@ class Recipe:
 
 
 def read_recipe(path: str | Path) -> Recipe:
-    """Read a recipe; the files that it names are made relative to where the recipe lies.
+    """Read a recipe; the paths in it are relative to its folder.
 
     Raises:
-        RecipeError: not TOML, an unknown key (the nearest known one is named), a value of the
-            wrong type or out of range, or a file that does not exist.
+        RecipeError: the file is not TOML, a key is unknown (with the nearest known key), a value
+            has the wrong type or is out of range, or a file does not exist.
     """
     path = Path(path)
     table = read_toml(path)
@@ -184,7 +181,7 @@ def read_recipe(path: str | Path) -> Recipe:
 
 
 def recipe_of(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe:
-    """Return the recipe of a table; with `folder`, its file names are found from there.
+    """Return the recipe of a table; with `folder`, its paths are relative to it.
 
     >>> recipe_of({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}}).filter.C
     1.0
@@ -219,7 +216,7 @@ def _found(key: str, named: str, folder: Path) -> str:
 
 
 def recipe_table(recipe: Recipe) -> dict[str, Any]:
-    """Return the recipe as a table, every default written out, files by their names alone."""
+    """Return the recipe as a table with all defaults, and with file names without folders."""
     table = asdict(recipe)
     for key in FILE_KEYS:
         table[key] = names_of(table[key])
@@ -228,9 +225,9 @@ def recipe_table(recipe: Recipe) -> dict[str, Any]:
 
 
 def recipe_toml(recipe: Recipe) -> str:
-    """Return the TOML of a recipe, every default written out, files by their names alone.
+    """Return the TOML of a recipe with all defaults, and with file names without folders.
 
-    `read_recipe` reads it, once the files that it names lie next to it.
+    `read_recipe` can read it if the files are in its folder.
 
     >>> text = recipe_toml(Recipe("mine", "pools/twins.jsonl", seed=3))
     >>> [line for line in text.splitlines() if line.startswith(("data", "seed", "votes_file"))]
@@ -245,7 +242,7 @@ def recipe_toml(recipe: Recipe) -> str:
 
 
 def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
-    """Return the recipe as a file, with what it takes to build the same again."""
+    """Return the recipe as a file, with instructions to repeat the build."""
     names = [Path(path).name for key in FILE_KEYS for path in paths_of(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
     last, again = "", "winosmith build recipe.toml --out again"
@@ -268,7 +265,7 @@ def _assigned(table: Mapping[str, Any]) -> list[str]:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML; what is switched off is `false`."""
+    """Return a value as TOML; None is `false`."""
     if value is None or isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):

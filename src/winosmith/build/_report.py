@@ -1,4 +1,4 @@
-"""The report of a build, composed of what it measured."""
+"""The report of a build."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ SETS = {
     "train_debiased": "kept by the filter; some are singles",
     "dev": "kept by the filter; answers are published",
     "test": "kept by the filter; answers are private",
-    "withheld": "removed beside a dev or test problem, whose answer they would tell; private",
+    "withheld": "related to a dev or test problem, whose answer they would reveal; private",
 }
-"""What the report says of each published set."""
+"""The report's description of each published split."""
 
 
 DIFFER = 0.3
-"""Fraction of the problems that only one of two models answers correctly; see
+"""Assumed fraction of problems that only one of two models answers correctly; see
 `metrics.detectable_difference`."""
 
 WIDE = 0.2
-"""A set in which two such models are found to differ only by more, 0–1, is too small."""
+"""A split is too small if the detectable difference between two models exceeds this, 0–1."""
 
 
 def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
@@ -48,7 +48,7 @@ def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
         report.Section(
             "How it was made",
             _making(built, recipe),
-            lead="Every figure here can be made again from this recipe and the data.",
+            lead="Every number in this report can be reproduced from this recipe and the data.",
         ),
     ]
     return report.page(
@@ -118,8 +118,8 @@ def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
 def _published(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
     generated = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
     claims = (
-        f"Generated, and not found valid by judges: {generated}. Their answers are claims; let "
-        "people judge them before a figure is built on them."
+        f"Generated problems that judges did not find valid: {generated}. Let people judge them "
+        "before you rely on their answers."
     )
     small = small_sentences({"counts": built.counts, "recipe": recipe})
     return [
@@ -132,7 +132,7 @@ def _published(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
 
 
 def _text(lines: Sequence[str], kind: Literal["plain", "warning"] = "plain") -> list[report.Block]:
-    """Return sentences without their points as a block, none if there are none."""
+    """Return sentences without full stops as a list of blocks, which may be empty."""
     return [report.Text([f"{line}." for line in lines], kind)] if lines else []
 
 
@@ -162,10 +162,10 @@ def _finds(n: int) -> str:
 
 
 def small_sentences(record: Mapping[str, Any]) -> list[str]:
-    """Return what a dev and a test set that are too small find; nothing if they are not.
+    """Return sentences about a dev or test split that is too small, or nothing.
 
     Args:
-        record: as `report.json` has it: the problems in each set, and the recipe's wanted shares.
+        record: the object in `report.json`, with the size of each split and the recipe.
 
     >>> shares = {"split": {"dev": 0.1, "test": 0.1}}
     >>> for line in small_sentences({"counts": {"dev": 3, "test": 40}, "recipe": shares}):
@@ -199,25 +199,25 @@ def _making(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
 
 
 def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
-    """Return the sentences: what stayed, what is new, and where blocks joined two sides.
+    """Return sentences about problems that kept their split, are new, or were joined.
 
     Args:
-        record: as `report.json` holds it under "sides"; None if there is no last build.
+        record: the object "sides" in `report.json`; None without a last build.
 
     >>> joined = {"former": ["train", "test"], "side": "train", "problems": ["a", "b"]}
     >>> for line in sides_sentences({"stayed": {"train": 60, "dev": 5, "test": 7},
     ...                         "new": {"train": 0, "dev": 2, "test": 0}, "joined": [joined]}):
     ...     print(line)
-    72 problems stay on the side of the last build (train 60, dev 5, test 7), 2 are in new blocks (dev 2)
-    1 block joins what was in train and test, and is in train now (2 problems)
-    """  # noqa: E501
+    72 problems keep their split (train 60, dev 5, test 7), 2 are in new blocks (dev 2)
+    1 block joins problems of train and test, and is now in train (2 problems)
+    """
     if record is None:
         return []
     stayed, new = (record[key] for key in ("stayed", "new"))
     old, more = sum(stayed.values()), sum(new.values())
     lines = [
-        f"{old:,} problem{' stays' if old == 1 else 's stay'} on the side of the last build"
-        f"{_each(stayed)}, {more:,} {'is' if more == 1 else 'are'} in new blocks{_each(new)}"
+        f"{old:,} problem{' keeps its' if old == 1 else 's keep their'} split{_each(stayed)}, "
+        f"{more:,} {'is' if more == 1 else 'are'} in new blocks{_each(new)}"
     ]
     blocks, problems = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for joint in record["joined"]:
@@ -227,28 +227,28 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
     for (former, side), count in blocks.items():
         joins, is_in = ("block joins", "is") if count == 1 else ("blocks join", "are")
         lines.append(
-            f"{count:,} {joins} what was in {former}, and {is_in} in {side} now "
+            f"{count:,} {joins} problems of {former}, and {is_in} now in {side} "
             f"({number_of(problems[former, side], 'problem')})"
         )
     return lines
 
 
 def sides_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
-    """Return the same for a report."""
+    """Return the same sentences as blocks of a report."""
     first, *joints = sides_sentences(record) or [""]
     why = (
-        "Where a block was on several sides, training comes before dev, and dev before test: "
-        "what was trained on or published with its answer measures nothing any more"
+        "A block with several former splits goes to train if possible, or else to dev: problems "
+        "that were used for training, or published with answers, can't be in a later test"
     )
     return [*_text([first] if first else []), *_text([*joints, why] if joints else [])]
 
 
 def columns_sentences(record: Mapping[str, Any] | None) -> list[str]:
-    """Return what a build says of the columns that are not in its public sets.
+    """Return sentences about columns that are missing in the public files.
 
     >>> held = ["private/dev.jsonl"]
     >>> columns_sentences({"columns": ["x.gender"], "not_in": ["dev"], "but_in": held})
-    ['The column x.gender is not in dev, where it may tell answers; private/dev.jsonl has it']
+    ['The column x.gender is not in dev, because it may reveal answers; private/dev.jsonl has it']
     """
     if not record or not record["columns"]:
         return []
@@ -259,10 +259,10 @@ def columns_sentences(record: Mapping[str, Any] | None) -> list[str]:
     start = f"The {named} {'is' if one else 'are'} not in {where}"
     it, they = ("it", "it") if one else ("them", "they")
     if not record["but_in"]:
-        return [f"{start}: the format of the files has no room for {it}"]
+        return [f"{start}: the format can't store {it}"]
     files = " and ".join(record["but_in"])
     have = "has" if len(record["but_in"]) == 1 else "have"
-    return [f"{start}, where {they} may tell answers; {files} {have} {it}"]
+    return [f"{start}, because {they} may reveal answers; {files} {have} {it}"]
 
 
 def _each(counts: Mapping[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""The chapters of a report that speak of the filter: a build's, and that of filtering alone."""
+"""The sections about the filter in the reports of builds and of `winosmith debias`."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from winosmith.build._filtering import STRANGER, Measures, by_letters
 from winosmith.text import number_of
 
 EXAMPLES = 4
-"""Twins shown of the removed, and as many of the kept; the paper's table 2 shows two of each."""
+"""Number of removed twins to show, and of kept ones; the paper's table 2 shows two of each."""
 
 
 ENDED = {
-    "train size": "no more problems were left than a classifier is trained on",
-    "cutoff": "a phase found fewer problems than the cutoff",
-    "one class": "only one answer was left",
+    "train size": "no more problems were left than a classifier needs for training",
+    "cutoff": "fewer problems than the cutoff reached the threshold",
+    "one class": "all remaining problems had the same answer",
     "target size": "the target size was reached",
 }
-"""What the report says of `debias.StopReason`."""
+"""The report's text for each `debias.StopReason`."""
 
 
 def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
-    """Return the numbers that matter: what can still be guessed, the excess, what was found."""
+    """Return the key figures: remaining accuracy, excess over chance, recall."""
     chosen = run.chosen
     figures = [_guessed_figure(run, measures)]
     if run.separability is not None and not run.blind and run.separability.fraction < SEEN:
         figures.append(
             report.KeyFigure(
-                "of the twins and singles have vectors that differ by their answers",
+                "of twins and singles have vectors that depend on the answer",
                 run.separability.fraction,
-                "of the others no model can guess the answers, and they are kept unseen",
+                "no model can predict the answers of the others, so they are kept without a test",
                 ".1%",
             )
         )
@@ -43,9 +43,9 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
         null = measures.excess
         figures.append(
             report.KeyFigure(
-                "at the threshold at first",
+                "problems reach the threshold in phase 1",
                 int(null.value),
-                f"{_whole(null.mean)} when the answers of whole blocks are flipped at random "
+                f"{_whole(null.mean)} by chance, when the answers of whole blocks are flipped "
                 f"({_whole(null.low)}–{_whole(null.high)}, {null.interval})",
             )
         )
@@ -53,23 +53,25 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
         found = measures.found[chosen]
         figures.append(
             report.KeyFigure(
-                "of the planted were found",
+                "of planted artifacts were removed",
                 found.recall.value,
-                f"{found.recall.count:,} of {found.recall.total:,}; of the sound "
-                f"{_percent(found.false_removals.value)} were taken too",
+                f"{found.recall.count:,} of {found.recall.total:,}; "
+                f"{_percent(found.false_removals.value)} of sound problems were also removed",
                 ".1%",
             )
         )
     if run.method == "pmi":
-        figures.append(report.KeyFigure("is correct if y = 1", PMI_LABELS[run.pmi_label], PMI_NOTE))
+        figures.append(
+            report.KeyFigure("is coded as y = 1 if correct", PMI_LABELS[run.pmi_label], PMI_NOTE)
+        )
     told = [(other, one) for other, one in run.again.items() if one.share is not None]
     if told:
         figures.append(
             report.KeyFigure(
-                f"of the removed go with {told[0][0]} too",
+                f"of removed problems are also removed with {told[0][0]}",
                 told[0][1].share,
                 _seed_draws(run)
-                or "; ".join(f"with {other}, {_percent(one.share)}" for other, one in told[1:]),
+                or "; ".join(f"{_percent(one.share)} with {other}" for other, one in told[1:]),
                 ".1%",
             )
         )
@@ -80,29 +82,29 @@ PMI_LABELS: Mapping[debias.PmiLabel, str] = {
     "first-mentioned": "the option mentioned first",
     "option-1": "option 1",
 }
-"""What y = 1 of PMI filtering means, in words."""
+"""The meaning of y = 1 in PMI filtering."""
 
 PMI_NOTE = (
-    "PMI filtering counts words with y = 1; WinoGrande's paper takes option 1, which depends on "
-    "the order in which options are written"
+    "PMI filtering counts the words of problems with y = 1; WinoGrande's paper codes option 1, "
+    "which depends on the order of options"
 )
 
 
 SEEN = 0.5
-"""If the vectors tell apart a smaller fraction of the twins and singles, a figure reports it."""
+"""Report the fraction of twins and singles whose vectors depend on the answer if it is smaller."""
 
 
-GUESSED = "guessed by a machine"
+GUESSED = "accuracy of a linear model"
 
 
 def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
-    """Return what is guessed before and after the filter, or what went in and why no more."""
+    """Return the accuracy of a linear model before and after the filter, or why it is unknown."""
     found = measures.verified
     if isinstance(found, str):
         if measures.before is None:
             return report.KeyFigure(GUESSED, "—", found)
         value = f"{_percent(measures.before.accuracy)} → —"
-        return report.KeyFigure(GUESSED, value, f"before the filter; after it: {found}")
+        return report.KeyFigure(GUESSED, value, f"before the filter; after the filter: {found}")
     before, after = found.before[debias.LINEAR], found.after[debias.LINEAR]
     others = "; ".join(
         f"{NAMED.get(name, name)} {_percent(guess.accuracy)}"
@@ -110,47 +112,47 @@ def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
         if name != debias.LINEAR
     )
     if run.method == "none":
-        value, what, apart = _percent(before.accuracy), "nothing is removed", ""
+        value, what, apart = _percent(before.accuracy), "nothing was removed", "two"
     else:
         value = f"{_percent(before.accuracy)} → {_percent(after.accuracy)}"
-        what, apart = "before and after the filter", " filtered apart"
+        what, apart = "before and after the filter", "two separately filtered"
     return report.KeyFigure(
         GUESSED,
         value,
         f"{what} (simultaneous 95 % interval {_interval(after)}); {others}; chance is "
-        f"{_percent(after.chance)}. Measured across halves{apart}, "
-        f"{number_of(found.splits, 'split')} both ways{_unlike(run, found)}",
+        f"{_percent(after.chance)}. Trained on one of {apart} halves and tested on the "
+        f"other, in {number_of(found.splits, 'split')}{_unlike(run, found)}",
     )
 
 
 UNLIKE = 0.1
-"""If the fractions kept of a half and of the whole differ by this much, the report states it: the
-end of AFLite may depend on its seed."""
+"""Report the fractions kept of a half and of the whole if they differ by this much: the number of
+AFLite's phases may depend on its seed."""
 
 
 def _unlike(run: FilterRun, found: debias.Verification) -> str:
-    """Return a note if the filters of halves kept another fraction than this one; "" if not."""
+    """Return a note if the filter kept another fraction of the halves than of the whole, or ""."""
     kept = len(run.kept) / len(run.pool)
     if abs(kept - found.kept) < UNLIKE:
         return ""
-    return f"; the filters of halves kept {_percent(found.kept)}, this one {_percent(kept)}"
+    return f"; the filter kept {_percent(found.kept)} of the halves, {_percent(kept)} of the whole"
 
 
 def verdict(run: FilterRun, measures: Measures) -> str:
-    """Return what a report says first: whether a machine can still guess what was kept.
+    """Return the first sentence of a report: whether a model can still predict the kept problems.
 
-    It is one statement about all guessers, false in at most one of twenty reports on problems that
-    nothing gives away: their 95 % intervals are simultaneous (`debias.Verification`). A guesser
-    differs from chance if its whole interval is above chance, or if that of its opposite is: a
-    guesser that is wrong too often reveals the answer, too. Of more options the opposite is any
-    other one, which is right in one of K − 1 if the guesser is wrong. Of several that differ, the
-    one is named whose interval is furthest off; if none does, the one that is.
+    It is one statement about all models, and false in at most one of twenty reports on problems
+    that nothing gives away: the 95 % intervals are simultaneous (`debias.Verification`). A model
+    differs from chance if its whole interval, or that of the opposite predictions, is above chance:
+    a model that is incorrect too often also reveals the answer. With K > 2 options, an opposite
+    prediction is any other option, which is correct once in K − 1 times if the model is incorrect.
+    The sentence names the model whose interval is furthest from chance.
     """
     found = measures.verified
     if isinstance(found, str):
         removed = "" if len(run.kept) < len(run.pool) else ". Nothing was removed"
         return f"{found[0].upper()}{found[1:]}{removed if run.blind else ''}."
-    left = "these problems" if run.method == "none" else "what the filter left"
+    left = "these problems" if run.method == "none" else "the kept problems"
     many = run.options is not None
     surely = {
         name: _above_chance(of.low, of.high, of.chance, many) for name, of in found.after.items()
@@ -164,7 +166,7 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     name = max(ranked, key=ranked.__getitem__)
     after, before = found.after[name], found.before[name]
     unlike = _unlike(run, found)
-    who = GUESSERS.get(name, f"a guesser of {name}")
+    who = GUESSERS.get(name, f"a model of {name}")
     if name == STRANGER and by_letters(run):
         who = LETTERS
     right = f"{_percent(after.accuracy)} (simultaneous 95 % interval {_interval(after)}; chance is "
@@ -172,51 +174,51 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     was = "" if run.method == "none" else f"; before the filter it was {_percent(before.accuracy)}"
     if not finds:
         return (
-            f"No guesser differs from chance on {left}: the strongest, {who}, is right on "
+            f"No model predicts {left} better or worse than chance. The best, {who}, is correct on "
             f"{right}{was}{unlike}."
         )
     rest = (
-        "naming another option is right more often" if many else "its opposite is right on the rest"
+        "any other option is more often correct" if many else "its opposite is correct on the rest"
     )
     how = "" if after.low > after.chance else f"; {rest}"
-    return f"A machine still guesses {left}: {who} is right on {right}{how}{was}{unlike}."
+    return f"A model can still predict {left}: {who} is correct on {right}{how}{was}{unlike}."
 
 
 def _above_chance(low: float, high: float, chance: float, many: bool) -> float:
-    """Return how far a guesser, or its opposite, is above chance: by an interval, or by a value.
+    """Return how far a model, or its opposite, is above chance, given an interval or a value.
 
-    If the guesser is wrong, its opposite scores 1 / (K − 1) with K options.
+    If the model is incorrect, its opposite scores 1 / (K − 1) with K options.
     """
     return max(low, (1 - high) * (chance / (1 - chance) if many else 1)) - chance
 
 
-NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "a stranger"}
-"""The guessers, as the report calls them."""
+NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "independent"}
+"""The report's names of the models."""
 
-LETTERS = "a linear guesser on the letters of the options"
-"""The stranger in a sentence, where problems are questions or have more than two options."""
+LETTERS = "a linear model on the letters of the options"
+"""The independent model in a sentence, for questions and for more than two options."""
 
 GUESSERS = {
-    debias.LINEAR: "a linear guesser",
-    debias.TWO_PIECE: "a two-piece guesser",
-    STRANGER: "a linear guesser on hashed words",
+    debias.LINEAR: "a linear model",
+    debias.TWO_PIECE: "a two-piece model",
+    STRANGER: "a linear model on hashed words",
 }
-"""The same, in a sentence."""
+"""The models in a sentence."""
 
 
 def _seed_draws(run: FilterRun) -> str:
-    """Return what the seed draws in a method without vectors; "" for AFLite and mirror."""
+    """Return the random part of a method without vectors; "" for AFLite and mirror."""
     if run.method == "random":
-        return "the seed draws them all"
+        return "the seed decides everything"
     if run.method == "pmi":
-        return "the seed draws among ties" + (
-            f", and of the {len(run.pool.singles):,} singles" if run.pool.singles else " alone"
+        return "the seed decides only ties" + (
+            f" and the {len(run.pool.singles):,} singles" if run.pool.singles else ""
         )
     return ""
 
 
 def filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
-    """Return what a report says of a filter, as JSON can hold it."""
+    """Return the report's record of a filter as JSON."""
     return {
         "verdict": verdict(run, measures),
         "blind": bool(run.blind),
@@ -230,51 +232,51 @@ def filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
 
 
 def _again(run: FilterRun) -> report.Section:
-    """Return how much of what was removed goes again."""
+    """Return the section on repeated runs."""
     table = report.Table(
-        "What this run removed, and what another one did",
+        "Problems removed by this run and by another run",
         [
-            "run again with",
-            "removed here",
-            "removed there",
-            "by both",
-            report.Column("of those here", form=".1%"),
+            "other run",
+            "removed by this run",
+            "removed by the other",
+            "removed by both",
+            report.Column("of this run’s", form=".1%"),
             report.Column("Jaccard", form=".2f"),
         ],
         [
             [other, one.removed, one.other, one.both, one.share, one.jaccard]
             for other, one in run.again.items()
         ],
-        note="Another seed: the next one. "
+        note="Another seed: the seed plus one. "
         + (
-            "Shaken vectors: each number times 1 plus a normal draw "
-            f"of {debias.NOISE:g}, about what half precision rounds off. "
+            "Perturbed vectors: each number times 1 plus normal noise with a standard deviation of "
+            f"{debias.NOISE:g}, about the rounding error of half precision. "
             if run.method in ("aflite", "mirror")
             else ""
         )
-        + "Jaccard: by both over by either.",
+        + "Jaccard: removed by both, divided by removed by either.",
     )
     lead = (
-        "Which problems one phase removes decides what the next ones see, so that small changes "
-        "grow. What is removed by one run is one draw: a figure about single problems, and a "
-        "small difference between two settings, may come out otherwise in another."
+        "The problems that a phase removes determine the input of the next, so small changes "
+        "grow. The removed problems are one random draw: statements about single problems, and "
+        "small differences between settings, may not hold in another run."
         if run.method == "aflite"
-        else "Another seed deals the problems to other folds, and so to other models."
+        else "Another seed assigns the problems to other folds, and thus to other models."
         if run.method == "mirror"
-        else f"No vectors decide what this filter removes: {_seed_draws(run)}."
+        else f"This filter does not use vectors: {_seed_draws(run)}."
     )
-    return report.Section("Would the same go again?", [table], lead=lead)
+    return report.Section("Would another run remove the same problems?", [table], lead=lead)
 
 
 def filter_sections(
     run: FilterRun, measures: Measures, shown: Sequence[int]
 ) -> list[report.Section]:
-    """Return the chapters on the filter.
+    """Return the sections on the filter.
 
     Args:
-        run: the filter's.
-        measures: its figures.
-        shown: the rows of the pool that may be shown one by one.
+        run: the run of the filter.
+        measures: its measurements.
+        shown: the rows of the pool that may be shown individually.
     """
     sections = []
     if run.aflite is not None and run.method == "aflite":
@@ -288,16 +290,18 @@ def filter_sections(
         sections.append(_planted(measures, run))
     if measures.assessment is not None:
         blocks = debias.assessment_blocks(measures.assessment, measures.signature)
-        reading = f"PMI counts words with y = 1: {PMI_LABELS[run.pmi_label]} is correct."
+        reading = (
+            f"PMI counts the words of problems with y = 1: {PMI_LABELS[run.pmi_label]} is correct."
+        )
         lead = reading if "PMI" in run.subsets else ""
-        sections.append(report.Section("How far the answers stand apart", blocks, lead=lead))
+        sections.append(report.Section("Can the answers be separated?", blocks, lead=lead))
         if run.method != "none":
             sections.append(_examples(run, measures.assessment, shown))
     return sections
 
 
 def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
-    """Return what AFLite did."""
+    """Return the section on AFLite's phases."""
     phases, parameters = result.phases, result.parameters
     removed = len(result.scores) - len(result.kept)
     drawings = [report.phase_sizes([p.size for p in phases], [p.removed for p in phases])]
@@ -307,8 +311,8 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
     if phases:
         blocks.append(
             report.Drawing(
-                "The share of the ensemble that guesses a problem, with the threshold. Hatched is "
-                "what the phase took, which is no more than its cutoff.",
+                "Fraction of held-out classifiers that predict a problem correctly, with the "
+                "threshold. Hatched problems were removed: at most the cutoff.",
                 _scores(result),
             )
         )
@@ -316,11 +320,10 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
         blocks += _chance(result)
     elif (null := measures.excess) is not None:
         told = (
-            f"In the first phase {_whole(null.value)} problems were at the threshold. With the "
-            "answers of whole blocks (twins, copies, look-alikes) flipped at random, so that "
-            "nothing is left to find, it was "
-            f"{_whole(null.mean)} on average ({_whole(null.low)} to {_whole(null.high)}, "
-            f"{null.interval}; {len(null.draws)} draws): so many go for nothing."
+            f"In the first phase, {_whole(null.value)} problems reached the threshold. By chance, "
+            "with the answers of whole blocks (twins, copies, look-alikes) flipped at random, "
+            f"{_whole(null.mean)} do on average ({_whole(null.low)} to {_whole(null.high)}, "
+            f"{null.interval}; {len(null.draws)} draws)."
         )
         blocks.append(report.Text([told], "note"))
     missed = ""
@@ -329,14 +332,14 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
     lead = (
         f"{removed:,} of {len(result.scores):,} problems were removed in "
         f"{number_of(len(phases), 'phase')}, by {parameters['ensemble_size']} classifiers "
-        f"trained on {parameters['train_size']:,} problems each. It ended because "
+        f"trained on {parameters['train_size']:,} problems each. The filter stopped because "
         f"{ENDED[result.stopped]}.{missed}"
     )
     return report.Section("AFLite, phase by phase", blocks, lead=lead)
 
 
 def _scores(result: debias.AfliteResult) -> list[report.Svg]:
-    """Return the scores in the first phase and in the last, on one axis."""
+    """Return the charts of scores in the first and the last phase, on one scale."""
     edges, threshold = debias.HISTOGRAM_EDGES, float(result.parameters["threshold"])
     shown = {phase.number: phase for phase in (result.phases[0], result.phases[-1])}
     top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram))
@@ -352,35 +355,33 @@ def _scores(result: debias.AfliteResult) -> list[report.Svg]:
 
 
 TWO_UNITS = (
-    "A twin is one unit: what there is to guess of it is which half has which answer. Models "
-    "that never saw a unit give it a margin, above zero where they are right. Where nothing "
-    "gives an answer away, one is as likely right as wrong, so those that are wrong show how "
-    "many are right by luck."
+    "A twin is one unit: a model only needs to predict which half has which answer. Models that "
+    "were not trained on a unit give it a margin, which is positive if they are correct. If "
+    "nothing gives an answer away, correct and incorrect predictions are equally likely, so the "
+    "number of incorrect ones estimates the number of lucky ones."
 )
-"""What the mirror is, where units have one vector."""
+"""The idea of the mirror filter, if each unit has one vector."""
 
 MANY_UNITS = (
-    "Models that never saw a problem name one of its options, by a lead over the next one, which "
-    "is the margin: above zero where they are right. Where nothing gives an answer away, the right "
-    "one of K options is named once in K times, so each that is named wrongly stands for "
-    "1 / (K − 1) that are right by luck. A twin is one unit."
+    "Models that were not trained on a problem choose an option; the margin is its lead over the "
+    "next one, and positive if it is correct. If nothing gives an answer away, one of K "
+    "predictions is correct, so each incorrect one stands for 1 / (K − 1) lucky ones. A twin is "
+    "one unit."
 )
-"""The same, where options have a vector each."""
+"""The same, if each option has a vector."""
 
 KNOWN = {
-    "options": "The models read the options alone, not what is asked. What they guess is in how "
-    "options are worded, or is known of them whatever is asked (that the sun is cold is never "
-    "right): who agrees may know, and need not have been told. Look at what went before you call "
-    "it an artifact.",
-    "sentence": "The models read what is asked, and the options in it. Who agrees may know the "
-    "answer, and need not have been told: a filter by such vectors also takes what is easy. "
-    "Vectors of the options alone leave that out.",
+    "options": "The models read only the options, not the question. They predict answers from the "
+    "wording of options, or from knowledge (“The sun is cold” is never correct), which is not an "
+    "artifact. Look at removed problems before you call them artifacts.",
+    "sentence": "The models read the question and the options, so they may know the answer: such a "
+    "filter also removes easy problems. Vectors of the options only avoid this.",
 }
-"""Why what is guessed need not be given away, by what an embedder read."""
+"""Why a correct prediction need not be an artifact, by the embedder's input."""
 
 
 def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> report.Section:
-    """Return what the mirror filter found: the margins next to their mirror image."""
+    """Return the section on the mirror filter: margins next to their mirror image."""
     gone = np.zeros(len(found.margins), np.bool_)
     gone[found.removed] = True
     many = run.options is not None
@@ -388,32 +389,32 @@ def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> r
     drawing = report.mirrored(found.margins, gone, options=options, threshold=found.threshold)
     agree, differ = int((found.margins > 0).sum()), int((found.margins < 0).sum())
     share = "" if found.false_share is None else (
-        f" About {_percent(found.false_share)} of what went are estimated to have had nothing that "
-        "gives them away."
+        f" About {_percent(found.false_share)} of the removed units are estimated to be sound."
     )  # fmt: skip
     if found.parameters["aim"] == "chance":
         told = (
-            "At every margin as many that agree were to go as there are more of them than "
-            + ("luck explains" if many else "of those that disagree")
-            + f"; they were drawn at random.{share} No culprit is named."
+            "At every margin, the excess of agreeing units over "
+            + ("the number expected by chance" if many else "disagreeing ones")
+            + f" was removed, drawn at random.{share} The filter does not say which units give "
+            "their answer away."
         )
     elif found.threshold is None:
         told = (
-            "Nothing was removed: at no margin are there enough that agree, for each that "
-            f"disagrees, to keep the share of false removals at {found.parameters['error']:g}."
+            "Nothing was removed: at no margin are there enough agreeing units per disagreeing one "
+            f"to limit false removals to {found.parameters['error']:g}."
         )
     elif not len(found.removed):
         told = (
             f"Nothing was removed: {sum(c >= found.found for c in found.turned)} of "
-            f"{len(found.turned)} runs on keys turned at random found as much."
+            f"{len(found.turned)} runs on randomly permuted keys found as much."
         )
     else:
         told = (
-            f"What agrees from a margin of {found.threshold:.2f} on went.{share} Of "
-            f"{len(found.turned)} runs on keys turned at random "
-            f"{sum(c >= found.found for c in found.turned) or 'none'} found as much "
-            f"(p = {found.p:.2f}). What is kept beyond the threshold only disagrees, so it is not "
-            "at chance there; the two-piece guesser is the one that uses this."
+            f"Agreeing units with a margin of at least {found.threshold:.2f} were removed.{share} "
+            f"{(sum(c >= found.found for c in found.turned) or 'None')!s} of {len(found.turned)} "
+            f"runs on randomly permuted keys found as much (p = {found.p:.2f}). Beyond the "
+            "threshold, only disagreeing units are kept, so they are not at chance; the two-piece "
+            "model uses this."
         )
     lead = MANY_UNITS if many else TWO_UNITS
     notes = [
@@ -422,11 +423,11 @@ def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> r
     if read := measures.signature.parameters.get("reads"):
         notes.append(report.Text([KNOWN[str(read)]], "note"))
     return report.Section(
-        "What the mirror shows",
+        "The mirror filter",
         [
             report.Drawing(
-                "Units by margin: those that agree, beside the mirror image of those that disagree"
-                + (" (of K options each counts 1 / (K − 1))" if many else ""),
+                "Agreeing units by margin, next to the mirror image of disagreeing units"
+                + (" (each counts 1 / (K − 1) with K options)" if many else ""),
                 [drawing],
                 signature=measures.signature,
             ),
@@ -437,7 +438,7 @@ def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> r
 
 
 def _chance(result: debias.AfliteResult) -> list[report.Block]:
-    """Return what each phase found next to what chance puts there, and the excess."""
+    """Return the chart and the note on AFLite's candidates by phase, next to chance."""
     known = [(phase, phase.chance) for phase in result.phases if phase.chance is not None]
     rows: list[list[report.Value]] = [
         [phase.number + 1, phase.candidates, null.mean, f"{_whole(null.low)}–{_whole(null.high)}",
@@ -448,9 +449,9 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
     by_chance = result.by_chance or 0.0
     interval = known[0][1].interval if known else ""
     drawing = report.Drawing(
-        "What each phase found at the threshold by the real answers, and by answers that mean "
-        "nothing: those of whole blocks (twins, copies, look-alikes) flipped at random, the same "
-        "training sets.",
+        "Problems that reach the threshold in each phase, with the real answers and by chance: "
+        "with the answers of whole blocks (twins, copies, look-alikes) flipped at random, and the "
+        "same training sets.",
         [
             report.phase_chance(
                 [phase.candidates for phase, _ in known],
@@ -459,7 +460,7 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
             )
         ],
         table=report.Table(
-            "Problems at the threshold, phase by phase",
+            "Problems that reach the threshold, by phase",
             [
                 "phase",
                 "found",
@@ -467,22 +468,22 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
                 report.Column(interval, numeric=True),
                 report.Column("excess", form=",.0f"),
                 "removed",
-                report.Column("of these by chance", form=",.1f"),
+                report.Column("removed by chance", form=",.1f"),
             ],
             rows,
         ),
     )
     told = (
-        f"Of the {removed:,} that were removed, about {_whole(by_chance)} went by chance: so many "
-        f"have scores as high when no answer means anything. The excess is "
+        f"Of the {removed:,} removed problems, about {_whole(by_chance)} were removed by chance: "
+        "the number with such scores if answers are random. The excess is "
         f"{_whole(removed - by_chance)}."
     )
     return [drawing, report.Text([told], "note")]
 
 
 def _guessed(run: FilterRun, measures: Measures) -> report.Section:
-    """Return what each guesser makes of what the filter left."""
-    title, found = "What a machine can still guess", measures.verified
+    """Return the section on the accuracy of each model before and after the filter."""
+    title, found = "What models can still predict", measures.verified
     if isinstance(found, str):
         told = f"After the filter: {found}.{_drawn(run)}"
         return report.Section(title, [report.Text([told], "note")])
@@ -490,8 +491,8 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
     opposite = "the opposite" if run.options is None else "another option"
     strange = "hashed letters of the options" if by_letters(run) else "hashed words"
     table = report.Table(
-        "Guessed of one half by what learnt from the other, each half filtered apart",
-        ["guesser", report.Column("before", form=".1%"),
+        "Accuracy on one half of models trained on the other; both were filtered separately",
+        ["model", report.Column("before", form=".1%"),
          report.Column("95 % interval", numeric=True), share,
          report.Column("95 % interval", numeric=True), report.Column("chance", form=".1%")],
         [
@@ -500,31 +501,31 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
             for name, before in found.before.items()
         ],
         note=f"{found.problems:,} problems in {found.blocks:,} blocks (twins, families, copies, "
-        f"look-alikes), dealt to halves {number_of(found.splits, 'time')}; the filter kept "
-        f"{_percent(found.kept)} of a half, and {_percent(len(run.kept) / len(run.pool))} of the "
-        f"whole. Linear: on the filter’s own vectors. Two-piece: "
-        f"follows a linear model of the whole half up to a margin and says {opposite} beyond it, "
-        f"or the reverse. A stranger: a linear model on {strange} that the filter never saw. "
-        f"Intervals are of {found.draws} resamples of the blocks, every guesser refitted. They are "
-        f"simultaneous: with 95 % confidence, all {len(found.after)} hold their true values "
-        "(Bonferroni, Student’s t)."
+        f"look-alikes), split into halves {number_of(found.splits, 'time')}; the filter kept "
+        f"{_percent(found.kept)} of the halves, and {_percent(len(run.kept) / len(run.pool))} of "
+        f"the whole. Linear: a linear model on the filter’s own vectors. Two-piece: "
+        f"follows a linear model of the whole half up to a margin and predicts {opposite} beyond "
+        f"it, or the reverse. Independent: a linear model on {strange}, which the filter never "
+        f"used. Intervals are from {found.draws} resamples of the blocks, with refitted models. "
+        f"They are simultaneous: with 95 % confidence, all {len(found.after)} contain the true "
+        "values (Bonferroni, Student’s t)."
         f"{_drawn(run)}",
     )  # fmt: skip
     lead = (
-        "A filter that sees answers keeps what disagrees with the rest of its kind, so a model "
-        "that is trained and tested on what it kept says nothing. Here the whole filter ran on "
-        "each half alone."
+        "A filter that sees answers keeps problems that contradict similar ones, so a model that "
+        "is trained and tested on the kept problems measures nothing. Therefore the whole filter "
+        "was run on each half separately."
     )
     return report.Section(title, [table], lead=lead)
 
 
 def _drawn(run: FilterRun) -> str:
-    """Return what PMI does with problems that it has no score for."""
+    """Return a sentence on the problems that PMI can't score."""
     if run.method != "pmi" or not run.pool.singles:
         return ""
     return (
-        f" PMI filtering scores whole twins; of the {len(run.pool.singles):,} singles it draws as "
-        "large a share at random."
+        f" PMI filtering scores whole twins; it draws the same fraction of the "
+        f"{len(run.pool.singles):,} singles at random."
     )
 
 
@@ -541,20 +542,20 @@ def _planted(measures: Measures, run: FilterRun) -> report.Section:
         ]
         for name, found in measures.found.items()
     ]
-    columns = ["planted", *kinds, "sound", "planted among removed"]
+    columns = ["with artifact", *kinds, "sound", "precision"]
     table = report.Table(
-        "The share of each kind of problem that was removed",
+        "Fraction of each kind of problem that was removed",
         ["", *(report.Column(title, form=".1%") for title in columns)],
         rows,
-        note="Planted: problems known to hold an artifact, all and by kind. Sound: the others; "
-        "what is removed of them is lost for nothing.",
+        note="With artifact: problems that are known to contain an artifact, in total and by kind. "
+        "Sound: all other problems. Precision: problems with an artifact among the removed.",
     )
     found = measures.found[run.chosen]
     lead = (
-        f"Of {found.recall.total:,} planted problems {found.recall.count:,} were removed, and of "
-        f"{found.false_removals.total:,} sound ones {found.false_removals.count:,}."
+        f"{found.recall.count:,} of {found.recall.total:,} problems with an artifact were removed, "
+        f"and {found.false_removals.count:,} of {found.false_removals.total:,} sound ones."
     )
-    return report.Section("What was planted, and what was found", [table], lead=lead)
+    return report.Section("Removal of known artifacts", [table], lead=lead)
 
 
 def _examples(
@@ -570,8 +571,11 @@ def _examples(
         for row in allowed
     }
     groups = (
-        ("Removed: twins that their words give away the most", found.strongest(gone, EXAMPLES)),
-        ("Kept: twins drawn at random", found.drawn(stayed, EXAMPLES)),
+        (
+            "Removed twins whose words give the answer away the most",
+            found.strongest(gone, EXAMPLES),
+        ),
+        ("Kept twins, drawn at random", found.drawn(stayed, EXAMPLES)),
     )
     blocks: list[report.Block] = [
         report.Passages(title, debias.passages(twins, status)) for title, twins in groups if twins
@@ -579,15 +583,15 @@ def _examples(
     parted = {subset.name: subset.parted for subset in assessment.subsets}
     blocks.append(debias.leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
     lead = (
-        f"The filter left {parted[run.chosen]:,} twins with one half. Marked words stood "
-        "with the right option, or with the wrong one, in other twins more often than chance "
-        "allows; what the filter saw may be something else."
+        f"The filter kept one half of {parted[run.chosen]:,} twins. Marked words occur with the "
+        "correct, or with the incorrect, option of other twins more often than chance predicts; "
+        "the filter may have used other information."
     )
     return report.Section("Examples", blocks, lead=lead)
 
 
 def _whole(count: float) -> str:
-    """Return a mean count as the tables next to it print it."""
+    """Return a mean count as a whole number."""
     return report.fixed(count, ",.0f")
 
 

@@ -1,7 +1,7 @@
-"""Which problems go to train, dev and test.
+"""The split into train, dev and test.
 
-All problems of a block are in one split. Problems that a filter removed follow their block: next to
-a dev or test problem they may not be trained on, because the removed half of a twin reveals the
+All problems of a block are in one split. Problems that a filter removed follow their block: if it
+is in dev or test, they can't be used for training, because the removed half of a twin reveals the
 answer of the other half.
 """
 
@@ -15,17 +15,17 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
 SIZES = (("xs", 160), ("s", 640), ("m", 2560), ("l", 10240))
-"""160·4^k problems; WinoGrande's table 4 has 160, 640, 2,558 and 10,234, and then all (xl)."""
+"""Sizes of 160·4^k problems, as in WinoGrande's table 4: 160, 640, 2,558, 10,234, and all (xl)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """A block that joins what was on several sides before.
+    """A block with problems from several former splits.
 
     Attributes:
-        rows: all of it.
-        former: the sides.
-        side: the one on which it is now.
+        rows: its rows.
+        former: the former splits.
+        side: the new split.
     """
 
     rows: tuple[int, ...]
@@ -35,16 +35,18 @@ class Joint:
 
 @dataclass(frozen=True)
 class Split:
-    """Rows of the data set, in the order in which they are published.
+    """Rows of the data set by split, in the order of publication.
 
     Attributes:
-        debiased: kept by the filter, for training.
-        dev, test: kept by the filter.
-        train: whole twins for training: kept or removed by the filter, neither half in dev or test.
-        withheld: what shares a block with a dev or test problem but was not kept; never published.
-        sides: of every row, that of its block.
-        old: the rows of blocks that were on a side before.
-        joints: the blocks that were on several.
+        debiased: rows for training that the filter kept.
+        dev, test: rows that the filter kept.
+        train: whole twins for training, kept or removed by the filter, outside the blocks of dev
+            and test.
+        withheld: rows that were not kept but share a block with a dev or test problem; they are
+            never published.
+        sides: the split of each row's block.
+        old: the rows of blocks with a former split.
+        joints: the blocks with several former splits.
     """
 
     debiased: tuple[int, ...]
@@ -70,24 +72,24 @@ def split(
 ) -> Split:
     """Split the kept rows into train, dev and test, and select the rows for training.
 
-    With `former`, a block stays on its side, even if none of its problems is kept any more; a block
-    that was on several sides goes to the first of train, dev and test among them. New blocks go to
-    the side that lacks most problems.
+    With `former`, a block keeps its split, even if none of its problems is kept any more; a block
+    with several former splits goes to the first of train, dev and test. New blocks go to the split
+    that lacks the most problems.
 
     Args:
-        dataset: everything that was collected; with `former`, with the ids of the pool.
-        order: its shuffled blocks.
-        pool: the rows that went into the filter.
-        kept: those that the filter kept.
+        dataset: all collected problems; with `former`, they have the ids of the pool.
+        order: their shuffled blocks.
+        pool: the rows of the pool.
+        kept: the rows that the filter kept.
         dev: fraction of the kept rows for dev, 0–1; filled in whole blocks by
             `blocks.assign_sides`.
         test: the same for test.
-        disjoint: what no two of train, dev and test share besides blocks. A group that is too large
-            for dev and test, by more than a tenth of what is wanted, goes to training.
-        former: what was split before; None if nothing was.
+        disjoint: the groups that splits don't share in addition to blocks. A group that would
+            exceed the size of dev or test by more than a tenth goes to training.
+        former: the problems of earlier splits; None without them.
 
     Raises:
-        DataError: dev or test is wanted, and no contributor or source is small enough for it, or
+        DataError: dev or test would be empty, because no contributor or source is small enough or
             no block is new.
     """
     pooled, is_kept = set(pool), set(kept)
@@ -143,8 +145,8 @@ def _refuse_empty(
         return
     if continued:
         raise DataError(
-            f"nothing is left for {empty}: too little is new, and the rest stays on the sides that "
-            "it had; collect more, or draw all splits again: a build without `last=`, or a "
+            f"nothing is left for {empty}: there are too few new problems, and the others keep "
+            "their split; collect more, or draw all splits again: a build without `last=`, or a "
             "round with `redraw=True`"
         )
     if disjoint == "twin":
@@ -159,9 +161,9 @@ def _refuse_empty(
 
 
 def nested_sizes(train: Sequence[int]) -> dict[str, tuple[int, ...]]:
-    """Return the nested training sets, each the beginning of the next, in whole twins; xl is all.
+    """Return the nested training sets in whole twins, each the beginning of the next; xl is all.
 
-    Sizes that the training set does not exceed are omitted.
+    Sizes that are not smaller than the training set are omitted.
 
     >>> {name: len(rows) for name, rows in nested_sizes(range(1000)).items()}
     {'xs': 160, 's': 640, 'xl': 1000}

@@ -1,8 +1,8 @@
 """Chat models behind any OpenAI-compatible endpoint; only this uses `openai` and `tenacity`.
 
-A chat model takes messages and returns a `Reply`. `Client` is one: it asks a server (vLLM, Ollama,
-llama.cpp, `transformers serve`, a hosted one), waits and retries if that helps, stays within a
-`Budget`, and saves each reply on disk, so that no request is paid for twice.
+A chat model takes messages and returns a `Reply`. `Client` asks a server (vLLM, Ollama, llama.cpp,
+`transformers serve`, or a hosted service), retries if that can help, stays within a `Budget`, and
+saves each reply on disk, so that no request is paid for twice.
 
 >>> from winosmith.chat import Message, Reply
 >>> def polite(messages):

@@ -28,19 +28,19 @@ from winosmith.records import canonical, parse_json
 from winosmith.text import number_of
 
 _WAIT = 60.0
-"""Seconds to wait for another process that writes."""
+"""Seconds to wait for another process that is writing."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """Replies by the keys of their requests; neither prompts nor API keys are stored.
+    """A cache of replies by request key; prompts and API keys are not stored.
 
-    Each operation opens the file again, so threads, forks and processes may share a cache.
+    Each operation opens the file, so threads, forks and processes can share a cache.
 
     Attributes:
-        folder: created if missing, only for this user (mode 0700).
+        folder: the folder, created if missing with access only for this user (mode 0700).
     """
 
     folder: Path
@@ -51,7 +51,7 @@ class Cache:
         return self.folder / "replies.sqlite"
 
     def find(self, keys: Iterable[str]) -> dict[str, Reply]:
-        """Return the cached replies by their keys."""
+        """Return the cached replies by key."""
         if not self.path.exists():
             return {}
         ask = "SELECT key, reply FROM replies WHERE key IN (SELECT value FROM json_each(?))"
@@ -59,7 +59,7 @@ class Cache:
             return {key: _reply(text) for key, text in db.execute(ask, (json.dumps([*keys]),))}
 
     def keep(self, key: str, reply: Reply) -> Reply:
-        """Store a reply, and return the stored one: the first of two at the same time."""
+        """Store a reply and return the stored one, which is the first of concurrent replies."""
         with self._opened() as db:
             stated = {name: of for name, of in asdict(reply).items() if of not in (None, "", ())}
             db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (key, json.dumps(stated)))
@@ -97,24 +97,24 @@ _MILLION = 1_000_000
 
 _A_MESSAGE = 16
 _A_CONVERSATION = 64
-"""Tokens that a chat template may add around a message, and around all of them."""
+"""Number of tokens that a chat template may add per message and per conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The tokens of one request: the largest number, or the real one."""
+    """The number of tokens of a request: the maximum, or the actual number."""
 
     tokens_in: int = 0
     tokens_out: int = 0
 
     @classmethod
     def at_most(cls, messages: Messages, most_out: int) -> Cost:
-        """Return the largest cost of a request: no tokeniser makes more tokens than bytes."""
+        """Return the maximum cost of a request: tokenisers never make more tokens than bytes."""
         text = sum(len(message.content.encode()) + _A_MESSAGE for message in messages)
         return cls(text + _A_CONVERSATION, most_out)
 
     def taken_by(self, reply: Reply) -> Cost:
-        """Return the cost of a reply; numbers that the server omits are counted at their most."""
+        """Return the cost of a reply; assume the maximum for numbers that the server omits."""
         return Cost(
             self.tokens_in if reply.tokens_in is None else reply.tokens_in,
             self.tokens_out if reply.tokens_out is None else reply.tokens_out,
@@ -130,17 +130,17 @@ class Cost:
 @checked_class
 @dataclass
 class Budget:
-    """Limits of spending, and the amount spent.
+    """Spending limits, and the amount spent.
 
-    A request is sent only if it can't exceed the budget even at its longest: a token for each byte
-    of the prompt, and the most tokens that the reply may have. Replies from the cache cost
-    nothing. A request that timed out is counted at its most, as the server may charge it.
+    A request is sent only if its maximum cost fits into the budget: one token per byte of the
+    prompt, and the maximum number of tokens in the reply. Cached replies cost nothing. A request
+    that timed out counts with its maximum cost, as the server may charge it.
 
     Attributes:
-        tokens: in and out together, at most; None for any number.
-        money: in the currency of the prices, at most; None for any sum.
-        price_in, price_out: the price of a million tokens read and written.
-        spent: the tokens read and written so far.
+        tokens: maximum number of input and output tokens; None for no limit.
+        money: maximum cost, in the currency of the prices; None for no limit.
+        price_in, price_out: prices of a million input and output tokens.
+        spent: the tokens used so far.
 
     Raises:
         InputError: a limit or price below 0, or a limit of money without a price.
@@ -162,7 +162,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.money is not None and not (self.price_in or self.price_out):
-            raise InputError("a budget of money needs the prices of a million tokens in and out")
+            raise InputError("a budget in money needs the prices of input and output tokens")
 
     @property
     def spent_money(self) -> float:
@@ -170,10 +170,10 @@ class Budget:
         return self._price(self.spent)
 
     def hold(self, cost: Cost) -> None:
-        """Reserve the largest cost of a request; wait for others if that may make room.
+        """Reserve the maximum cost of a request; wait for other requests if that may help.
 
         Raises:
-            BudgetError: there is no room.
+            BudgetError: the budget is too small for the request.
         """
         with self._changed:
             while not self._fits(self.spent + self._held + cost):
@@ -183,7 +183,7 @@ class Budget:
             self._held += cost
 
     def settle(self, held: Cost, taken: Cost) -> None:
-        """Replace the reserved cost of a request by its real cost."""
+        """Replace the reserved cost of a request by its actual cost."""
         with self._changed:
             self._held -= held
             self.spent += taken
@@ -212,18 +212,18 @@ class Budget:
 
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-"""Seconds; the waits double, with chance added so that the threads don't come back at once."""
+"""Seconds between retries, doubled each time, with jitter to separate threads."""
 
 
 @dataclass
 class Run:
-    """One batch of requests.
+    """A batch of requests.
 
     Attributes:
-        client: asks the server.
-        cache: of the replies; None for no cache.
-        before: number of replies that were cached before.
-        budget: its limits.
+        client: the client that asks the server.
+        cache: the cache of replies; None without one.
+        before: number of replies that were already cached.
+        budget: the spending limits.
     """
 
     client: Client
@@ -246,8 +246,8 @@ class Run:
     def replies(self, conversations: Mapping[str, Messages]) -> dict[str, Reply]:
         """Return the reply to each conversation, by its key.
 
-        The first failure ends the run after the requests under way; their replies are kept. Ctrl-C
-        does not wait for them; their replies are kept while Python exits.
+        After the first failure, requests in progress are finished and their replies cached, and the
+        run ends. Ctrl-C does not wait for them; their replies are cached while Python exits.
 
         Raises:
             ChatError: the first failure.
@@ -277,7 +277,7 @@ class Run:
         return found
 
     def _one(self, conversation: tuple[str, Messages]) -> tuple[str, Reply]:
-        """Return the key of a conversation and its reply; cache it, or note the first failure."""
+        """Return the key of a conversation and its reply; cache it, or record the first failure."""
         key, messages = conversation
         tenacity = require("tenacity", "chat")
         retrying = tenacity.Retrying(
@@ -309,7 +309,7 @@ class Run:
         return key, reply
 
     def _attempt(self, messages: Messages) -> Reply:
-        """Ask once, and book the cost."""
+        """Ask once, and record the cost."""
         self._sleep(self._not_before - time.monotonic())
         most = Cost.at_most(messages, self.client.most_out or 0)
         self.budget.hold(most)
@@ -326,12 +326,12 @@ class Run:
             self.budget.settle(most, taken)
 
     def _sleep(self, seconds: float) -> None:
-        """Wait, unless the run is stopped."""
+        """Wait until the time is over or the run is stopped."""
         if self._stop.wait(max(0.0, seconds)):
             raise CancelledError
 
     def _wait(self, state: Any) -> float:
-        """Return the seconds until the next attempt; `Retry-After` holds for all threads."""
+        """Return the seconds until the next attempt; `Retry-After` applies to all threads."""
         error = state.outcome.exception()
         doubled = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(16, state.attempt_number - 1))
         wait: float = doubled * random.uniform(0.5, 1.0)  # noqa: S311 - spreads requests, no secret
@@ -355,8 +355,8 @@ class Run:
         patience = self.client.patience
         if error.after is not None and error.after >= patience:
             return ChatError(
-                f"{error.reason}; it asks to wait {error.after:,.0f} s, which is beyond the "
-                f"patience of {patience:g} s"
+                f"{error.reason}; the server asks for a wait of {error.after:,.0f} s, which is "
+                f"beyond the patience of {patience:g} s"
             )
         return ChatError(f"after {number_of(attempts, 'attempt')}, {error.reason}")
 
@@ -364,11 +364,11 @@ class Run:
         """Return an error's message with the server and the number of cached replies."""
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:
-            return f"{message}. Replies are not kept without a cache"
+            return f"{message}. Without a cache, replies are lost"
         done = self.before + self._received
         return (
             f"{message}. {done:,} of {self.before + self._total:,} replies are kept in "
-            f"{self.cache.path}; the same command continues from there"
+            f"{self.cache.path}; run the same command again to resume"
         )
 
 
@@ -379,28 +379,28 @@ _SECRET = re.compile(r"key|secret|password|authori[sz]ation", re.IGNORECASE)
 @checked_class
 @dataclass(frozen=True)
 class Client:
-    """A chat model behind an OpenAI-compatible endpoint; call it, or `ask` many things at once.
+    """A chat model behind an OpenAI-compatible endpoint: call it, or `ask` many conversations.
 
     Attributes:
-        model: by the server's name for it.
-        base_url: of the endpoint ("http://localhost:8000/v1"); https, unless it is this machine.
-        temperature: 0 for the likeliest reply; None leaves it to the server.
-        max_tokens: the longest reply; None leaves it to the server.
-        extra: more of the request's body ({"top_p": 0.9}); a None drops what we would send.
-        key_variable: the environment variable that holds the key. `OPENAI_API_KEY` when None,
-            and then only for https and another machine.
-        concurrency: requests at once.
-        timeout: seconds for one reply.
-        patience: seconds after which a request is given up that failed again and again.
-        insecure: speak to another machine without encryption.
-        cache: a folder in which replies are kept, so that what was asked once is free; a folder
-            of its own, readable by this user alone. None keeps nothing.
-        budget: what may be spent; it may be shared.
-        on_progress: called with the replies there are, how many there will be, and what a request
-            waits for, if any; from any thread.
+        model: the server's name of the model.
+        base_url: URL of the endpoint ("http://localhost:8000/v1"); https unless it is this machine.
+        temperature: sampling temperature; 0 for the likeliest reply, None for the server's default.
+        max_tokens: maximum number of tokens per reply; None for the server's default.
+        extra: further fields of the request body ({"top_p": 0.9}); None removes a default field.
+        key_variable: the environment variable with the key. None means `OPENAI_API_KEY`, which is
+            only used for https on another machine.
+        concurrency: number of concurrent requests.
+        timeout: seconds to wait for a reply.
+        patience: seconds after which a request that keeps failing is abandoned.
+        insecure: whether to allow unencrypted connections to another machine.
+        cache: a folder for replies, readable only by this user, so that no request is paid for
+            twice; None for no cache.
+        budget: the spending limits; several clients may share them.
+        on_progress: called, from any thread, with the number of replies, the total, and the reason
+            for a wait, if any.
 
     Raises:
-        InputError: a setting that is out of range, or an address that is unsafe.
+        InputError: a setting is out of range, or the address is unsafe.
     """
 
     model: str
@@ -423,18 +423,18 @@ class Client:
             if name in _OURS or _SECRET.search(name):
                 raise InputError(f"extra can't set {name!r}; it has a place of its own")
         if self.budget is not None and self.most_out is None:
-            raise InputError("a budget needs max_tokens, or the next reply may take any number")
+            raise InputError("a budget needs max_tokens, the maximum length of a reply")
 
     @classmethod
     def from_environment(
         cls, model: str | None = None, base_url: str | None = None, **settings: Any
     ) -> Client:
-        """Return a client for this model and server, by default OPENAI_MODEL and OPENAI_BASE_URL.
+        """Return a client for a model and server, by default OPENAI_MODEL and OPENAI_BASE_URL.
 
-        No server is asked by default: problems may be private.
+        There is no default server, since problems may be private.
 
         Raises:
-            InputError: none is named, or as the client itself.
+            InputError: no model or server is named, or a setting is invalid.
         """
         base_url = base_url or os.environ.get("OPENAI_BASE_URL", "").strip()
         model = model or os.environ.get("OPENAI_MODEL", "").strip()
@@ -449,40 +449,40 @@ class Client:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters that determine a reply, for a signature."""
+        """The parameters that determine a reply, for signatures."""
         return {"model": self.model, **self.body}
 
     @property
     def body(self) -> dict[str, Any]:
-        """The body of a request, without its messages."""
+        """The request body without messages."""
         body = {"temperature": self.temperature, "max_tokens": self.max_tokens, **self.extra}
         return {name: value for name, value in body.items() if value is not None}
 
     @property
     def most_out(self) -> int | None:
-        """The largest number of tokens of a reply; None if not limited."""
+        """Maximum number of tokens per reply; None without a limit."""
         body = self.body
         most = body.get("max_completion_tokens", body.get("max_tokens"))
         return most if isinstance(most, int) else None
 
     def __call__(self, messages: Messages, /) -> Reply:
-        """Return the model's reply; errors as in `ask`."""
+        """Return the model's reply; see `ask` for errors."""
         return self.ask([messages])[0]
 
     def ask(self, conversations: Sequence[Messages], *, draw: int = 0) -> list[Reply]:
-        """Return the model's reply to each conversation, in their order.
+        """Return the model's reply to each conversation, in order.
 
-        Cached replies are not asked for again. Each new reply is cached at once, so after an error
-        or an interrupt the same call continues from there. Equal conversations are asked once.
+        Cached replies are reused, and each new reply is cached at once, so the same call resumes
+        after an error or interrupt. Equal conversations are asked once.
 
         Args:
             conversations: the conversations.
-            draw: number of a repetition: at a temperature above 0 another draw is another reply.
+            draw: number of the repetition: at a temperature above 0, each draw is a new reply.
 
         Raises:
-            ChatError: the server is not there, refuses, or stays busy for longer than `patience`;
-                or the cache can't be used.
-            BudgetError: the budget has no room for another request.
+            ChatError: the server can't be reached, refuses the request, or stays busy for longer
+                than `patience`; or the cache can't be used.
+            BudgetError: the budget is too small for another request.
         """
         keys = [self._key(messages, draw) for messages in conversations]
         cache = None if self.cache is None else Cache(Path(self.cache))
@@ -500,9 +500,9 @@ class Client:
         return [replies[key] for key in keys]
 
     def _key(self, messages: Messages, draw: int) -> str:
-        """Return the key of a request: a SHA-256 of all that determines the reply, and of its draw.
+        """Return the key of a request: a SHA-256 of everything that determines the reply.
 
-        The server's address is part of it: many local servers answer under any model's name.
+        This includes the server's address, as many local servers accept any model name.
         """
         asked = {
             "base_url": self.base_url.rstrip("/"),

@@ -30,19 +30,19 @@ class Message(NamedTuple):
 
 
 Messages = Sequence[Message]
-"""A conversation, the oldest turn first; the model writes the next one."""
+"""A conversation, from the oldest turn; the model writes the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The reply of a chat model.
+    """A reply of a chat model.
 
     Attributes:
-        text: its text; empty if there is none.
-        tokens_in, tokens_out: the server's counts; None if it reports none.
-        finish: "stop", or "length" if its text was cut off; None if not reported.
-        first_token: the likeliest first tokens with their natural log-probabilities, the
-            likeliest first; empty unless they were asked for.
+        text: the text; may be empty.
+        tokens_in, tokens_out: the numbers of tokens that the server reports, or None.
+        finish: "stop", or "length" if the text was cut off; None if not reported.
+        first_token: the likeliest first tokens with natural log-probabilities, in descending order;
+            empty unless requested.
     """
 
     text: str
@@ -61,27 +61,27 @@ class ChatModel(Protocol):
 
 
 class ChatError(InputError):
-    """A chat model can't be asked; the message has the server's words and what to do.
+    """A chat model can't be asked; the message quotes the server and gives advice.
 
-    Earlier replies are kept if the client has a cache.
+    Earlier replies are cached if the client has a cache.
     """
 
 
 class BudgetError(ChatError):
-    """The next request might exceed the budget, so it was not sent."""
+    """The next request could exceed the budget, so it was not sent."""
 
 
 UNLIMITED = 1_000_000
-"""Attempts without a limit of their own; the client's patience ends them."""
+"""Number of attempts if only the client's patience limits them."""
 
 
 class RetryableError(Exception):
-    """A failure that may pass.
+    """A transient failure.
 
     Attributes:
-        reason: for the user, if it does not pass.
-        after: seconds that the server asks us to wait; None if it does not.
-        tries: largest number of attempts.
+        reason: the reason, for the user.
+        after: seconds to wait, as requested by the server, or None.
+        tries: maximum number of attempts.
         charged: whether the server may have charged the request.
     """
 
@@ -101,18 +101,18 @@ class RetryableError(Exception):
 
 
 _SHOWN = 300
-"""Characters of a server's own words in a message."""
+"""Maximum length of a server's message in an error."""
 
 _NONSENSE_TRIES = 3
-"""A proxy's page may take a reply's place once or twice."""
+"""Number of attempts if the reply is not JSON, such as a proxy's page."""
 
 
 def read_reply(body: bytes) -> Reply:
     """Return the reply in the body of a chat completion.
 
     Raises:
-        RetryableError: it is not JSON, or JSON of another kind.
-        ChatError: it is an error of the server.
+        RetryableError: the body is not the JSON of a chat completion.
+        ChatError: the body is an error of the server.
     """
     try:
         record = parse_json(body)
@@ -148,7 +148,7 @@ def _count(value: Any) -> int | None:
 
 
 def _first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    """Return the likeliest first tokens of the reply; empty if the server reports none."""
+    """Return the likeliest first tokens of a reply; empty if not reported."""
     content = (logprobs or {}).get("content")
     if not content:
         return ()
@@ -159,7 +159,7 @@ def _first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
 
 
 def server_words(body: Any) -> str:
-    """Return the server's message from an error's body, in any known format."""
+    """Return the server's message in the body of an error."""
     while isinstance(body, dict):
         body = next((body[key] for key in ("error", "message", "detail") if body.get(key)), "")
     if isinstance(body, list):  # a validator's list of faults
@@ -170,7 +170,7 @@ def server_words(body: Any) -> str:
 
 
 def one_line(text: str, most: int = _SHOWN) -> str:
-    """Return untrusted text on one line, cut, without control characters of a terminal."""
+    """Return untrusted text as one short line without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
@@ -179,7 +179,7 @@ _PASSING = {408, 409, 425, 429}
 _NOT_IMPLEMENTED = 501
 
 _MODELS_SHOWN = 8
-"""Model names that a message lists at most."""
+"""Maximum number of model names in a message."""
 
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|many tokens)"
@@ -195,18 +195,18 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", r
 
 
 def is_passing(status: int, words: str) -> bool:
-    """Return whether a retry may help: after too many requests, or an error of the server."""
+    """Return whether a retry may help: after too many requests or a server error."""
     if status == 429:
         return not _QUOTA.search(words)
     return status in _PASSING or (status >= 500 and status != _NOT_IMPLEMENTED)
 
 
 def retry_delay(header: str | None, now: float) -> float | None:
-    """Return the seconds to wait by a `Retry-After`; None if it is not one.
+    """Return the seconds to wait according to a `Retry-After` header; None if it is invalid.
 
     Args:
-        header: seconds, or a date as HTTP writes it (RFC 9110, section 10.2.3).
-        now: seconds since 1970, for the date.
+        header: seconds or an HTTP date (RFC 9110, section 10.2.3).
+        now: current time in seconds since 1970.
 
     >>> retry_delay("7", 0.0), retry_delay("Thu, 01 Jan 1970 00:01:00 GMT", 20.0)
     (7.0, 40.0)
@@ -224,25 +224,25 @@ def retry_delay(header: str | None, now: float) -> float | None:
 
 
 MOST_BYTES = 4 << 20
-"""A reply of 100,000 tokens with its log-probabilities has less; more is refused unread."""
+"""Maximum size of a reply, in bytes; 100,000 tokens with log-probabilities take less."""
 
 _CONNECT = 10.0
-"""Seconds until a server must have taken a connection."""
+"""Seconds to wait for a connection."""
 
 _UNREACHED_TRIES = 4
-"""Attempts, over some four seconds, at a server that never answered: it is probably not there."""
+"""Number of attempts, over about four seconds, if a server never answered."""
 
 _INTERNAL_TRIES = 6
-"""Attempts at a request on which the server itself fails (500): it probably always will."""
+"""Number of attempts if the server fails on a request (500)."""
 
 
 @dataclass
 class Connection:
-    """A connection to one server, for any number of threads.
+    """A connection to a server, for any number of threads.
 
     Attributes:
-        base_url, model, key_variable, timeout: as in `Client`.
-        reached: whether the server has answered yet; see `_UNREACHED_TRIES`.
+        base_url, model, key_variable, timeout: see `Client`.
+        reached: whether the server has answered; see `_UNREACHED_TRIES`.
     """
 
     base_url: str
@@ -267,11 +267,11 @@ class Connection:
         self._client.close()
 
     def ask(self, messages: Messages, parameters: Mapping[str, Any]) -> Reply:
-        """Send one request and return its reply.
+        """Send a request and return the reply.
 
         Raises:
-            RetryableError: a failure that may pass.
-            ChatError: one that won't.
+            RetryableError: the failure may be transient.
+            ChatError: the failure is permanent.
         """
         openai = self._openai
         turns = [message._asdict() for message in messages]
@@ -315,39 +315,39 @@ class Connection:
         return ChatError(self._meaning(status, words, refusal))
 
     def _meaning(self, status: int, words: str, refusal: str) -> str:
-        """Return the meaning of a refusal, and what to do."""
+        """Return an explanation of a refusal, with advice."""
         if status in (401, 403) and self._key:
             variable = self.key_variable or KEY_VARIABLE
-            return f"it refuses the key in {variable} ({refusal}); check that it is meant for it"
+            return f"the server rejects the key in {variable} ({refusal}); check the key"
         if status in (401, 403):
-            return f"it wants a key ({refusal}); name the environment variable that holds it"
+            return f"the server requires a key ({refusal}); name its environment variable"
         if status == 402 or _QUOTA.search(words):
-            return f"the account has nothing left ({refusal}); add credit, and continue"
+            return f"the account has no credit left ({refusal}); add credit and try again"
         if 300 <= status < 400:
-            return f"it redirects ({refusal}), which is not followed; name that address itself"
+            return f"the server redirects ({refusal}); use the final address"
         if status == 404:
             return self._not_found(refusal)
         if status == 413 or _TOO_LONG.search(words):
             return (
-                f"the prompt is too long for {self.model!r} ({refusal}); take fewer shots, or a "
-                "model with room for more"
+                f"the prompt is too long for {self.model!r} ({refusal}); use fewer shots or a "
+                "model with a longer context"
             )
         if _PARAMETER.search(words):
             return (
-                f"it does not take a parameter ({refusal}); `extra` sets others, and drops one "
-                "that is None, such as {'max_tokens': None, 'max_completion_tokens': 500}"
+                f"the server does not support a parameter ({refusal}); set or remove parameters "
+                "with `extra`, such as {'max_tokens': None, 'max_completion_tokens': 500}"
             )
-        return f"it refuses the request ({refusal})"
+        return f"the server refuses the request ({refusal})"
 
     def _not_found(self, refusal: str) -> str:
         models = self._models()
         if models is None:
-            return f"there is no chat model there ({refusal}); most base URLs end in /v1"
+            return f"there is no chat model at this address ({refusal}); most base URLs end in /v1"
         if self.model in models:
             return f"it lists {self.model!r}, but can't chat with it ({refusal})"
         near = difflib.get_close_matches(self.model, models, _MODELS_SHOWN, 0.4)
         there = list(dict.fromkeys([*near, *models]))
-        has = f"it has {joined(there, _MODELS_SHOWN)}" if there else "it has none at all"
+        has = f"it has {joined(there, _MODELS_SHOWN)}" if there else "it has no models"
         return f"there is no model {self.model!r} ({refusal}); {has}"
 
     def _models(self) -> list[str] | None:
@@ -360,7 +360,7 @@ class Connection:
             return None
 
     def _safe(self, words: str) -> str:
-        """Return a server's words without our key."""
+        """Return a server's message without our key."""
         return one_line(words.replace(self._key, "[the key]") if self._key else words)
 
 
@@ -377,9 +377,9 @@ class _TooMuchError(Exception):
 
 
 def _bounded(openai: Any, timeout: float, *, direct: bool) -> Any:
-    """Return an HTTP client that reads at most MOST_BYTES, until the timeout.
+    """Return an HTTP client with limits on size (`MOST_BYTES`) and time, without redirects.
 
-    It does not follow redirects; `direct` ignores proxies.
+    `direct` ignores proxies.
     """
 
     class Bounded(openai.DefaultHttpxClient):  # type: ignore[misc]
@@ -408,11 +408,11 @@ def _bounded(openai: Any, timeout: float, *, direct: bool) -> Any:
 
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-"""Where the key is looked for, as the client libraries do."""
+"""The default environment variable of the key, as in client libraries."""
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether a URL leads to this machine.
+    """Return whether a URL is on this machine.
 
     >>> is_loopback("http://localhost:8000/v1"), is_loopback("http://10.0.0.7:8000/v1")
     (True, False)
@@ -425,10 +425,10 @@ def is_loopback(url: str) -> bool:
 
 
 def check_url(url: str, *, insecure: bool) -> None:
-    """Refuse an address that is invalid, contains secrets, or is not encrypted.
+    """Refuse a URL that is invalid, contains secrets, or is not encrypted.
 
     Raises:
-        ChatError: the address is refused; a secret in it is not shown.
+        ChatError: the URL is refused; secrets in it are not shown.
     """
     try:
         parts = urlsplit(url)
@@ -441,7 +441,7 @@ def check_url(url: str, *, insecure: bool) -> None:
             f"read https://host/v1, and a key belongs in an environment variable ({KEY_VARIABLE})"
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise ChatError(f"the base URL {url!r} is none; it should read https://host/v1")
+        raise ChatError(f"the base URL {url!r} is invalid; it should look like https://host/v1")
     if parts.scheme == "http" and not insecure and not is_loopback(url):
         raise ChatError(
             f"{url} is not encrypted, so the problems and the key could be read on the way; use "
@@ -450,20 +450,20 @@ def check_url(url: str, *, insecure: bool) -> None:
 
 
 def find_key(url: str, variable: str | None) -> str | None:
-    """Return the key for a server from the environment; None if there is none for it.
+    """Return the key for a server from the environment, or None.
 
-    The key in a variable that the user names goes to any server. `OPENAI_API_KEY`, the default, is
-    sent only by https and not to this machine.
+    The key in a variable that the user names is sent to any server. `OPENAI_API_KEY`, the default,
+    is only sent by https and to other machines.
 
     Raises:
-        ChatError: the named variable is not set, or its value can't be a key; it is not shown.
+        ChatError: the named variable is not set or its value can't be a key; it is not shown.
     """
     if variable is None and (is_loopback(url) or not url.startswith("https:")):
         return None
     name = variable or KEY_VARIABLE
     key = os.environ.get(name, "").strip()
     if variable is not None and not key:
-        raise ChatError(f"the environment variable {name} holds no key; set it, or name another")
+        raise ChatError(f"the environment variable {name} is empty; set it, or name another")
     if not (key.isascii() and key.isprintable()):
-        raise ChatError(f"the environment variable {name} holds characters that no key has")
+        raise ChatError(f"the environment variable {name} contains characters that no key has")
     return key or None

@@ -63,7 +63,7 @@ def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decim
               "person writes.")  # fmt: skip
 @click.option("--reward", callback=_money, metavar="AMOUNT", required=True, help="Reward of each "
               "person, in --currency.")  # fmt: skip
-@click.option("--currency", metavar="CODE", required=True, help="Currency: GBP, USD, EUR …")
+@click.option("--currency", metavar="CODE", required=True, help="Currency, such as GBP.")
 @click.option("--minutes", type=click.IntRange(min=1), required=True,
               help="Expected number of minutes.")  # fmt: skip
 @click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="Number of "
@@ -281,8 +281,8 @@ def pay(
         for note in entry.notes:
             echo(f"{entry.name}: {note}")
     middle = "–" if book.median_wage is None else f"{book.median_wage} {study.currency}"
-    echo(f"Paid {book.total} {study.currency}; due beside it {book.due}; an hour, at the "
-               f"median: {middle}")  # fmt: skip
+    echo(f"Paid {book.total} {study.currency}; due in addition {book.due}; median hourly "
+               f"pay: {middle}")  # fmt: skip
     for warning in book.warnings:
         echo(f"Warning: {warning}")
 

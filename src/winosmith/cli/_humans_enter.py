@@ -48,8 +48,8 @@ def enter_answers(**options: Any) -> None:
     SHEETS are the JSON files of `winosmith humans sheets`, or their folder.
 
     With --subject, each answer is one key (A, B, …, X; space for an empty one; backspace undoes).
-    Every key is saved: you can stop at any time, and the same command resumes. With --again, type
-    the answers a second time; all differences are shown.
+    Every key is saved: you can stop at any time, and run the same command again to resume. With
+    --again, type the answers a second time; all differences are shown.
 
     With --answers, typed answers, tables and forms become responses.jsonl and subjects.jsonl in
     DIR, for `winosmith humans results`. If there is an error, nothing is written.
@@ -74,7 +74,7 @@ def enter_answers(**options: Any) -> None:
     subjects = humans.subjects_of(sittings, declared)
     responses = humans.responses_of(sittings)
     if not responses:
-        raise DataError("there are no answers: every question was left empty")
+        raise DataError("there are no answers: all questions are empty")
     _write(out, responses, subjects)
     report: dict[str, Any] = {
         "subjects": len(subjects),
@@ -226,7 +226,7 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
 
     Raises:
         Interrupted: Ctrl-C, Ctrl-D or the end of the input before the last question; the typed
-            answers are in the file, and the same command resumes there.
+            answers are in the file, and the same command continues there.
         FormatError: the file has other contents.
     """
     entry = Entry.resume(path, sheet, subject)
@@ -240,8 +240,8 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
         echo("", err=True)
     if entry.item is not None:
         raise Interrupted(
-            f"Question {entry.at} of {len(sheet)} is next; {path} has the answers so far, "
-            "and the same command resumes"
+            f"Question {entry.at} of {len(sheet)} is next; {path} has the answers so far; "
+            "run the same command again to resume"
         )
     echo(f"All {len(sheet)} questions of {subject} are in {path}.", err=True)
     return entry.sitting

@@ -36,7 +36,7 @@ _REASONS = 10
 @_options.format_option
 @declared_options(Rules)
 @declared_options(humans.cross_fit)
-@_options.seed_option("Random seed of the chosen halves, of ties, and of the parts of the people.")
+@_options.seed_option("Random seed of the chosen halves, of ties, and of the folds of people.")
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json there.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another selection wrote to DIR.")

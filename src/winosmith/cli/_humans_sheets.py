@@ -46,7 +46,7 @@ _REASONS = 5
 @click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Optional further "
               "question at the end; may be repeated.")  # fmt: skip
 @click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True,
-              help="Size of the paper.")  # fmt: skip
+              help="Paper size.")  # fmt: skip
 @click.option("--fonts", type=_options.FOLDER, metavar="DIR",
               help="Folder of fonts, for scripts without a font on this machine.")  # fmt: skip
 @click.option("--no-pdf", is_flag=True, help="Make no PDFs, such as only forms with --form.")
@@ -246,7 +246,7 @@ def assign_sheets(
         winosmith humans assign sheets S02 --another
     """  # noqa: D301
     if dropped and (how["another"] or how["test"]):
-        raise click.UsageError("--dropped goes with neither --another nor --test")
+        raise click.UsageError("--dropped can't be combined with --another or --test")
     path = Path(ledger_file or Path(folder) / LEDGER)
     sheets = sheets_of(folder)
     given: list[tuple[str, Sheet]] = []
@@ -291,7 +291,7 @@ def enrol(
 def _given_up(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
     for subject in subjects:
         if not any(given.state == "given" for given in ledger.of(subject)):
-            raise InputError(f"{subject} has no sheet out that could be given up")
+            raise InputError(f"{subject} has no sheet that could be given up")
         ledger = ledger.marked(subject, "dropped")
     return ledger
 

@@ -57,7 +57,7 @@ def labels_option(function: Any) -> Any:
         "--labels",
         type=FILE,
         metavar="FILE",
-        help="The answers, for data without them: one label per line, counted from 1.",
+        help="The answers, for data without them: one label per line, starting at 1.",
     )(function)
 
 

@@ -101,7 +101,7 @@ def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="URL",
         callback=_address,
         show_default=f"the site's current or last address; otherwise {_DEFAULT_ADDRESS}",
-        help="Public address of the site, with which the link starts.",
+        help="Public address of the site, used in links.",
     )(function)
 
 
@@ -388,7 +388,7 @@ def import_(
     """Import the problems of FILE, in any known format, into the site in DIR.
 
     People can use the site in the meantime. Existing problems stay unchanged. After an interrupt,
-    the same command resumes the import.
+    run the same command again to resume the import.
     """
     dataset = _options.read_data(file, format_name)
     if as_ == "published":
@@ -415,7 +415,7 @@ def import_(
             )
         added = made.added
         if made.versions:
-            echo(f"{made.versions:,} perturbed problems are in a family")
+            echo(f"{made.versions:,} perturbed problems were added to families")
         if made.apart:
             echo(
                 f"{made.apart:,} perturbed problems are in no family: the site lacks their root, "

@@ -162,7 +162,7 @@ def command(
     --repair removes copies, shuffles the options if their order has no meaning, and removes items
     until no cue predicts the answers; the result is measured on items that the repair did not see.
     With --answers, the items whose keys models doubt most are set aside first. You can stop the
-    command at any time; the same command resumes it.
+    command at any time; run it again to resume.
 
     \b
     Example:

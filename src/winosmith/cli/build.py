@@ -42,7 +42,7 @@ def command(
 
     RECIPE is a TOML file. The steps are: check structure and votes, embed, filter, split without
     separating twins, write the files, and report the effect of the filter. You can stop the command
-    at any time; the same command resumes it, or shows the finished result. Files that would reveal
+    at any time; run it again to resume, or to show the finished result. Files that would reveal
     test answers go to DIR/private.
 
     It ends with code 1 if the vectors do not distinguish the problems: nothing is filtered then,

@@ -33,7 +33,7 @@ Run = tuple[int, int, float]
               help="Accuracy to reach, a fraction or in percent; 94.1 for "
               "WinoGrande.")  # fmt: skip
 @click.option("--take", type=click.Choice(["best", "mean"]), default="best", show_default=True,
-              help="Accuracy of a size with several runs.")  # fmt: skip
+              help="Summary of several runs with one training size.")  # fmt: skip
 @click.option("--problems", type=click.IntRange(min=1), metavar="N", help="Number of problems "
               "behind each accuracy: shows runs at chance.")  # fmt: skip
 @_options.page_option
@@ -208,7 +208,7 @@ def _sections(
             ],
         ),
         report.Section(
-            "How the curve continues",
+            "Extrapolations",
             [
                 report.Drawing(
                     "The accuracies, with their continuations by each form.",
@@ -230,7 +230,7 @@ def _sections(
 def _runs_sentence(curve: LearningCurve) -> str:
     most = max(len(point.accuracies) for point in curve.points)
     if most == 1:
-        return "There is one run a size; the difference between runs is not known."
+        return "There is one run per size; the variation between runs is unknown."
     if curve.take == "best":
         return (
             f"The curve goes through the best of up to {most} runs a size, as WinoGrande's figure "
@@ -245,7 +245,10 @@ def _runs_sentence(curve: LearningCurve) -> str:
 @click.command()
 @click.argument("predictions", metavar="PREDICTIONS.lst", type=_options.FILE)
 @click.option(
-    "--labels", type=_options.FILE, metavar="LABELS.lst", help="The answers, one a line, from 1."
+    "--labels",
+    type=_options.FILE,
+    metavar="LABELS.lst",
+    help="The answers, one per line, starting at 1.",
 )
 @click.option("--data", type=_options.MORE_DATA, metavar="DATA", help="The problems: their "
               "answers instead of labels, and their twins for the intervals.")  # fmt: skip
@@ -253,7 +256,7 @@ def _runs_sentence(curve: LearningCurve) -> str:
 @_options.page_option
 @_options.json_option
 def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
-    """Score a leaderboard submission: five comma-separated labels a line, xs to xl.
+    """Score a leaderboard submission: five comma-separated labels per line, xs to xl.
 
     Prints the accuracy of each column, and the area under the learning curve ("AUC"): the trapezoid
     over log2 of 160, 640, 2,558, 10,234 and 40,398, divided by its range. Intervals keep twins

@@ -57,7 +57,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     that may be sound.
 
     DIR has kept.jsonl, dropped.jsonl with the reason for each problem, report.json and report.html.
-    You can stop the command at any time; the same command resumes it from the last phase, or shows
+    You can stop the command at any time; run it again to resume from the last phase, or show
     the finished result. The folder contains answers: `winosmith build` makes a benchmark to
     publish.
 

@@ -52,8 +52,8 @@ def command(**options: Any) -> None:
     """Turn the problems of DATA into vectors, one row each.
 
     FILE.npz contains the vectors as X, the ids, and the signature as JSON; `winosmith debias
-    --embeddings` and `numpy.load` read it. You can stop the command at any time; the same command
-    resumes it.
+    --embeddings` and `numpy.load` read it. You can stop the command at any time; run it again to
+    resume.
 
     \b
     Example:

@@ -94,7 +94,7 @@ def command(**options: Any) -> None:
 
     Each child differs from its parent by a few tokens and names its root, its parent and the
     edits. It is marked as not validated until judges have voted (`winosmith check --votes`). You
-    can stop the command at any time; the same command resumes it.
+    can stop the command at any time; run it again to resume.
 
     \b
     Perturbers:
@@ -231,7 +231,7 @@ def _run(options: Options) -> dict[str, Any]:
         InputError: options that do not go together, or files that do not fit.
     """
     if options["sets"] and len(options["kinds"]) != 2:
-        raise InputError("--sets takes --with twice: who makes medium, then who makes large")
+        raise InputError("--sets needs --with twice: for medium, then for large")
     roots = _draw_roots(options)
     small = _small(roots.dataset, options["people"])
     signature = sign(small, options["seed"], **_parameters(options))
@@ -255,7 +255,7 @@ def _run(options: Options) -> dict[str, Any]:
     omitted += sets.dropped if sets else ()
     reasons = Counter(_kind(one.reason) for one in omitted)
     if barren := sum(len(stage.barren) for stage in stages):
-        reasons["no child came about"] = barren
+        reasons["no perturbed problem was made"] = barren
     record = {
         "roots": len(roots.dataset),
         "sources": {name: list(ids) for name, ids in roots.sources.items()},

@@ -19,7 +19,7 @@ from winosmith.text import number_of
 
 @click.command()
 @click.argument("source", nargs=-1, type=click.Path(exists=True))
-@click.option("--about", type=FILE, metavar="FILE", help="Description by the makers: a "
+@click.option("--about", type=FILE, metavar="FILE", help="Description of the benchmark: a "
               "release.toml.")  # fmt: skip
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False),
               help="Folder for releases; each is a folder in it.")  # fmt: skip

@@ -57,8 +57,7 @@ def command(
     RECIPE is the TOML file of `winosmith build`, with a `[[solvers]]` for each reference solver.
     The steps are: build a release of the pool, solve its dev and test, draw the roots for the next
     round (problems that every solver gets right), list the problems that fool a solver, and report
-    the changes since the last round. You can stop the command at any time; the same command resumes
-    it.
+    the changes since the last round. You can stop the command at any time; run it again to resume.
 
     With --site the pool has the public problems of a site, and its pages show the progress and the
     results of the round. RECIPE may be omitted, or name a file of the site's folder recipes.
@@ -97,9 +96,9 @@ def command(
     if recipe is None or out is None:
         raise InputError("name a recipe and a folder to write (--out), or a site (--site)")
     if name is not None:
-        raise InputError("--name is of a round on a site; the recipe names this one")
+        raise InputError("--name needs --site; otherwise the recipe names the round")
     if "database" in given_options(ctx):
-        raise InputError("--database is that of a site; name the site with --site, or leave it out")
+        raise InputError("--database needs --site")
     from winosmith import rounds
 
     read = rounds.read_round(recipe)
@@ -128,7 +127,7 @@ def _on_site(recipe: str | None, name: str | None) -> None:
     wait_for(hand_over(row))
     now = Row.objects.get(pk=row.pk)
     if now.state == Row.State.FAILED or now.busy:
-        reason = now.error or "the worker ended during it; its log and the page of jobs say more"
+        reason = now.error or "the worker ended during it; see its log and the page of jobs"
         raise InputError(f"{now.name} failed: {reason}")
     echo(f"{now.name} is {now.get_state_display()}")
     say(f"Its files are in {now.folder / 'results'}; moderators see it at /rounds/.")
@@ -149,7 +148,7 @@ def _row(recipe: str | None, name: str | None) -> Row:
         table, base = running.read_recipe(recipe) if recipe else ({}, "")
         return running.start(name or running.next_name(), table, base)
     if recipe:
-        raise InputError(f"the round {known.name} has its recipe already; leave {recipe} out")
+        raise InputError(f"the round {known.name} already has a recipe; omit {recipe}")
     if not known.busy:
         running.again(known)
         known.refresh_from_db()

@@ -40,8 +40,8 @@ def command(**options: Any) -> None:
     """Solve the problems of DATA, with a score for each option.
 
     The solver does not see the answers; if they are known, the accuracy is printed at the end, and
-    `winosmith score` adds intervals, twins and more. You can stop the command at any time; the same
-    command resumes it.
+    `winosmith score` adds intervals, twins and more. You can stop the command at any time; run it
+    again to resume.
 
     \b
     Solvers:

@@ -97,7 +97,7 @@ def _is_first() -> bool:
 
 def _trained(options: Options) -> dict[str, Any]:
     if options["curve"] and (options["then"] or options["on_all"]):
-        raise InputError("--curve measures sizes; it goes with neither --then nor --on-all")
+        raise InputError("--curve can't be combined with --then or --on-all")
     if bool(options["then"]) != bool(options["then_dev"]):
         raise InputError("--then and --then-dev belong together; give both or none")
     parts = [read_trainable(path, options) for path in options["train"]]
@@ -380,4 +380,4 @@ def _print_curve(report: dict[str, Any]) -> None:
     print_table("Learning curve", ("size", "best, dev", "runs at chance", "WinoGrande's"), rows)
     for size in report["sizes"]:
         echo(f"Signature: {size['signature']}")
-    echo(f"Continue it: winosmith curve {report['curve']}", bold=True)
+    echo(f"Fit and extrapolate it with: winosmith curve {report['curve']}", bold=True)

@@ -1,4 +1,4 @@
-"""One entry point for data: containers → rows with a place.
+"""One entry point for data: rows with their places, from any container.
 
 >>> rows = read([{"question": "Why?", "answer": "so"}])
 >>> [(str(row.place), row.values) for row in rows]

@@ -1,4 +1,4 @@
-"""Compressed files, and several files.
+"""Compressed files, archives and folders.
 
 gzip, bzip2, xz, zip and Zstandard (`pip install 'winosmith[zstd]'`) are unpacked, whatever the
 name: up to 64 MiB, or 300 times the size. A list of paths (in Python), a folder, a glob, or the
@@ -24,11 +24,11 @@ from typing import IO, Any, NamedTuple
 from winosmith.errors import FormatError, InputError, require
 
 _FREE, _TIMES, _AT_ONCE = 1 << 26, 300, 1 << 20
-"""Bytes that any file may unpack to, and the multiple of its own size that a larger one may:
-records pack to a fiftieth, and what packs to a thousandth is made to fill the memory."""
+"""The bytes that any file may unpack to, and the multiple of its size that a larger one may.
+Records shrink to a fiftieth; a file that shrinks to a thousandth is made to fill the memory."""
 
 _PIECE = 1 << 12
-"""Bytes of Zstandard, or of a zip archive, that are unpacked at once: they give 128 MiB at most."""
+"""Compressed bytes that are unpacked at once; they give 128 MiB at most."""
 
 _OPENERS: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
@@ -38,7 +38,7 @@ _OPENERS: dict[bytes, Any] = {
 _ZSTANDARD, ZIP = b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 
 _ZSTANDARD_OF_ZIP = 93
-"""The number of Zstandard among the compressions inside zip (APPNOTE 6.3.8, section 4.4.5)."""
+"""The number of Zstandard among zip's compression methods (APPNOTE 6.3.8, section 4.4.5)."""
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
@@ -46,10 +46,10 @@ DATA = frozenset(
     ".json .jsonl .ndjson .csv .tsv .txt .xlsx .xml .yaml .yml "
     ".parquet .arrow .feather .zip".split()
 )
-"""The extensions of data, by which files are chosen in folders and archives."""
+"""The extensions of data files in folders and archives."""
 
 _ABOUT = frozenset(("readme", "license", "licence", "notice", "changelog", "citation"))
-"""The names of texts about data, in folders and archives."""
+"""The names of texts about the data, which are skipped in folders and archives."""
 
 STANDARD_INPUT = "-"
 
@@ -58,8 +58,8 @@ class File(NamedTuple):
     """A file, or one inside a zip archive.
 
     Attributes:
-        path: of it; "quiz.zip/part.jsonl" inside an archive.
-        raw: its bytes, unpacked.
+        path: its path; "quiz.zip/part.jsonl" inside an archive.
+        raw: its unpacked bytes.
     """
 
     path: str
@@ -67,10 +67,10 @@ class File(NamedTuple):
 
 
 def files(path: str | Path) -> list[File]:
-    """Return a file, or the files of a zip archive by name, unpacked; "-" is standard input.
+    """Return a file or a zip archive's files in order of name, unpacked; "-" is standard input.
 
     Raises:
-        FormatError: it can't be opened or unpacked, or unpacks to far more than records do.
+        FormatError: the file can't be opened or unpacked, or unpacks to far more than records do.
     """
     try:
         is_input = str(path) == STANDARD_INPUT
@@ -87,7 +87,7 @@ def _all_of(stream: IO[bytes]) -> bytes:
 
 
 def most_bytes(packed: int) -> int:
-    """Return the largest number of bytes to which a file of this size may unpack."""
+    """Return the maximum number of unpacked bytes for a file of this size."""
     return max(_FREE, _TIMES * packed)
 
 
@@ -95,7 +95,7 @@ def content(path: str | Path) -> bytes:
     """Return the bytes of one file, unpacked if it is compressed.
 
     Raises:
-        FormatError: as `files`, or it is an archive of several files.
+        FormatError: see `files`; or the file is an archive of several files.
     """
     found = files(path)
     if len(found) > 1:
@@ -106,7 +106,7 @@ def content(path: str | Path) -> bytes:
 
 
 def stem(path: str | Path) -> str:
-    """Return the name of a file without its extension, and without that of its compression.
+    """Return the name of a file without the extensions of its format and compression.
 
     >>> stem("data/train.jsonl.gz"), stem("train.jsonl")
     ('train', 'train')
@@ -116,12 +116,12 @@ def stem(path: str | Path) -> str:
 
 
 def expanded(path: str | Path) -> list[str]:
-    """Return the files that a path names, by name: a file, those of a folder, or of a glob.
+    """Return the files of a path, in order of name: a file, or those of a folder or glob.
 
-    Hidden files, and those in hidden folders, are omitted.
+    Hidden files, and files in hidden folders, are omitted.
 
     Raises:
-        FormatError: there is none.
+        FormatError: there are no files.
     """
     given = Path(path)
     if given.is_dir():
@@ -138,10 +138,10 @@ def expanded(path: str | Path) -> list[str]:
 
 
 def data_files(path: str | Path) -> list[str]:
-    """Return the files that a path names; of a folder, those with extensions of data.
+    """Return the files of a path; of a folder, only those with the extensions of data.
 
     Raises:
-        FormatError: there is none.
+        FormatError: there are no such files.
     """
     given = expanded(path)
     if not Path(path).is_dir():
@@ -155,7 +155,7 @@ def data_files(path: str | Path) -> list[str]:
 
 
 def has_data(path: str) -> bool:
-    """Return whether a file in a folder or an archive has data, by its name.
+    """Return whether the name of a file in a folder or archive is that of a data file.
 
     >>> has_data("a/part.jsonl.gz"), has_data("a/README.txt"), has_data("a/plot.png")
     (True, False, False)
@@ -170,7 +170,7 @@ def _is_hidden(parts: Sequence[str]) -> bool:
 
 
 def _unpacked(file: File, most: int) -> list[File]:
-    """Return the file or files that a file unpacks to, of `most` bytes in all."""
+    """Unpack a file to one or several files with at most `most` bytes in total."""
     try:
         if file.raw.startswith(ZIP):
             return _of_archive(file, most)
@@ -188,7 +188,7 @@ def _unpacked(file: File, most: int) -> list[File]:
 
 
 def _broken() -> tuple[type[Exception], ...]:
-    """Return the errors of the libraries for a damaged file or an unknown compression."""
+    """Return the libraries' exceptions for a damaged file or an unknown compression."""
     zstandard = sys.modules.get("zstandard")
     return (
         *(EOFError, OSError, ValueError, NotImplementedError),
@@ -257,7 +257,7 @@ def _joined(pieces: Iterable[bytes], most: int, path: str) -> bytes:
 
 
 def too_large(path: str) -> FormatError:
-    """Return the error for a file that unpacks to far more than records do."""
+    """Return the error for a file that unpacks to far more bytes than records would."""
     return FormatError(
         f"it unpacks to more than {_TIMES} times its size; if that is meant, unpack it first", path
     )

@@ -1,8 +1,8 @@
-"""Lines of cells: CSV, TSV, or with semicolons.
+"""Delimited text: CSV, TSV, or with semicolons.
 
-A first line `sep=;` names the separator. Quotation marks enclose cells, or are text if all lines
-have the same cells without them. An apostrophe that prevents a spreadsheet from running a cell as a
-formula is removed.
+A first line `sep=;` names the separator. Quotation marks enclose cells; they are text if all
+lines have the same number of cells without them. An apostrophe that prevents a spreadsheet from
+running a cell as a formula is removed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WHOLE = re.compile(r'"(?:[^"]|"")*"')
 
 @dataclass(frozen=True)
 class Delimited:
-    r"""The cells of a text.
+    r"""The cells of a delimited text.
 
     >>> table = Delimited(Source("a.csv", b"sep=;\nx;y\n1;\"a;b\"\n"))
     >>> table.header, [row.values for row in table.rows()]
@@ -43,13 +43,13 @@ class Delimited:
 
     @cached_property
     def _begins(self) -> int:
-        """The start of the header in the text."""
+        """The offset of the header in the text."""
         declared = _DECLARED.match(self.source.text)
         return declared.end() if declared else 0
 
     @cached_property
     def separator(self) -> str:
-        """The separator that the file declares, or the one that cuts the header into most cells."""
+        """The separator that the file declares, or the one that gives the header the most cells."""
         declared = _DECLARED.match(self.source.text)
         if declared:
             return declared[1]
@@ -62,7 +62,7 @@ class Delimited:
 
     @cached_property
     def header(self) -> tuple[str, ...]:
-        """The tidy cells of the first row that has any, as `rows` reads it."""
+        """The cells of the first row that is not empty, without spaces around them."""
         if '"' not in self._first_line:
             cells = _cells(self._first_line.rstrip("\r"), self.separator)
             if any(map(str.strip, cells)):
@@ -78,10 +78,10 @@ class Delimited:
 
     @cached_property
     def is_quoted(self) -> bool:
-        r"""Whether quotation marks enclose cells, or are text.
+        r"""Whether quotation marks enclose cells; otherwise they are text.
 
-        They are text if every line has as many cells as the first without them, and one begins a
-        cell that it does not end, except if it is the only one: it was left open.
+        They are text if, without them, every line has as many cells as the first, and a mark
+        begins a cell but doesn't end it. A single such mark in the file is an error.
 
         >>> Delimited(Source("a.tsv", b'x\ty\n"Why?" I asked.\tb\n')).is_quoted
         False
@@ -106,7 +106,7 @@ class Delimited:
         An apostrophe that prevents a cell from running as a formula is removed.
 
         Args:
-            header: the names of the columns, if the first line is already a row.
+            header: the column names, if the first line is already a row.
             is_quoted: whether quotation marks enclose cells; found if None.
 
         Raises:
@@ -155,7 +155,7 @@ class Delimited:
     def _part(
         self, starts: list[int], first: int, last: int, above: int, path: str
     ) -> tuple[Place, str]:
-        """Return the place and text of the lines after `first`, up to `last`."""
+        """Return the place and text of the lines after `first` up to `last`."""
         start = starts[min(first, len(starts) - 1)]
         end = starts[last] if last < len(starts) else len(self.source.text)
         raw = self.source.text[start:end].rstrip("\r\n")
@@ -170,7 +170,7 @@ def _cells(line: str, separator: str) -> list[str]:
 
 
 def _tidy(cells: Sequence[str]) -> list[str]:
-    """Return the names in a header, one of whose cells is not empty."""
+    """Return the names in a header that has at least one name."""
     full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
     # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
     cells = cells[:full] if len(cells) - full > 1 else cells
@@ -180,10 +180,10 @@ def _tidy(cells: Sequence[str]) -> list[str]:
 def column_names(
     cells: Sequence[str], path: str, number: int, unit: Literal["line", "row"] = "line"
 ) -> list[str]:
-    """Return the names of the columns of a header.
+    """Return the column names of a header.
 
     Raises:
-        FormatError: two are the same.
+        FormatError: two names are the same.
     """
     names = _tidy(cells)
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
@@ -195,7 +195,7 @@ def column_names(
 def fitted(
     cells: list[str], names: Sequence[str], place: Place, raw: str
 ) -> Row[Mapping[str, str]]:
-    """Return a row of cells by the columns' names, or the reason why they don't fit them."""
+    """Return a row with its cells by column name, or with the reason why it can't be read."""
     while len(cells) > len(names) and not cells[-1].strip():
         cells.pop()
     if len(cells) != len(names):

@@ -1,8 +1,9 @@
 """JSON Lines, or a file of JSON.
 
-A file of JSON is an array of records, or an object: its list of records, lists by columns, records
-by their ids, or itself a record. A key that an object has twice is refused, since only one of its
-values could count; so are NaN and Infinity, which JSON does not have.
+A file of JSON is an array of records, or an object that contains a list of records, lists by
+column, or records by id, or that is itself a record. A key that occurs twice in an object is
+refused, since only one of its values could be used; so are NaN and Infinity, which JSON does not
+have.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ _SPLIT = {"columns", "index", "data"}
 
 
 class Member(NamedTuple):
-    """An element of an array, or a name or value of an object; or why the rest can't be read.
+    """An element of an array, a key or value of an object, or why the rest can't be read.
 
     Attributes:
         start: its start in the text.
         end: its end, excluded.
-        value: of it.
-        fault: why it, or it and the rest, can't be read; "" if it can.
+        value: its value.
+        fault: why it (and possibly the rest) can't be read; "" if it can be read.
     """
 
     start: int
@@ -63,9 +64,9 @@ def line_records(source: Source) -> Iterator[Row[Record]]:
 def array_records(source: Source, start: int | None = None) -> Iterator[Row[Record]]:
     """Yield each element of a JSON array.
 
-    The array is the file's own, or begins at `start` inside it. Elements of a file of one line are
-    placed by their number. After an element without an end nothing more can be read: the rest is
-    one bad element. So is more text after the file's own array.
+    The array is the whole file, or begins at `start` inside it. If the file has one line, elements
+    are numbered instead of lines. After an element without an end, the rest can't be read and
+    is one bad element. So is text after an array that is the whole file.
     """
     text, path = source.text, str(source.path)
     if start is None and not source.start.startswith("["):
@@ -86,14 +87,13 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
 
 
 _LENIENT = json.JSONDecoder()
-"""Finds the end of a value that JSON does not have, such as NaN."""
+"""The end of a value that JSON does not have, such as NaN."""
 
 
 def elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
     """Yield the content of the brackets or braces at an offset.
 
-    Of an object, names and values are yielded by turns. With `is_whole`, more text after the end is
-    a fault.
+    Keys and values of an object alternate. With `is_whole`, text after the end is a fault.
     """
     close, marks = ("]", ",,") if text[begin] == "[" else ("}", ":,")
     at, n = _after_space(text, begin + 1), 0
@@ -143,7 +143,7 @@ def has_lines(source: Source) -> bool:
 
 
 def members(source: Source) -> dict[str, Member]:
-    """Return the values of a file that is one JSON object; nothing if it is something else."""
+    """Return the values of a file that is one JSON object; otherwise nothing."""
     text = source.text
     if not source.start.startswith("{") or has_lines(source):
         return {}
@@ -161,7 +161,7 @@ def members(source: Source) -> dict[str, Member]:
 
 
 def one_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
-    """Yield the object itself."""
+    """Yield the object as one record."""
     text = source.text
     start, end = text.index("{"), text.rindex("}") + 1
     place = Place(str(source.path), line_of(source, start), "line", start, end)
@@ -169,7 +169,7 @@ def one_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Recor
 
 
 def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
-    """Yield each value of an object of objects, with its name as `id`."""
+    """Yield each value of an object of objects, with its key as `id`."""
     for name, (start, end, value, _) in held.items():
         row = {"id": name, **value}
         place = Place(str(source.path), line_of(source, start), "line", start, end)
@@ -177,15 +177,15 @@ def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Recor
 
 
 def column_records(path: str, columns: Sequence[Record]) -> Iterator[Row[Record]]:
-    """Yield the rows of `by_columns`, each with its number."""
+    """Yield the rows of `by_columns` with their numbers."""
     for number, row in enumerate(columns, 1):
         yield Row(Place(path, number, "row"), canonical(row), row)
 
 
 def by_columns(values: Record) -> list[Record] | None:
-    """Return the rows of columns: lists, or objects by the rows' numbers, as pandas writes them.
+    """Return the rows of columns that are lists, or objects by row number, as pandas writes them.
 
-    None if the values are something else. Lists of objects may be something else, too.
+    None if the values are not columns. Lists of objects may not be columns.
 
     >>> by_columns({"question": ["Why?", "When?"], "answer": ["A", "B"]})
     [{'question': 'Why?', 'answer': 'A'}, {'question': 'When?', 'answer': 'B'}]
@@ -220,5 +220,5 @@ def are_records(value: Any) -> bool:
 
 
 def line_of(source: Source, at: int) -> int:
-    """Return the 1-based number of the line with an offset of the text."""
+    """Return the 1-based number of the line at an offset of the text."""
     return bisect_right(source.starts, at)

@@ -1,4 +1,4 @@
-"""A record with its place: `Row`, `Place`."""
+"""Records and their places: `Row`, `Place`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Place(NamedTuple):
 
     Attributes:
         path: the file, or "<DataFrame>" for a table in memory.
-        number: the 1-based number of its first line in a text, of the row in a table.
-        unit: of `number`.
-        start: where the record begins in the decoded text, in characters from 0; None in a table.
-        end: its end there, excluded.
+        number: the 1-based number of its first line in a text, or of the row in a table.
+        unit: the unit of `number`.
+        start: the record's first character in the decoded text, from 0; None in a table.
+        end: the character after its last one.
 
     >>> str(Place("quiz.jsonl", 12)), str(Place("<DataFrame>", 3, "row"))
     ('quiz.jsonl:12', '<DataFrame>, row 3')
@@ -42,10 +42,10 @@ class Row(NamedTuple, Generic[T]):
 
     Attributes:
         place: where it is.
-        raw: its own text, for setting it aside.
-        values: its values by name, an element of XML, or the lines of a block; None if
-            it can't be read.
-        reason: why it can't be read; None if it can.
+        raw: its text, which is written to the file of bad records.
+        values: its values by name, an XML element, or the lines of a block; None if it can't be
+            read.
+        reason: why it can't be read; None if it can be read.
     """
 
     place: Place

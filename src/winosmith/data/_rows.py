@@ -1,4 +1,4 @@
-"""One entry point for data: `read` returns the rows of any container, each with its place."""
+"""One entry point for data: `read` returns the rows of any container, with their places."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
 """The kind of a container: JSON Lines, JSON array, JSON object, lines of cells, XML, or table."""
 
 _LOOK = 20
-"""The number of rows that are searched for a first good one, so that a bad one hides no format."""
+"""The number of rows that are searched for a readable one, to recognise the format."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a container, or of several that are read as one.
+    """The rows of a container, or of several that are read as one data set.
 
     Attributes:
         path: the file, the folder, or "<DataFrame>".
-        kind: of the container; that of the first of several.
-        read: yields the rows, from the first one on at each call.
-        source: the text; None for a table, and for several containers.
+        kind: the kind of the (first) container.
+        read: a function that yields the rows, from the first one at each call.
+        source: the text; None for a table or several containers.
         parts: the containers, if there are several.
-        header: the names of the columns; found if None.
+        header: the column names; None to find them.
     """
 
     path: str
@@ -64,19 +64,19 @@ class Rows:
 
     @property
     def is_typed(self) -> bool:
-        """Whether values have types; the cells of a delimited text are all texts."""
+        """Whether values have types; in delimited text, all cells are strings."""
         return self.kind != "delimited"
 
     @property
     def name(self) -> str:
-        """The name of the data set: of the file without its extensions, or of the folder."""
+        """The name of the data set: that of the file without extensions, or of the folder."""
         if self.path.startswith("<"):
             return "table"
         return Path(self.path).name if Path(self.path).is_dir() else stem(self.path)
 
     @cached_property
     def first(self) -> Record:
-        """The values of the first of the first rows that can be read; empty if there is none."""
+        """The values of the first readable row; empty if none of the first rows can be read."""
         if self.kind == "xml":
             return {}
         some = (row.values for row in islice(self.read(), _LOOK) if row.values is not None)
@@ -84,7 +84,7 @@ class Rows:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns, or those of the first row's values."""
+        """The column names, or the names in the first row."""
         if self.header is not None:
             return self.header
         if self.kind == "delimited" and self.source:
@@ -92,7 +92,7 @@ class Rows:
         return tuple(self.first)
 
     def elements(self, tag: str) -> Iterator[Row[Element]]:
-        """Yield the elements of XML with a tag."""
+        """Yield the XML elements with a tag."""
         for source in self.sources:
             yield from elements(source, tag)
 
@@ -102,7 +102,7 @@ class Rows:
             yield from source.blocks()
 
     def may_have(self, names: Iterable[str]) -> bool:
-        """Return whether a row may have a value of one of these names."""
+        """Return whether a row may have a value with one of these names."""
         if self.parts:
             return any(part.may_have(names) for part in self.parts)
         if self.kind in ("table", "delimited") or self.source is None:
@@ -111,12 +111,12 @@ class Rows:
 
     @property
     def sources(self) -> list[Source]:
-        """The texts of all parts; a table has none."""
+        """The texts of all containers; tables have none."""
         return [part.source for part in self.parts or (self,) if part.source]
 
     @property
     def start(self) -> str:
-        """The first 4,000 characters of a text, without white space before them; otherwise ""."""
+        """The first 4,000 characters of a text after white space; "" for a table."""
         return self.sources[0].start if self.sources else ""
 
 
@@ -124,12 +124,12 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
     """Return the rows of a container.
 
     Args:
-        data: a path, or several; a folder gives its files with extensions of data, a glob the files
-            that it matches, "-" standard input. Files may be compressed. Or a table in memory.
-        encoding: of texts; found if None.
+        data: one or more paths, or a table in memory. A folder means its data files, a glob the
+            files that match, "-" standard input. Files may be compressed.
+        encoding: encoding of texts; None to find it.
 
     Raises:
-        FormatError: a file can't be opened, unpacked or decoded; there is none.
+        FormatError: there are no files, or one can't be opened, unpacked or decoded.
     """
     if isinstance(data, Rows):
         return data
@@ -166,7 +166,7 @@ def _files(path: str) -> list[File]:
 
 
 def joined(parts: Sequence[Rows], path: str) -> Rows:
-    """Return the rows of several containers as one; those of one as they are."""
+    """Return the rows of several containers as one."""
     if len(parts) == 1:
         return parts[0]
     return Rows(

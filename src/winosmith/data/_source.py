@@ -1,4 +1,4 @@
-"""The encoding of a text.
+"""Text files and their encodings.
 
 It is UTF-8, or UTF-16 or UTF-32 with a byte-order mark, or what an XML file declares. A file in
 Windows-1252 is recognised and refused, with the command that converts it;
@@ -26,7 +26,7 @@ _WIDE = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Byte-order marks; that of UTF-32 begins as that of UTF-16 does, so it is first."""
+"""Byte-order marks; UTF-32 comes first because its mark begins with that of UTF-16."""
 
 _BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
 """Lines that are not empty."""
@@ -35,29 +35,27 @@ _UNMARKED = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010":
 """Encodings by the zeros among the first four bytes, without a byte-order mark."""
 
 CONTROLS = re.compile(r"[\x80-\x9f]")
-"""Characters that Latin-1 has for the bytes at which cp1252 has quotes and dashes."""
+"""Control characters of Latin-1 at the bytes of cp1252's quotes and dashes."""
 
 _LOOK, _MOST_FOREIGN = 1 << 20, 4
-"""Bytes that are looked at; in the languages of cp1252 a quarter of them at most is not ASCII."""
+"""Number of bytes to examine; in languages of cp1252 at most a quarter of them are not ASCII."""
 
 
 class Source:
-    """The text of one file, decoded, and the first looks at it.
+    """The decoded text of one file.
 
     Args:
         path: the file.
-        raw: its bytes; read from it if None, and unpacked if it is compressed. Records inside
-            another file are given so, and errors name that file.
-        encoding: of the text; found if None.
+        raw: its bytes; None to read (and unpack) the file. Pass bytes for records inside another
+            file: errors then name that file.
+        encoding: encoding of the text; None to find it.
 
     Attributes:
         path: the file.
-        text: its whole text, without a byte-order mark, newlines as they are.
+        text: its whole text with unchanged newlines, without a byte-order mark.
 
     Raises:
-        FormatError: the file is empty, can't be opened, or is in an encoding that is not found
-            (with the line): UTF-8 is, UTF-16 and UTF-32 with a byte-order mark, and what an XML
-            file declares.
+        FormatError: the file is empty, can't be opened, or can't be decoded (with the line).
     """
 
     def __init__(self, path: str | Path, raw: bytes | None = None, encoding: str | None = None):
@@ -76,9 +74,9 @@ class Source:
                 yield number, line
 
     def numbered(self) -> Iterator[tuple[int, int, str]]:
-        """Yield each line, blank or not: its 1-based number, its offset in the text, its text.
+        """Yield the 1-based number, the offset and the text of each line, blank or not.
 
-        Only line feeds end a line: the other separators of Unicode may be inside a sentence.
+        Only line feeds end a line: Unicode's other separators may be inside a sentence.
         """
         text, at, number = self.text, 0, 1
         while (end := text.find("\n", at)) >= 0:
@@ -100,7 +98,7 @@ class Source:
             yield Row(place, raw, [line.rstrip("\r") for line in raw.split("\n")])
 
     def slice(self, first: int, last: int) -> str:
-        """Return the lines from `first` to `last`, 1-based and both included."""
+        """Return the lines from `first` to `last` (1-based, inclusive)."""
         starts = self.starts
         end = starts[last] - 1 if last < len(starts) else len(self.text)
         return self.text[starts[first - 1] : end]
@@ -112,12 +110,12 @@ class Source:
 
     @cached_property
     def start(self) -> str:
-        """The first 4,000 characters, without the white space before them."""
+        """The first 4,000 characters after white space."""
         return self.text.lstrip()[:4000]
 
 
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
-"""How compressed files begin: given as they are, they are not unpacked."""
+"""The first bytes of compressed files."""
 
 _NO_TEXT = {
     **dict.fromkeys(_PACKED, "it is packed; unpack it first"),
@@ -171,7 +169,7 @@ def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
 _ENDS = re.compile(rb"[\r\n]+")
 
 _SHOWN = 20
-"""Characters shown before and after the first that is not UTF-8."""
+"""Number of characters shown around the first byte that is not UTF-8."""
 
 
 def _other_encoding(what: str, codec: str, path: Path, line: int | None = None) -> FormatError:
@@ -184,7 +182,7 @@ def _other_encoding(what: str, codec: str, path: Path, line: int | None = None) 
 
 
 def _is_western(raw: bytes) -> bool:
-    r"""Return whether a text may be in Windows' encoding for Western Europe, mostly ASCII.
+    r"""Return whether bytes may be Windows-1252 text: mostly ASCII.
 
     >>> _is_western(b"\x93Why?\x94 it asks"), _is_western("Почему?".encode("cp1251"))
     (True, False)

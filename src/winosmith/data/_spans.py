@@ -1,4 +1,4 @@
-"""The values of a record with their places in a file's text, so that they can be changed there."""
+"""Places of a record's values in a file's text, for edits in place."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _JSON_CHARACTER = re.compile(
 
 @dataclass(frozen=True)
 class Value:
-    """A value of a record.
+    """A value of a record and its place.
 
     Attributes:
-        start: where it begins in the file's text, in characters from 0.
-        end: where it ends there, not included.
-        value: it as it was read.
-        inside: its elements by their numbers, or its values by their names; none if it is a text, a
-            number, true, false or null.
+        start: its first character in the file's text, from 0.
+        end: the character after its last one.
+        value: the value that was read.
+        inside: its elements by number, or its members by name; empty for a text, a number, true,
+            false or null.
     """
 
     start: int
@@ -36,23 +36,23 @@ class Value:
     inside: Mapping[int | str, Value]
 
     def leaves(self, name: int | str = "") -> Iterator[tuple[int | str, Value]]:
-        """Yield the values that have none inside, with the nearest name."""
+        """Yield the values without members, each with the nearest name."""
         if not self.inside:
             yield name, self
         for own, value in self.inside.items():
             yield from value.leaves(own if isinstance(own, str) else name)
 
     def within(self) -> Iterator[Value]:
-        """Yield it and all values inside."""
+        """Yield the value and all values inside it."""
         yield self
         for value in self.inside.values():
             yield from value.within()
 
     def characters(self, text: str) -> list[tuple[int, int]]:
-        """Return where each character of a text is in the file, as [start, end).
+        """Return the place of each character of a text in the file, as [start, end).
 
         Raises:
-            DataError: its characters are not those of the file one by one.
+            DataError: the file has other characters.
         """
         start, end = self.start, self.end
         if text[start:end] != self.value and text[start : start + 1] in ("'", '"'):
@@ -77,10 +77,10 @@ class Value:
 
 
 def json_value(text: str, start: int) -> Value:
-    """Return the value of JSON that begins at an offset of a text.
+    """Return the JSON value that begins at an offset of a text.
 
     Raises:
-        DataError: it is not JSON.
+        DataError: the text is not JSON.
     """
     try:
         value, end = DECODER.raw_decode(text, start)
@@ -90,7 +90,7 @@ def json_value(text: str, start: int) -> Value:
 
 
 def _parsed(text: str, start: int, end: int, value: Any) -> Value:
-    """Return a value of JSON that was parsed already, with the places of what is inside."""
+    """Return a parsed JSON value with the places of its members."""
     inside: dict[int | str, Value] = {}
     if isinstance(value, dict | list):
         parts = [*elements(text, start)]
@@ -102,10 +102,10 @@ def _parsed(text: str, start: int, end: int, value: Any) -> Value:
 
 
 def row_value(text: str, start: int, end: int, table: Delimited) -> Value:
-    """Return the cells of a row of a table by their columns.
+    """Return the cells of a table's row by column.
 
     Raises:
-        DataError: the row has other cells than the header.
+        DataError: the row and the header differ in length.
     """
     mark = re.escape(table.separator)
     plain = f"[^{mark}]*"

@@ -1,11 +1,11 @@
-"""Tables in files, and in memory.
+"""Tables in files and in memory.
 
 Files are Parquet, Arrow and Feather (`pip install 'winosmith[release]'`). In memory, a table is a
 DataFrame of pandas or polars, a table of pyarrow, a `datasets.Dataset`, any object with
 `__arrow_c_stream__`, a list of records, or lists by columns. A `datasets.DatasetDict`, or any
-dictionary of tables, is read as a folder is: all splits as one data set, each record with the place
-of its split. A class that Hugging Face stores as a number becomes its name, a date a text of
-ISO 8601.
+dictionary of tables, is read like a folder: all splits as one data set, in which each record's
+place names its split. Class numbers of Hugging Face become class names, dates become texts in ISO
+8601.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _PARQUET, _FEATHER = b"PAR1", b"FEA1"
 _ARROW_FILE, _ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 
 _METHODS = ("reset_index", "with_format", "__arrow_c_stream__")
-"""Attributes of tables of pandas, of `datasets`, and of Arrow, pyarrow and polars."""
+"""Attributes by which tables of pandas, `datasets`, and Arrow (pyarrow, polars) are recognised."""
 
 Classes = Mapping[str, Mapping[int, str]]
-"""The names of classes, by column and number."""
+"""Class names by column and number."""
 
 
 def is_table(data: object) -> bool:
-    """Return whether this is a table in memory: of a library, records, or lists by columns."""
+    """Return whether data is a table in memory: of a library, records, or lists by column."""
     if isinstance(data, list | tuple):
         return all(isinstance(record, Mapping) for record in data)
     if isinstance(data, Mapping):
@@ -42,17 +42,17 @@ def is_table(data: object) -> bool:
 
 
 def is_stored(raw: bytes) -> bool:
-    """Return whether these are the bytes of a file of Parquet, Feather or Arrow."""
+    """Return whether bytes are a file of Parquet, Feather or Arrow."""
     return raw.startswith((_PARQUET, _FEATHER, _ARROW_FILE, _ARROW_STREAM))
 
 
 def table_name(data: object) -> str:
-    """Return how messages call a table in memory."""
+    """Return the name of a table in memory for messages."""
     return f"<{type(data).__name__}>"
 
 
 def several_tables(data: object) -> dict[str, Any]:
-    """Return the tables of a collection by name, such as the splits of a `DatasetDict`."""
+    """Return the tables of a collection, such as the splits of a `DatasetDict`, by name."""
     if not isinstance(data, Mapping) or not all(map(is_table, data.values())):
         return {}
     lists = [one for one in data.values() if isinstance(one, list | tuple)]
@@ -62,10 +62,10 @@ def several_tables(data: object) -> dict[str, Any]:
 
 
 def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
-    """Yield the rows of a table in memory, each with its 1-based number.
+    """Yield the rows of a table in memory with their 1-based numbers.
 
     Raises:
-        FormatError: it has neither rows nor columns.
+        FormatError: the data has neither rows nor columns.
     """
     classes: Classes = {}
     records: Iterable[Record] | None = data
@@ -96,10 +96,10 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
 
 
 def stored_rows(file: File) -> Iterator[Row[Record]]:
-    """Yield the rows of a file of Parquet, Feather or Arrow, each with its 1-based number.
+    """Yield the rows of a file of Parquet, Feather or Arrow with their 1-based numbers.
 
     Raises:
-        FormatError: it can't be read, or unpacks to far more than records do.
+        FormatError: the file can't be read, or unpacks to far more bytes than records would.
         MissingExtraError: pyarrow is not installed.
     """
     pyarrow = require("pyarrow", "release")
@@ -135,7 +135,7 @@ def _batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
 
 
 def _bounded(batches: Iterable[Any], file: File) -> Iterator[Any]:
-    """Yield the batches; raise FormatError after one that makes them far larger than the file."""
+    """Yield the batches; raise FormatError when they become far larger than the file."""
     most, size = most_bytes(len(file.raw)), 0
     for batch in batches:
         size += batch.nbytes
@@ -155,7 +155,7 @@ def _numbered(path: str, records: Iterable[Record], classes: Classes) -> Iterato
 
 
 def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:
-    """Return the names of classes that Hugging Face wrote into the schema of a file."""
+    """Return the class names in a schema that Hugging Face wrote."""
     try:
         features = parse_json(metadata.get(b"huggingface", b"{}"))["info"]["features"]
         return {
@@ -168,7 +168,7 @@ def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:
 
 
 def plain(value: Any) -> Any:
-    """Return a Python value: None for NaN, dates as ISO 8601 texts.
+    """Return a plain Python value: None for NaN, ISO 8601 texts for dates.
 
     >>> plain([float("nan"), date(2026, 11, 28), {1: time(9, 30)}])
     [None, '2026-11-28', {'1': '09:30:00'}]
@@ -191,7 +191,7 @@ def plain(value: Any) -> Any:
 
 
 def cell(value: Any) -> str:
-    """Return a value as a cell of a text has it.
+    """Return a value as the text of a cell.
 
     >>> [cell(value) for value in ("a", 2, 2.0, None, True, ["a"])]
     ['a', '2', '2', '', 'true', '["a"]']

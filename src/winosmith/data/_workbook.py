@@ -1,10 +1,10 @@
-"""Workbooks of Excel, XLSX (`pip install 'winosmith[xlsx]'`).
+"""Excel workbooks, XLSX (`pip install 'winosmith[xlsx]'`).
 
-A sheet is read as its CSV file would be, but rows have Excel's numbers. If several visible sheets
-have data, `quiz.xlsx#Level 1` names one. Empty rows are skipped, and the first other one names the
-columns. Each row of a merged cell has its value. Formulas have the values that Excel saved; a row
-with a formula that has none, or an error such as `#REF!`, is a bad record. Dates are texts of
-ISO 8601.
+A sheet is read like its CSV file, but rows have Excel's numbers. If several visible sheets have
+data, name one, as in `quiz.xlsx#Level 1`. Empty rows are skipped, and the first other row names the
+columns. The value of a merged cell is repeated in each of its rows. Formulas have the values that
+Excel saved; a row with a formula without a value, or with an error such as `#REF!`, is a bad
+record. Dates become texts in ISO 8601.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from winosmith.data._tables import cell, plain
 from winosmith.errors import FormatError, require
 
 SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
-"""A workbook and one of its sheets, such as "quiz.xlsx#Level 1"."""
+"""A workbook and a sheet, such as "quiz.xlsx#Level 1"."""
 
 _MOST_ROWS = 1 << 20
-"""Rows that a sheet of Excel has at most."""
+"""Maximum number of rows in an Excel sheet."""
 
 _MERGED = re.compile(rb'<mergeCell [^>]*ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
 
@@ -41,11 +41,11 @@ _BROKEN = (
     *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, RuntimeError),
     *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # a SyntaxError of XML
 )
-"""The errors of openpyxl and zipfile for a damaged file."""
+"""Exceptions of openpyxl and zipfile for a damaged file."""
 
 
 def file_of(path: str) -> str:
-    """Return the file that a path is of, without the sheet that it may name.
+    """Return the path of a workbook without the sheet that it may name.
 
     >>> file_of("quiz.xlsx#Level 1"), file_of("quiz #1.xlsx")
     ('quiz.xlsx', 'quiz #1.xlsx')
@@ -55,23 +55,23 @@ def file_of(path: str) -> str:
 
 
 Grid = list[list[Any]]
-"""The values of a sheet by row and column, from its first row on."""
+"""The values of a sheet by row and column."""
 
 
 def is_workbook(raw: bytes) -> bool:
-    """Return whether unpacked bytes are those of a workbook: other archives are unpacked."""
+    """Return whether bytes are a workbook and not another zip archive."""
     return raw.startswith(ZIP)
 
 
 def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
-    """Return a sheet's path, its header, and its rows as cells of text; see the module.
+    """Return a sheet's path, its header, and its rows with cells as text; see the module.
 
     Args:
         file: the workbook; its path ends in "#" and a sheet's name if one is named.
 
     Raises:
-        FormatError: the workbook is damaged; no sheet or several have data and none is named; a
-            column occurs twice.
+        FormatError: the workbook is damaged, a column occurs twice, or no sheet is named although
+            none or several have data.
         MissingExtraError: openpyxl is not installed.
     """
     openpyxl = require("openpyxl", "xlsx")
@@ -139,7 +139,7 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
 
 
 def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
-    """Yield the values of each row, which is as long as its last cell is far to the right."""
+    """Yield the values of each row up to its last cell."""
     sheet.reset_dimensions()  # those that a file declares may be wrong
     left = most_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
     for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
@@ -150,7 +150,7 @@ def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
 
 
 def _xml(raw: bytes, sheet: str) -> bytes:
-    """Return the XML of a sheet, by the book's list of its parts."""
+    """Return a sheet's XML, found by the workbook's list of parts."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         book = fromstring(archive.read("xl/workbook.xml"))
         parts = fromstring(archive.read("xl/_rels/workbook.xml.rels"))

@@ -1,7 +1,4 @@
-"""XML, of the formats that are published as such.
-
-Nothing is fetched, and declared entities are refused.
-"""
+"""XML files. Nothing is fetched, and declared entities are refused."""
 
 from __future__ import annotations
 
@@ -20,10 +17,10 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
 def elements(source: Source, tag: str) -> Iterator[Row[Element]]:
-    """Yield the elements with a tag; a bad row with the reason if the XML is broken.
+    """Yield the elements with a tag; if the XML is broken, yield a bad row with the reason.
 
-    A document type is skipped, not fetched; declared entities are refused. After a place that is
-    not well-formed nothing more can be read, by the rules of XML.
+    A document type is skipped, not fetched; declared entities are refused. By the rules of XML,
+    nothing can be read after a fault.
     """
     builder = _Located(tag)
     parser = DefusedXMLParser(target=builder, forbid_dtd=False)
@@ -53,7 +50,7 @@ def _lines(source: Source, first: int, last: int) -> tuple[Place, str]:
 
 
 class _Located(TreeBuilder):
-    """Builds the tree, and notes the lines where each record starts and ends."""
+    """A tree builder that records the lines where each element starts and ends."""
 
     def __init__(self, record: str):
         super().__init__()

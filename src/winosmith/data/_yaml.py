@@ -25,15 +25,16 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3
 
 
 def is_yaml(source: Source) -> bool:
-    """Return whether a file is YAML, by its extension."""
+    """Return whether a file has an extension of YAML."""
     return source.path.suffix.lower() in (".yaml", ".yml")
 
 
 def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
-    """Yield the records of a file of YAML.
+    """Yield the records of a YAML file.
 
     Raises:
-        FormatError: the file is not YAML, has an alias, or has no list of records or several.
+        FormatError: the file is not YAML, contains an alias, or has not exactly one list of
+            records.
     """
     for record in yaml_records(source):
         number = line_of(source, record.start)
@@ -46,7 +47,7 @@ def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
 
 
 def yaml_records(source: Source) -> list[Value]:
-    """Return the records of a file of YAML as values with their places.
+    """Return the records of a YAML file as values with their places.
 
     Raises:
         FormatError: see `yaml_rows`.
@@ -84,7 +85,7 @@ def _loader(yaml: Any) -> Any:
 
 
 def _value(node: Any, path: object) -> Value:
-    """Return a node of YAML as a value with its place."""
+    """Return a YAML node as a value with its place."""
     start, end = node.start_mark.index, node.end_mark.index
     if node.id == "scalar":
         if node.style in ("|", ">"):
@@ -112,7 +113,7 @@ def _value(node: Any, path: object) -> Value:
 
 
 def _scalar(text: str) -> Any:
-    """Return a plain scalar as the core schema of YAML 1.2 reads it; other numbers are texts.
+    """Return a plain scalar as YAML 1.2's core schema reads it; other numbers are texts.
 
     >>> [_scalar(text) for text in ("3", "0.5", "true", "yes", "1:30", "~")]
     [3, 0.5, True, 'yes', '1:30', None]

@@ -1,4 +1,4 @@
-"""The choice that an answer of a person or a model names: by letter, number, text or label."""
+"""The choice that a person's or a model's answer names, by letter, number, text or label."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = {
     "text": "texts of choices",
     "label": "labels of choices",
 }
-"""The kinds of answers in a file, in words."""
+"""Names of the kinds of answers, for messages."""
 
 Read = tuple[Place, Mapping[str, int], int | None]
 """A row of a second column of answers: its place, its readings (see `readings`), and the key."""
@@ -34,7 +34,7 @@ _LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
 """A letter of any script; in Arabic, it may have a stroke (tatweel) after it."""
 
 _DECKED = re.compile(r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}")
-"""An answer as models and Markdown write it: \\boxed{B}, **B**."""
+"""An answer with the marks of models and Markdown: \\boxed{B}, **B**."""
 
 
 def readings(
@@ -44,14 +44,14 @@ def readings(
     signed: Sequence[str] = (),
     decks: int = 2,
 ) -> dict[str, int]:
-    """Return the choice that an answer names, by each of `KINDS` that it fits.
+    """Return the choice that an answer names, for each kind of `KINDS` that can read it.
 
     Args:
         value: the answer.
         options: the texts of the choices.
-        labels: one each, if they have some.
-        signed: the texts with the sign before each that was removed from `options`.
-        decks: largest number of marks around the answer, such as `**`, that are removed.
+        labels: the labels of the choices, if they have any.
+        signed: the texts with the letters or numbers that were removed from `options`.
+        decks: maximum number of marks around the answer, such as `**`, to remove.
 
     >>> readings("B", ["a cup", "a jug"]), readings("**2**", ["1", "2"])
     ({'letter': 1}, {'text': 1, '1': 1})
@@ -90,7 +90,7 @@ def readings(
 
 
 def letter_of(value: Any) -> tuple[str, int] | None:
-    """Return the script of an answer that is one letter, and the letter's 0-based place in it.
+    """Return the script of an answer that is one letter, and the letter's 0-based position in it.
 
     >>> letter_of("(b)"), letter_of("В."), letter_of("Ｃ"), letter_of("red")
     (('Latin', 1), ('Cyrillic', 2), ('Latin', 2), None)
@@ -101,7 +101,7 @@ def letter_of(value: Any) -> tuple[str, int] | None:
 
 
 def fitting(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:
-    """Return the choices whose text or label is the answer, in any case.
+    """Return the choices whose text or label equals the answer, ignoring case.
 
     >>> fitting("Paris", ["PARIS", "Rome", "paris "], [])
     [0, 2]
@@ -112,7 +112,7 @@ def fitting(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[i
 
 
 def _labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
-    """Yield each choice whose label and text are both in the answer, as in "option 2: a cup"."""
+    """Yield the choices whose label and text are both in the answer, as in "option 2: a cup"."""
     for at, (label, text) in enumerate(zip(labels, options, strict=False)):
         rest = said.removeprefix(label)
         if rest != said and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
@@ -120,7 +120,7 @@ def _labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Itera
 
 
 def option_of_text(text: str, options: Sequence[str]) -> int | None:
-    """Return the only option of that text; its case counts if it distinguishes options.
+    """Return the only option with a text; case counts only if it distinguishes options.
 
     >>> option_of_text("A  cup", ["a cup", "a jug"]), option_of_text("Us", ["US", "us"])
     (0, None)
@@ -137,22 +137,22 @@ def option_of_text(text: str, options: Sequence[str]) -> int | None:
 
 
 _FEW = 10
-"""A column repeats the key if it differs in less than one row of this many."""
+"""A column repeats the key if it differs in fewer than one in this many rows."""
 
 
 def second_answers(
     columns: Mapping[str, Sequence[Read]], first: str = "", asked: float | None = None
 ) -> tuple[list[str], list[str]]:
-    """Return the columns that repeat the key under another name, and a note on each with answers.
+    """Return the columns that repeat the key, and a note on each further column of answers.
 
     Args:
-        columns: the rows with an answer of each, by its name.
+        columns: the rows with an answer in each column, by column name.
         first: the column of the key.
-        asked: the number of rows from which on a column of other answers may be meant in place of
+        asked: the number of rows from which a column with different answers is an alternative to
             the first one; None if it never is.
 
     Raises:
-        FormatError: a column may be meant in place of the first one.
+        FormatError: another column may be the key.
     """
     repeats, notes = list[str](), list[str]()
     for name, rows in columns.items():
@@ -185,7 +185,7 @@ def second_answers(
 
 
 def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Remove fields from `extra` that repeat the key under another name, with a note for each."""
+    """Remove the fields of `extra` that repeat the key, with a note for each."""
     keyed = [
         (one.place, one.item)
         for one in entries
@@ -211,12 +211,12 @@ def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 class Classes:
-    """The labels of all rows, if these are the choices.
+    """The labels of all rows, used as the choices.
 
-    Those that differ only in case, width or in marks around them ("Yes", "yes.") are one.
+    Labels that differ only in case, width or marks around them ("Yes", "yes.") are one label.
 
     Attributes:
-        options: the labels, one spelling each, in order.
+        options: the labels in order, with one spelling each.
         notes: a sentence for each label with several spellings.
     """
 
@@ -224,9 +224,8 @@ class Classes:
         """Collect the labels.
 
         Args:
-            labels: the places of each.
-            named: whether the user named their column as that of the choices, so that none is a
-                typo.
+            labels: the places of each label.
+            named: whether the user named their column as the choices, so that no label is a typo.
         """
         self._places, self._typos, self.notes = labels, dict[str, str](), list[str]()
         self._usual: dict[str, str] = {}
@@ -258,7 +257,7 @@ class Classes:
 
 
 def _folded(label: str) -> str:
-    """Return what labels of one class have in common.
+    """Return the form that is the same for all labels of one class.
 
     >>> _folded("Yes."), _folded("‘ＹＥＳ’"), _folded("C++"), _folded("5!"), _folded("?")
     ('yes', 'yes', 'c++', '5!', '?')
@@ -269,7 +268,7 @@ def _folded(label: str) -> str:
 
 
 _AROUND = " .,;:!'\"`‘’“”„«»()[]"
-"""Marks around a label that don't make it another one."""
+"""Marks around a label that don't make it a different label."""
 
 _YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
 
@@ -279,9 +278,9 @@ and occurs fewer times than this."""
 
 
 def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:
-    """Return whether a rare word is a frequent one with one letter more, less or exchanged.
+    """Return whether a rare label may be a misspelling of a frequent one.
 
-    It may also be another word for yes or no.
+    That is, one letter is added, missing or different, or it is another word for yes or no.
 
     >>> _may_be_typo("yse", "yes", {"yse": [3], "yes": [*range(10)]})
     True
@@ -300,7 +299,7 @@ def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]])
 
 
 def place_list(places: Sequence[Place]) -> str:
-    """Return the numbers of places as a message lists them.
+    """Return the numbers of places as a list for messages.
 
     >>> place_list([Place("a.csv", 7)]), place_list([Place("a.csv", n) for n in (7, 9)])
     ('line 7', 'lines 7 and 9')

@@ -1,9 +1,9 @@
-"""A format: how its rows are recognised, read and written; functions that formats share.
+"""`Format`: how rows are recognised, read and written; functions that formats share.
 
-A format knows nothing about files: `winosmith.data` gives it rows with a place. Its reader yields
-one `Entry` a record, in order, and never stops at a bad one: the entry then has the reason in place
-of the record. Only `winosmith.formats.read` decides whether that ends the reading or the record is
-set aside. A few formats have a `Writer` too: it writes items so that the reader returns them, or
+A format knows nothing about files: `winosmith.data` gives it rows with their places. Its reader
+yields one `Entry` per record, in order, and never stops at a bad record: its entry has a reason
+instead of an item. Only `winosmith.formats.read` decides whether to stop there or to set the record
+aside. A few formats also have a `Writer`, which writes items that the reader can read back, or
 raises; `winosmith.formats.losses` lists the fields that a format can't store.
 """
 
@@ -29,14 +29,14 @@ Item = Problem | Claim
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record: its problem or claim, or the reason why it can't be read.
+    """A record's problem or claim, or the reason why it can't be read.
 
     Attributes:
         place: where the record is.
-        raw: the text of the record, for setting it aside.
+        raw: the text of the record, which is written to the file of bad records.
         item: the problem or claim; None if it can't be read.
-        reason: why it can't be read; None if it can.
-        note: how a contradictory or ambiguous record was read; None for other records.
+        reason: why it can't be read; None if it can be read.
+        note: how a contradictory or ambiguous record was read; otherwise None.
     """
 
     place: Place
@@ -47,20 +47,19 @@ class Entry:
 
     @property
     def line(self) -> int:
-        """The 1-based number of the record's first line in a text, or of its row in a table."""
+        """The 1-based number of the record's first line or row."""
         return self.place.number
 
 
 @dataclass(frozen=True)
 class Writer:
-    """How a format is written.
+    """The writer of a format.
 
     Attributes:
         write: writes problems or claims to a text file.
         suffix: the usual extension of its files.
-        keeps: the fields that are read back unchanged from all items that it accepts, except for
-            white space.
-        holds: the accepted items: Problem, Claim, or both.
+        keeps: the fields that can be read back unchanged, except for white space.
+        holds: the types of items that it accepts: Problem, Claim, or both.
     """
 
     write: Callable[[Sequence[Item], IO[str]], None]
@@ -75,13 +74,13 @@ class Format:
 
     Attributes:
         name: the value of `--from` and `--to` ("winogrande").
-        title: one line for the help.
-        read: yields the entries of rows, in order.
-        needs: the names that its rows need; without a `sign`, it is recognised by them.
-        sign: returns whether rows are in this format, by the names of the first row or by the text.
-        writer: how it is written; None if it is only read.
-        twin_names: the names of values that mark twins, so that twins are found by their texts if
-            no row has one of them; None if the reader finds twins by itself.
+        title: a description of one line for the help.
+        read: a function that yields the entries of rows, in order.
+        needs: the field names that rows must have; without a `sign`, they identify the format.
+        sign: a function that returns whether rows are in this format.
+        writer: its writer; None if the format is read-only.
+        twin_names: the fields that mark twins; if no row has one, twins are found by their texts.
+            None if the reader finds twins by itself.
     """
 
     name: str
@@ -98,7 +97,7 @@ class Format:
 
 
 def entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
-    """Return the entry of one record: the item that `build` makes, or the reason why it can't."""
+    """Return the entry of one record: the item from `build`, or the reason why it failed."""
     try:
         return Entry(place, raw, build())
     except ProblemError as error:
@@ -111,7 +110,7 @@ T = TypeVar("T")
 
 
 def built(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) -> Iterator[Entry]:
-    """Yield the entry of each record; `build` gets its values and its 0-based position."""
+    """Yield the entry of each record; `build` takes its values and its 0-based position."""
     for position, (place, raw, values, reason) in enumerate(rows):
         if values is None:
             yield Entry(place, raw, reason=reason)
@@ -122,7 +121,7 @@ def built(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) -> Itera
 def together(
     rows: Iterable[data.Row[T]], key: Callable[[T], object], between: str
 ) -> Iterator[data.Row[list[T]]]:
-    """Yield consecutive records with the same key as one; a bad record stays separate."""
+    """Combine consecutive records with the same key; bad records stay separate."""
     for _, group in groupby(rows, lambda row: object() if row.values is None else key(row.values)):
         found = list(group)
         held = [row.values for row in found if row.values is not None]
@@ -131,17 +130,17 @@ def together(
 
 
 def option_number(value: object, options: int, first: int = 1) -> int | None:
-    """Return the 0-based answer of an option's number, or None if it is withheld.
+    """Return the 0-based answer for an option's number, or None if the answer is withheld.
 
-    A column of whole numbers with gaps may be written as 1.0 and 2.0, and a gap as NaN.
+    Accept 1.0 for 1, and NaN for a missing number, as pandas writes them.
 
     Args:
-        value: text or number.
+        value: a text or number.
         options: number of options.
         first: the number of the first option. If it is 0, -1 withholds the answer.
 
     Raises:
-        ProblemError: it is neither empty nor the number of an option.
+        ProblemError: the value is neither empty nor the number of an option.
 
     >>> option_number("2", 2), option_number(2.0, 2), option_number("", 2), option_number(1, 2, 0)
     (1, 1, None, 1)
@@ -160,10 +159,10 @@ def option_number(value: object, options: int, first: int = 1) -> int | None:
 
 
 def scalars(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
-    """Return the values of a format's own fields as items of `Extra`, with keys `format_key.field`.
+    """Return a format's own fields as items of `Extra`, with keys `format_key.field`.
 
     Raises:
-        ProblemError: a value is not a scalar, or two names give one key.
+        ProblemError: a value is not a scalar, or two names lead to one key.
     """
     kept: dict[str, Scalar] = {}
     for name, value in record:
@@ -177,7 +176,7 @@ def scalars(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, 
 
 
 def cannot_write(item: Item, why: str) -> FormatError:
-    """Return the error for an item that does not fit into a format."""
+    """Return the error for an item that a format can't store."""
     return FormatError(f"{named(item)!r} can't be written: {why}")
 
 
@@ -190,7 +189,7 @@ def problems_of(items: Iterable[Item]) -> Iterator[Problem]:
     """Yield the items as problems.
 
     Raises:
-        FormatError: one is a claim.
+        FormatError: an item is a claim.
     """
     for item in items:
         if isinstance(item, Claim):
@@ -199,7 +198,7 @@ def problems_of(items: Iterable[Item]) -> Iterator[Problem]:
 
 
 def tidy(text: str) -> str:
-    r"""Return the text with each run of white space as one space, and none at its ends.
+    r"""Return the text with single spaces, and none at its ends.
 
     >>> tidy(" the  brown\n suitcase ")
     'the brown suitcase'
@@ -208,11 +207,10 @@ def tidy(text: str) -> str:
 
 
 def blanked(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
-    """Return the tidy sentence with the blank for the pronoun, and the pronoun.
+    """Return the tidy sentence with a blank for the pronoun, and the pronoun.
 
-    A pronoun that is the blank itself is unknown: None.
-
-    A text without spaces between its words gets none around the blank.
+    The pronoun is None if the text already has the blank. In a text without spaces between words,
+    the blank has no spaces around it.
 
     >>> blanked("The cup hit the jug and ", " it ", " broke.")
     ('The cup hit the jug and _ broke.', 'it')
@@ -226,10 +224,10 @@ def blanked(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
 
 
 def answer_among(options: Iterable[str], answer: str) -> int:
-    """Return the index of the option that equals the answer, except for white space.
+    """Return the index of the option that equals the answer, ignoring white space.
 
     Raises:
-        ProblemError: no option does.
+        ProblemError: no option equals it.
     """
     tidied = [tidy(option) for option in options]
     if tidy(answer) not in tidied:
@@ -238,11 +236,11 @@ def answer_among(options: Iterable[str], answer: str) -> int:
 
 
 def records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Record]]:
-    """Yield rows without the names of missing values: None, and empty cells of a text.
+    """Yield rows without missing values: None, and empty cells of delimited text.
 
     Args:
-        rows: of any container.
-        typed: the names of values that are not texts; cells of a text under these are read as JSON.
+        rows: rows of any container.
+        typed: the names of values that are not texts; in delimited text they are read as JSON.
     """
     missing = None if rows.is_typed else ""
     for row in rows:
@@ -255,7 +253,7 @@ def records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Record]]
 
 
 def _value(cell: str) -> Any:
-    """Return a cell parsed as JSON, in any case (TRUE is true); text if it is not JSON."""
+    """Return a cell parsed as JSON, ignoring case (TRUE is true), or as text."""
     for text in (cell, cell.lower()):
         try:
             return parse_json(text)
@@ -269,14 +267,14 @@ Row = Mapping[str, str]
 
 
 def cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
-    """Yield rows with texts as values, as in the cells of a table in a file; "" if missing.
+    """Yield rows with all values as text; "" if missing.
 
     Args:
-        rows: of any container.
-        needed: the names that they need.
+        rows: rows of any container.
+        needed: the names that rows must have.
 
     Raises:
-        FormatError: the rows have no such name.
+        FormatError: the rows lack one of the names.
     """
     missing = [name for name in needed if name not in rows.names]
     if missing and rows.kind != "xml":
@@ -290,10 +288,10 @@ def cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
 
 
 def text_field(record: Record, key: str) -> str:
-    """Return a field that must be text; a number is one.
+    """Return a field that must be a text or number, as text.
 
     Raises:
-        ProblemError: it is missing, or of another kind.
+        ProblemError: the field is missing or has another type.
     """
     if key not in record:
         raise ProblemError(f"the record has no {key!r}")
@@ -306,7 +304,7 @@ def text_field(record: Record, key: str) -> str:
 
 
 def child_text(element: Element, path: str) -> str:
-    """Return the text of one child, "" if the child is empty.
+    """Return the text of a child element; "" if it is empty.
 
     Raises:
         ProblemError: there is no such child.

@@ -1,4 +1,4 @@
-"""The choices of one cell: a list, texts with labels, flags of the correct one, or one text.
+"""The choices in one cell: a list, texts with labels, flags of the correct choice, or one text.
 
 >>> listed(["a cup", "a jug"], "choices").options
 ('a cup', 'a jug')
@@ -30,9 +30,9 @@ class Choices:
     """The choices of an item.
 
     Attributes:
-        options: their texts.
-        labels: one each; empty without labels.
-        right: those with a flag as the correct ones; empty without flags.
+        options: the texts of the choices.
+        labels: the labels of the choices; empty without labels.
+        right: the choices that are flagged as correct; empty without flags.
     """
 
     options: tuple[str, ...]
@@ -45,30 +45,30 @@ _TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "a
 _LABELS = ("label", "labels", "aid", "key", "letter", "id")
 
 _OF_SCORES = re.compile("score|target", re.IGNORECASE)
-"""Names of columns whose numbers are scores, under whatever signs: BIG-bench's options a and b."""
+"""Columns whose numbers are scores even if the options are called a and b, as in BIG-bench."""
 
 _PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _SIGN = re.compile(
     r"(?P<line>^|\n[ \t]*)?(?:(?<=[\s,;|/])|^)[(（\[]?(?P<sign>\d{1,2}|\w)"
     r"(?:\s?(?:[)．、）\]]|[.:：](?=\s))|(?<=[①-⑳]))(?=\s*\S)"
 )
-"""A sign before one of several choices in a text; `line` if it begins a line."""
+"""The letter or number before a choice in a text; `line` if it begins a line."""
 
 PREFIX = re.compile(
     r"\s*[(（\[]?(?:([^\W\d_])\u0640?[.):．、：）\]]\s*|(\d{1,2})(?:[)．、：）\]]\s*|[.:]\s+)|([①-⑳])\s*)"
     r"(?=\S)"
 )
-"""A sign before a choice: "A.", "(2)", "③", "Б)"."""
+"""The letter or number before a choice: "A.", "(2)", "③", "Б)"."""
 
 
 def listed(value: Any, name: str, *, answered: bool = False) -> Choices:
     """Return the choices of a cell.
 
     Args:
-        value: of the cell; a text is taken as JSON, as Python or numpy print a list, or cut at the
-            signs of its choices ("A) … B) …").
-        name: of the column.
-        answered: whether the row has its answer elsewhere, so that numbers under letters are texts.
+        value: the cell; a text is parsed as JSON, as a printed list of Python or numpy, or is cut
+            at the letters or numbers of its choices ("A) … B) …").
+        name: name of the column.
+        answered: whether the row has its answer elsewhere, so that numbers by letter are texts.
 
     Raises:
         ProblemError: it has no choices.
@@ -89,7 +89,7 @@ def listed(value: Any, name: str, *, answered: bool = False) -> Choices:
 
 
 def _filled(values: Sequence[Any]) -> Sequence[Any]:
-    """Return the values before the nulls at the end, which a table of lists fills in."""
+    """Return the values without the nulls that pad a list in a table."""
     last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
     return values[: len(values) - last]
 
@@ -98,9 +98,9 @@ _HEADED = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNO
 
 
 def inside(text: str) -> tuple[str, Choices] | None:
-    r"""Return the question and the choices of a text with both; otherwise None.
+    r"""Return the question and the choices of a text that contains both; otherwise None.
 
-    The last choice ends with its line if all others do: the rest is an instruction.
+    If all other choices take one line each, so does the last one: the rest is an instruction.
 
     >>> inside("Which is it? (A) a cup (B) a jug")
     ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=()))
@@ -109,7 +109,7 @@ def inside(text: str) -> tuple[str, Choices] | None:
     """
     found = [*_SIGN.finditer(text)]
     starts = [at for at, one in enumerate(found) if one["sign"] in _INSIDE]
-    # The last ones, of those that begin a line first: others may be inside a choice.
+    # Signs that begin a line come before others, which may be inside a choice.
     for at in sorted(starts[-_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
         begin = found[at].start()
         cut = _cut(text, found[at:])
@@ -125,15 +125,15 @@ _INSIDE = frozenset(sign for sign in FIRST if sign != "1")
 """Signs of a first choice in a text; "1" begins a list in the question."""
 
 _STARTS = 8
-"""Signs of a first choice that are tried in one text, the last ones."""
+"""Maximum number of signs of a first choice to try in one text, from the last one."""
 
 
 _TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
-"""The sign of who speaks, at the start of a line of a chat that is one text."""
+"""The mark of the speaker at the start of a line in a chat that is one text."""
 
 
 def parted(right: Any, wrong: Any) -> tuple[str, str, str] | None:
-    r"""Return the common start of two chats, or of texts of chats, and the rest of each.
+    r"""Return the common start of two chats, given as lists or texts, and the rest of each.
 
     >>> parted("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
@@ -159,15 +159,15 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def lists(cell: str) -> bool:
-    """Return whether a text looks as if it has several choices."""
+    """Return whether a text appears to contain several choices."""
     return cell.lstrip().startswith(("[", "{")) or _cut(cell) is not None
 
 
 def written(value: Any) -> str:
-    """Return a cell as text, an empty one as "".
+    """Return a cell as text; "" if it is empty.
 
     Raises:
-        ProblemError: it is a list or a mapping.
+        ProblemError: the cell is a list or a mapping.
     """
     if isinstance(value, str):
         return value
@@ -179,7 +179,7 @@ def written(value: Any) -> str:
 
 
 def spoken(value: Any) -> list[str]:
-    """Return the text of each turn of a chat; nothing if it is not one.
+    """Return the text of each turn of a chat; nothing if the value is not a chat.
 
     >>> spoken([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
     ['Why?', 'So.']
@@ -192,7 +192,7 @@ def spoken(value: Any) -> list[str]:
 
 
 def flagged(values: Any, count: int) -> tuple[int, ...] | None:
-    """Return the places of ones among zeros, as many as `count`; None if they are other values."""
+    """Return the indices of ones if the values are `count` zeros and ones; otherwise None."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
     if not all(isinstance(one, bool | int | float) and one in (0, 1) for one in values):
@@ -221,7 +221,7 @@ def _of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
 
 
 def _scored(values: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return which scores are the highest, none if all are 0; None if they are no numbers.
+    """Return the indices of the highest scores, none if all are 0; None if they are not numbers.
 
     >>> _scored([0, 1, 0]), _scored([0.25, 0.75]), _scored([0, 0]), _scored(["0", "1"])
     ((1,), (1,), (), None)
@@ -258,7 +258,7 @@ def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
 
 
 def _ending(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
-    """Return the first key of which a wanted name is the last word: `option_text`."""
+    """Return the first key whose last word is a wanted name, such as `option_text`."""
     return next((key for key in keys if re.split(r"[\W_]+", key.casefold())[-1] in wanted), None)
 
 
@@ -267,7 +267,7 @@ def _in_order(keys: Sequence[str]) -> bool:
 
 
 def _unpacked(cell: str, name: str) -> Any:
-    """Return the list that a cell of a table writes, as JSON, Python or numpy does."""
+    """Return the list in a cell that is written as JSON, Python or numpy write it."""
     for read in (parse_json, lambda text: ast.literal_eval(_with_commas(text))):
         try:
             value = read(cell.strip())
@@ -282,7 +282,7 @@ def _unpacked(cell: str, name: str) -> Any:
 
 
 def _with_commas(cell: str) -> str:
-    """Return a list printed by numpy in Python's notation, with commas between texts.
+    """Return numpy's notation of a list as Python's, with commas between texts.
 
     >>> _with_commas("array(['a cup' 'a jug'], dtype=object)")
     "['a cup','a jug']"
@@ -296,14 +296,14 @@ def _with_commas(cell: str) -> str:
 
 
 def _cut(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
-    """Return the choices of a text, cut at their signs; None if these don't tell them apart.
+    """Return the choices of a text, cut at their letters or numbers; None if that is ambiguous.
 
-    Signs that continue no series are part of a choice. So are those inside a line, if all choices
-    begin one.
+    Signs that don't continue the series are part of a choice. If all choices begin a line, so are
+    signs inside a line.
 
     Args:
-        text: of the choices, which begin it, or at the first of the signs.
-        signs: those from the first choice on; found if omitted.
+        text: the text of the choices, which starts with the first choice or at the first sign.
+        signs: the signs, starting with that of the first choice; None to find them.
 
     >>> _cut("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), right=())
@@ -330,9 +330,9 @@ def _cut(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | N
 
 
 def several(right: Sequence[Any]) -> ProblemError:
-    """Return the error for an item with several right answers."""
+    """Return the error for an item with several correct answers."""
     return ProblemError(
-        f"it has {len(right)} right answers ({str(list(right))[:60]}); one is needed: keep one, or "
+        f"it has {len(right)} correct answers ({str(list(right))[:60]}); keep one of them, or "
         "make a question of each"
     )
 
@@ -340,7 +340,7 @@ def several(right: Sequence[Any]) -> ProblemError:
 def by_lot(
     question: str, right: Any, wrong: Sequence[Any], taken: Plan
 ) -> tuple[tuple[str, ...], int]:
-    """Return a right answer among wrong ones, in an order that the texts decide, and its place."""
+    """Return the correct answer and distractors in the order of a hash, and the answer's index."""
     others = wrong if len(wrong) > 1 else _wrong_ones(wrong[0], taken.wrong[0])
     if isinstance(right, str) and plainly(taken.answer or "").endswith("s"):
         own = _wrong_ones(right, taken.answer or "")
@@ -361,7 +361,7 @@ def by_lot(
 
 
 def _wrong_ones(cell: Any, name: str) -> Sequence[Any]:
-    """Return the wrong choices of one cell: a list, a chat's last turn, or texts with ; between."""
+    """Return the distractors in one cell: a list, a chat's last turn, or texts separated by ;."""
     if turns := spoken(cell):
         return turns[-1:]
     if not isinstance(cell, str):

@@ -1,7 +1,7 @@
-"""The plan of a row's columns: their content, as the user names it or as it is found.
+"""The roles of columns: which of them contain the question, the choices, the answer and the id.
 
-Names are found by `_names`; if they leave something open, the values of the rows decide. A plan is
-made once for all rows.
+The user names the columns, or `_names` finds them; if names are ambiguous, the values decide. A
+plan is made once for all rows.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from winosmith.problem import BLANK, extra_key
 Row = Mapping[str, Any]
 
 AnswerIs = Literal["letter", "0", "1", "text", "label"]
-"""The kind of an answer: a letter, a number from 0 or 1 on, the text of a choice, or its label."""
+"""Kinds of answers: a letter, a number from 0 or from 1, the text of a choice, or its label."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of questions, if the files don't name them as others do."""
+    """The columns of questions, for files with unusual column names."""
 
     __pydantic_config__ = {"use_attribute_docstrings": True}  # noqa: RUF012 - of a recipe's schema
 
     question: tuple[str, ...] = ()
-    """Columns of the question, joined in this order; by default found."""
+    """Columns of the question, joined in this order; by default they are found."""
     choices: tuple[str, ...] = ()
     """Columns of the choices: one with lists, or one a choice; that of the answers if all their
     labels are the choices; by default found."""
     answer: str | None = None
-    """Column of the correct choice; by default found."""
+    """Column of the correct choice; by default it is found."""
     answer_is: AnswerIs | None = None
     """Content of that column: a letter, a number from 0 or from 1, the text of a choice or its
     label; by default found from the whole file."""
@@ -76,17 +76,17 @@ _NEARLY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The content of the columns.
+    """The roles of the columns.
 
     Attributes:
-        question: joined with a space.
-        aside: those of them with a text before the question, which may be empty.
-        choices: one with lists, or one a choice; empty for `classes`, and with `wrong`.
-        answer: None if there is none.
-        id: None if there is none.
+        question: the columns of the question, which are joined with a space.
+        aside: the columns of `question` with a passage before it, which may be empty.
+        choices: one column with lists, or one column per choice; empty with `classes` or `wrong`.
+        answer: the column of the key; None if there is none.
+        id: the column of ids; None if there is none.
         classes: whether the labels of all rows are the choices.
-        wrong: of the wrong choices, if the correct one is the answer.
-        guessed: whether only the numbers of answers show which are the choices.
+        wrong: the columns of the distractors, if the answer is the correct choice's text.
+        guessed: whether the choices were only found because the answers number them.
         may_have_blanks: whether the user named the columns, or the question was found by its
             blanks.
     """
@@ -103,12 +103,12 @@ class Plan:
 
     @property
     def used(self) -> frozenset[str | None]:
-        """The columns that are no further ones; a text whose class is asked for stays one, too."""
+        """The columns with a role. A text that is classified also stays a further column."""
         used = {*self.choices, *self.wrong, self.answer, self.id}
         return frozenset(used - {*self.question} if self.classes else used | {*self.question})
 
     def notes(self, given: Columns) -> list[str]:
-        """Return the notes on columns whose part their names do not show."""
+        """Return notes on columns whose role is not clear from their names."""
         if self.classes:
             asked = " and ".join(map(repr, self.question))
             read = f"{asked} {'are' if len(self.question) > 1 else 'is'} read as one question"
@@ -124,7 +124,7 @@ class Plan:
         if self.wrong:
             wrong = " and ".join(map(repr, self.wrong))
             notes.append(
-                f"{self.answer!r} has the right choice, {wrong} the wrong ones: their order is "
+                f"{self.answer!r} has the correct choice, {wrong} the distractors: their order is "
                 "random"
             )
         return notes
@@ -133,12 +133,12 @@ class Plan:
 def further_keys(
     prefix: str, names: Iterable[str], own: re.Pattern[str] | None = None
 ) -> dict[str, str]:
-    """Return the keys in `extra` of the further columns of a format, by their names.
+    """Return the keys in `extra` of further columns, by column name.
 
     Args:
-        prefix: the format's part of a key.
-        names: of the columns.
-        own: the names that are keys themselves.
+        prefix: the format's part of the keys.
+        names: the column names.
+        own: the names that are already keys.
 
     Raises:
         ProblemError: two columns have the same key.
@@ -154,17 +154,16 @@ def further_keys(
 
 
 def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
-    """Return the content of the columns.
+    """Return the roles of the columns.
 
     Args:
-        names: of all columns.
-        given: the columns that the user names.
-        rows: all of them, or the first ones: of several columns of answers one with values is
-            chosen.
+        names: the names of all columns.
+        given: the columns that the user named.
+        rows: all rows, or the first ones; a column of answers must have values in them.
 
     Raises:
-        FormatError: a named one is not there, there is none for questions or choices, or several
-            may be meant.
+        FormatError: a named column does not exist, or the columns of questions or choices are
+            missing or ambiguous.
     """
     table = _Table(as_names(names), rows)
     names = table.names
@@ -203,7 +202,7 @@ def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
     several = first(["questions"], names)
     if not question and any(isinstance(one, list) for one in table.column(several)):
         raise FormatError(
-            f"{several!r} holds several questions, which no list beside it fits: write a row for "
+            f"{several!r} contains several questions without matching lists: write a row for "
             f"each{shown}"
         )
     may_have_blanks = bool(given.question or given.choices)
@@ -240,7 +239,7 @@ def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
 
 
 def plan_or_none(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan | None:
-    """Return the content of the columns; None if they are not questions, or it is not clear."""
+    """Return the roles of the columns; None if they are unclear or there are no questions."""
     try:
         return plan(names, given, rows)
     except FormatError:
@@ -249,31 +248,31 @@ def plan_or_none(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> P
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Rows, and the names of their columns."""
+    """Rows and their column names."""
 
     names: Names
     rows: Sequence[Row]
 
     def column(self, name: str | None, most: int | None = None) -> list[Any]:
-        """Return the values of one column, in all rows or in the first ones; None if missing."""
+        """Return the values of a column in all rows or in the first `most`; None if missing."""
         return [] if name is None else [row.get(name) for row in islice(self.rows, most)]
 
     def values(self, name: str) -> list[Any]:
-        """Return the values of one column that are not empty."""
+        """Return the non-empty values of a column."""
         return [one for one in self.column(name) if not is_empty(one)]
 
     def mostly(self, test: Callable[[Any], bool], name: str, most: int | None = _LOOK) -> bool:
-        """Return whether more than half of a column's values pass a test."""
+        """Return whether more than half of the values in a column pass a test."""
         values = self.column(name, most)
         return sum(map(test, values)) > len(values) / 2
 
     def filled(self, wanted: Iterable[str]) -> str | None:
-        """Return the first of the wanted names with a value in some row; otherwise the first."""
+        """Return the first wanted column that has a value in some row, or else the first one."""
         known = there(wanted, self.names)
         return next(filter(self.values, known), known[0] if known else None)
 
     def other_answers(self) -> str | None:
-        """Return the first column of another name of answers that has one value each."""
+        """Return the first column with a less usual name of answers that has one value per row."""
         found = ((name, self.values(name)) for name in self.names.answers)
         lists = (list, dict)
         return next(
@@ -281,9 +280,9 @@ class _Table:
         )
 
     def text_of(self, question: str) -> str | None:
-        """Return the first column with a text of questions, except for one that contains them.
+        """Return the first column with the passage of questions, unless it contains the questions.
 
-        Its name may have a word before: `flores_passage`.
+        Its name may start with another word, as in `flores_passage`.
         """
         alike = (name for name, plain in self.names.plain.items()
                  if name != question and plain.endswith(LONG))  # fmt: skip
@@ -301,9 +300,9 @@ class _Table:
         return None
 
     def word_of(self, pair: Sequence[str]) -> tuple[str, ...]:
-        """Return the column of the word that a pair of texts is asked about: WiC's.
+        """Return the column of the word whose meaning in two texts is compared, as in WiC.
 
-        In most rows, both texts have it as the start of a word, which may be inflected.
+        In most rows, a word of both texts starts with it.
         """
         rows = self.rows[:_LOOK]
         for name in (name for name in self.names if name not in pair):
@@ -320,10 +319,10 @@ class _Table:
     def numbered(
         self, answer: str, asked: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the columns of choices that an answer's numbers show, and those of their question.
+        """Return the columns of choices that the answers number, and the columns of their question.
 
-        Choices are the last columns of texts that are numbered as answers are; what is numbered
-        before is the question, as the sentences of a story are.
+        Choices are the last numbered columns of texts whose numbers occur as answers; numbered
+        columns before them are the question, such as the sentences of a story.
 
         >>> row = {"obs1": "It rained.", "obs2": "He fell.", "hyp1": "It froze.", "hyp2": "He ate."}
         >>> _Table(as_names([*row, "y"]), [row | {"y": 2}]).numbered("y")
@@ -357,22 +356,22 @@ class _Table:
         return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
 
     def is_yes_or_no(self, answer: str) -> bool:
-        """Return whether nearly all answers are yes or no; others may be typos of these."""
+        """Return whether nearly all answers are yes or no; the others may be typos."""
         said = self.values(answer)
         known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
         return known > 0 and known >= _NEARLY * len(said)
 
     def choices(self, asked: Sequence[str], answer: str | None) -> tuple[str, ...]:
-        """Return the column of lists, or otherwise those with a choice each.
+        """Return the column with lists of choices, or else the columns with one choice each.
 
-        If there are both, lists of one value are those of answers.
+        If there are both, lists of one value contain answers.
 
         Args:
-            asked: the columns of the question, as the user names them.
+            asked: the columns of the question that the user named.
             answer: the column of the answers.
 
         Raises:
-            FormatError: several may be meant.
+            FormatError: several columns are possible.
         """
         one = next((name for name in there(CHOICES, self.names) if name != answer), None)
         families = self.names.families
@@ -404,22 +403,22 @@ class _Table:
         )
 
     def have_words(self, names: Sequence[str]) -> bool:
-        """Return whether columns have texts that are more than numbers, marks, yes or no."""
+        """Return whether columns have texts other than numbers, marks, yes or no."""
         said = (row.get(name) for row in self.rows for name in names)
         texts = (one.strip().casefold() for one in said if isinstance(one, str))
         return any(text not in _YES_OR_NO and any(map(str.isalpha, text)) for text in texts)
 
     def is_flagged(self, choices: Sequence[str]) -> bool:
-        """Return whether choices have flags of the correct one, so that they answer a text."""
+        """Return whether choices have flags of the correct choice."""
         held = self.rows[0].get(choices[0]) if self.rows and len(choices) == 1 else None
         listed = held if isinstance(held, list) else []
         return any(isinstance(one, Mapping) and first(FLAGS, one) for one in listed)
 
 
 def together(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]]:
-    """Return the column that may have questions with their choices, or the two that may have one.
+    """Return the column with questions and their choices, or the two columns with a chat each.
 
-    Nothing if other columns have these.
+    Nothing if other columns contain them.
     """
     names = as_names(names)
     asked = given.question or tuple(filter(None, [first(QUESTION, names)]))
@@ -433,12 +432,12 @@ def together(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a cell has no content."""
+    """Return whether a cell is empty."""
     return value is None or (isinstance(value, str) and (not value or value.isspace()))
 
 
 def has_blank(value: Any) -> bool:
-    """Return whether this is a text with one `_`, apart from words.
+    """Return whether a value is a text with one `_` that is not part of a word.
 
     >>> has_blank("The _ fell."), has_blank("a_b"), has_blank("_ and _")
     (True, False, False)
@@ -447,7 +446,7 @@ def has_blank(value: Any) -> bool:
 
 
 def _beside(question: Sequence[str], names: Names) -> str | None:
-    """Return the column of answers that is named as the question is.
+    """Return the column of answers that has the same prefix as the question.
 
     >>> _beside(["q_text"], Names(["q_no", "q_text", "q_op1", "q_op2", "q_ans"]))
     'q_ans'
@@ -461,7 +460,7 @@ def _beside(question: Sequence[str], names: Names) -> str | None:
 
 
 def _is_plain(asked: str, names: Names) -> bool:
-    """Return whether the name of a question has no word of one family of choices, or language."""
+    """Return whether a question's name has no word of a family of choices, such as a language."""
     if any(family.includes(asked) for family in names.families):
         return False
     return plainly(asked) in QUESTION or any(
@@ -471,7 +470,7 @@ def _is_plain(asked: str, names: Names) -> bool:
 
 
 def _refuse_other_family(names: Names, choices: Collection[str], question: Sequence[str]) -> None:
-    """Refuse choices with a word of their own if the question that was found lacks it."""
+    """Refuse choices whose names have a word that the question's name lacks."""
     own = next((family for family in names.families if {*family.names} == {*choices}), None)
     if own is None or any(map(own.includes, question)):
         return

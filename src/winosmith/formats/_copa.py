@@ -1,13 +1,14 @@
-"""COPA: which alternative is the cause, or the effect, of the premise?
+"""COPA: which alternative is the cause or the effect of the premise?
 
-A question becomes "premise because _." (cause) or "premise so _." (effect). So that the filled
-sentence reads as one, the premise and the alternatives lose their full stops, and the alternatives
+A question becomes "premise because _." (cause) or "premise so _." (effect). To make the filled
+sentence one sentence, the premise and the alternatives lose their full stops, and the alternatives
 their first capital, unless the word is "I": "My body cast a shadow over the grass because _.",
 "the sun was rising". No alternative of COPA begins with a name. Stray spaces in five sentences are
 tidied.
 
-Two files have it: SuperGLUE's JSON Lines (id: `idx`, which restarts in each file; FewGLUE's
-"unlabeled.jsonl" has labels) and the authors' XML (id: `id`; its document type is not fetched).
+Two kinds of files contain it: SuperGLUE's JSON Lines (id: `idx`, which restarts in each file;
+FewGLUE's "unlabeled.jsonl" has labels) and the authors' XML (id: `id`; its document type is not
+fetched).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from winosmith.problem import BLANK, Problem
 _LINKS = {"cause": "because", "effect": "so"}
 _SPEAKER = re.compile(r"I\b")
 _CLASSES = {"choice1": 0, "choice2": 1}
-"""The labels' names in Hugging Face's `super_glue`."""
+"""Names of the labels in Hugging Face's `super_glue`."""
 
 
 def _joined(
@@ -45,7 +46,7 @@ def _joined(
 
 
 def _inside(choice: str) -> str:
-    """Return a sentence as a part of another one: "The sun" is "the sun"."""
+    """Return a sentence for use inside another: "The sun" becomes "the sun"."""
     return choice if _SPEAKER.match(choice) else choice[:1].lower() + choice[1:]
 
 

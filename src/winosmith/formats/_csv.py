@@ -1,10 +1,10 @@
-"""Plain tables for spreadsheets: a header with sentence, option1, option2 … and a row a problem.
+"""Plain tables for spreadsheets, with columns sentence, option1, option2 … and a row per problem.
 
-Cells are separated by commas, semicolons or tabs if read, by commas if written. `id` may also be
-called `qID`. `answer` is the 1-based number of the option, or empty. Columns without a meaning go
-to `extra` by their own names: "winogender.gender" as it is called, "Größe (cm)" as
-`csv.Größe (cm)`. Values in `extra` are numbers, true, false or null if they read as JSON. Without
-an id, a problem's id is its 0-based row.
+Cells may be separated by commas, semicolons or tabs; commas are written. `id` may also be
+called `qID`. `answer` is the 1-based number of the option, or empty. Further columns go to
+`extra`: "winogender.gender" keeps its name, "Größe (cm)" becomes `csv.Größe (cm)`. Values in
+`extra` are numbers, true, false or null if they read as JSON. Without an id, a problem's id is its
+0-based row.
 
 Every field of a problem has a column. A cell that a spreadsheet would run as a formula gets an
 apostrophe before it, which is removed again when it is read.
@@ -49,16 +49,16 @@ _FIELDS = {
     "embargo": ("embargo",),
     "blank": ("blank",),
 }
-"""The columns besides id, sentence, options and answer, and their places in a record."""
+"""Columns other than id, sentence, options and answer, and their fields in a record."""
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
-"""How a cell begins that may be a JSON scalar; no other is parsed, since that takes the time."""
+"""The first characters of JSON scalars; other cells are not parsed, to save time."""
 
 
 @lru_cache(maxsize=16)
 def _plan(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return the columns of options, those of `_FIELDS`, and further ones with their keys."""
+    """Return the columns of options, those of `_FIELDS`, and further columns with keys."""
     known = {*names} & _KNOWN
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
     further = further_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
@@ -90,7 +90,7 @@ _TYPED = {
     "embargo": "true or false",
     "blank": "an offset, or null for a question",
 }
-"""The columns whose cells are JSON, and the values that they have."""
+"""The columns whose cells are JSON, and their valid values."""
 
 
 def _typed(name: str, cell: str) -> Any:
@@ -151,16 +151,16 @@ def _column(key: str) -> str:
 
 
 def _text(value: Scalar) -> str:
-    """Return the cell that `_scalar` reads as this value."""
+    """Return the cell that `_scalar` would read as this value."""
     if isinstance(value, str) and value and _scalar(value) == value:
         return value
     return json.dumps(value, ensure_ascii=False)
 
 
 def is_table_of_ours(rows: Rows) -> bool:
-    """Return whether rows of a sentence with options are a plain table, and not WinoGrande's.
+    """Return whether rows of a sentence with options are a plain table, not WinoGrande's format.
 
-    They are if they have a column that only the plain table has, or are cells of a text without
+    A plain table has a column that only plain tables have, or is delimited text without
     WinoGrande's `qID`.
     """
     names = set(rows.names)

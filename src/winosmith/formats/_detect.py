@@ -1,4 +1,4 @@
-"""Detect a file's format by its content; if none fits, name the nearest one and what is missing."""
+"""Detection of a file's format by its content; if no format matches, advice on the nearest one."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ FORMATS: tuple[Format, ...] = (
 
 
 def format_named(name: str) -> Format:
-    """Return the format of that name.
+    """Return a format by name.
 
     Raises:
-        FormatError: there is none; the message lists the names.
+        FormatError: there is no such format; the message lists the names.
     """
     for known in FORMATS:
         if known.name == name:
@@ -66,25 +66,25 @@ def format_named(name: str) -> Format:
 
 
 def writer_named(name: str) -> Writer:
-    """Return the writer of the format of that name.
+    """Return the writer of a format by name.
 
     Raises:
-        FormatError: there is no such format, or it is only read; the message lists the names.
+        FormatError: there is no such format, or it is read-only; the message lists the names.
     """
     writer = format_named(name).writer
     if writer is None:
         names = ", ".join(known.name for known in FORMATS if known.writer)
-        raise FormatError(f"the format {name!r} is only read; formats that are written: {names}")
+        raise FormatError(f"the format {name!r} is read-only; formats that can be written: {names}")
     return writer
 
 
 class Found(NamedTuple):
-    """The format of rows.
+    """Rows and their format.
 
     Attributes:
         format: the format.
-        rows: the rows in it.
-        notes: a sentence for each assumption about where the rows are.
+        rows: the rows.
+        notes: one sentence per assumption about where the rows are.
     """
 
     format: Format
@@ -93,14 +93,14 @@ class Found(NamedTuple):
 
 
 def found(rows: Rows, name: str | None = None) -> Found:
-    """Return the one format of rows, of several containers the same.
+    """Return the format of rows, which must be the same in all containers.
 
     Args:
-        rows: of a container, or of several.
-        name: of the format; found from the rows if None.
+        rows: the rows of one or several containers.
+        name: name of the format; None to detect it.
 
     Raises:
-        FormatError: there is no format of that name; none, or more than one, recognises the rows;
+        FormatError: there is no format with that name, not exactly one format matches, or
             containers are in different formats.
     """
     known = format_named(name) if name else None
@@ -145,9 +145,9 @@ def _unclear(what: str, names: Sequence[str], rows: Rows) -> FormatError:
 
 
 def _fitting(rows: Rows, formats: Sequence[Format]) -> list[Found]:
-    """Return the formats that recognise the rows, by the first way to read them that fits one.
+    """Return the formats that match the rows, for the first way of reading them that has a match.
 
-    Empty if several lists of one object are in a format, since it is not known which one is meant.
+    Empty if several lists in one object match a format, since the choice would be a guess.
     """
     fitting = [
         [Found(known, way.rows, [way.note] if way.note else []) for known in formats
@@ -160,7 +160,7 @@ def _fitting(rows: Rows, formats: Sequence[Format]) -> list[Found]:
 
 
 def _as_rows(rows: Rows) -> str:
-    """Return advice for a file whose records no reader finds, or "" without any."""
+    """Return advice for a file without readable records, or ""."""
     if advice := _no_records(rows):
         return advice
     why, asks = lacking(rows)
@@ -169,11 +169,11 @@ def _as_rows(rows: Rows) -> str:
     return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}"
 
 
-_ROWS = "; write one record a line, for example with: jq -c {} FILE > rows.jsonl"
+_ROWS = "; write one record per line, for example with: jq -c {} FILE > rows.jsonl"
 
 
 def _no_records(rows: Rows) -> str:
-    """Return how to turn values that are not records into records."""
+    """Return advice on turning other values into records."""
     if rows.start.startswith(("{'", "[{'")):
         return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
     if re.match(r"\[\s*\[", rows.start):
@@ -192,7 +192,7 @@ def _no_records(rows: Rows) -> str:
 
 
 def _nearest(rows: Rows) -> str:
-    """Return the nearest format and what the rows lack for it; "" if none is near."""
+    """Return the nearest format and the fields that are missing for it; "" if none is near."""
     there = {name for name in rows.names if name}
     alike = {name.casefold(): name for name in sorted(there)}
     of_texts = "csv" if rows.is_typed else "winogrande"  # both need the same names

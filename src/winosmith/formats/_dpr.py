@@ -1,14 +1,14 @@
 """DPR (Rahman and Ng 2012): the sentence, the pronoun, the options and the answer on four lines.
 
-If the pronoun occurs more than once, its first occurrence is the target, as the authors say; 51
-sentences need that rule. Files with "[MASK]" in the pronoun's place (bert-commonsense: WSC273,
-PDP, Winogender) have the same four lines and are read alike; in the WSC273 one the right option
-comes first in every list, so **the order gives the answer away**. In the Winogender one the
-templates alternate, so 15 neighbours pass for twins; `winogender` has the real ones. Options with a
-comma can't be separated. No ids: a problem's id is its 0-based place. Twins are found by their
-order.
+If the pronoun occurs more than once, the first occurrence is the target, as the authors state; 51
+sentences need this rule. Files with "[MASK]" in the pronoun's place (bert-commonsense: WSC273,
+PDP, Winogender) have the same four lines and are read in the same way. In WSC273's file the correct
+option comes first in every list, so **the order gives the answer away**. In Winogender's file the
+templates alternate, so 15 pairs of neighbours look like twins; `winogender` finds the real ones.
+Options with a comma can't be separated. No ids: a problem's id is its 0-based place. Twins are
+found by their order.
 
-The KnowRef-60k benchmark has DPR and WSC273 as tables with two rows a problem. The columns: index,
+The KnowRef-60k benchmark has DPR and WSC273 as tables with two rows per problem: index,
 sentence1 (up to and with the option), sentence2 (the rest), label, candidate0, candidate1. The
 index is the id. The pronoun is not in the file. Twins are found by their order.
 
@@ -43,7 +43,7 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
     pronoun = _base.tidy(pronoun)
     found = occurrences(pronoun, sentence)
     if not found:
-        raise ProblemError(f"the sentence does not hold the pronoun {pronoun!r}")
+        raise ProblemError(f"the sentence does not contain the pronoun {pronoun!r}")
     if BLANK in sentence:
         raise ProblemError("the sentence holds a blank ('_')")
     at = found[0]
@@ -58,7 +58,7 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
 
 
 def _options(listed: str) -> tuple[str, ...]:
-    """Return the options of a line, at its commas or, without any, at those of another script."""
+    """Return the options of a line, split at commas of any script."""
     comma = next((sign for sign in ",，、،" if sign in listed), ",")
     return tuple(map(_base.tidy, listed.split(comma)))
 
@@ -73,7 +73,7 @@ def _is_dpr(rows: Rows) -> bool:
 
 
 def _noted(found: Entry) -> Entry:
-    """Note a text without spaces that has the pronoun again, perhaps as a part of a word."""
+    """Add a note if a text without spaces contains the pronoun more than once."""
     problem = found.item
     if not isinstance(problem, Problem) or writing(problem.sentence) != "unspaced":
         return found
@@ -85,7 +85,7 @@ def _noted(found: Entry) -> Entry:
 
 DPR = Format(
     name="dpr",
-    title="DPR and [MASK] files: four lines a problem",
+    title="DPR and [MASK] files: four lines per problem",
     read=lambda rows: paired(map(_noted, _base.built(rows.blocks(), _problem))),
     sign=_is_dpr,
 )
@@ -98,7 +98,7 @@ _COLUMNS = ("index", "sentence1", "sentence2", "label", "candidate0", "candidate
 
 def _problem_of_rows(found: Sequence[Row]) -> Problem:
     if len(found) != 2:
-        raise ProblemError(f"the index has {len(found)} rows; 2 are needed, one an option")
+        raise ProblemError(f"the index has {len(found)} rows; 2 are needed, one per option")
     options = (found[0]["candidate0"], found[0]["candidate1"])
     before, other_before = (
         _before(row["sentence1"], option) for row, option in zip(found, options, strict=True)
@@ -131,7 +131,7 @@ def _read_table(rows: Rows) -> list[Entry]:
 
 DPR_TSV = Format(
     name="dpr-tsv",
-    title="DPR and WSC273 of KnowRef-60k: two rows a problem",
+    title="DPR and WSC273 of KnowRef-60k: two rows per problem",
     read=_read_table,
     needs=frozenset(_COLUMNS),
 )

@@ -1,4 +1,4 @@
-"""The rows of one JSON object: in a list, by columns, by their ids, or the object itself."""
+"""The rows of one JSON object: a list of records, columns, records by id, or the object itself."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from winosmith.formats._nested import unfolds
 
 
 class Reading(NamedTuple):
-    """One way to read a container as rows.
+    """A way to read a container as rows.
 
     Attributes:
-        rows: of this way.
-        note: a sentence on the way; "" if the container's own rows are read.
+        rows: the rows that result.
+        note: a sentence that describes the way; "" if the container's own rows are read.
     """
 
     rows: Rows
@@ -34,7 +34,7 @@ class Reading(NamedTuple):
 
 
 def readings(rows: Rows) -> Iterator[Reading]:
-    """Yield the ways to read a container: one, or several for an object."""
+    """Yield the ways to read a container; there may be several for an object."""
     if rows.kind != "object":
         yield Reading(rows)
         return
@@ -50,7 +50,7 @@ def readings(rows: Rows) -> Iterator[Reading]:
 
 
 def enclosed(rows: Rows) -> Reading | None:
-    """Return the questions of one object; None if it has none, or several lists of them."""
+    """Return the questions in one object; None if it has none or several lists of them."""
     values = rows.first
     if columns := _columns_of_questions(values):
         return _of_columns(rows, columns)
@@ -87,18 +87,18 @@ def _has_ids(values: Record) -> bool:
 
 
 def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
-    """Return whether an object is a question; its lists (of sources, for example) are then its own.
+    """Return whether an object is a question.
 
     Args:
-        values: of the object.
-        answered: whether it also must have an answer, or none; None for either.
+        values: the object's values.
+        answered: whether it must have an answer (True) or must not (False); None for either.
     """
     found = plan_or_none(values, Columns(), [values])
     return found is not None and answered in (None, found.answer is not None)
 
 
 def records_in(values: Mapping[str, Any]) -> list[str]:
-    """Return the names of the lists of records, except for a question's own choices and turns."""
+    """Return the names of lists of records, except for a question's own choices and turns."""
     return [
         name
         for name, value in values.items()
@@ -111,7 +111,7 @@ def records_in(values: Mapping[str, Any]) -> list[str]:
 
 
 def _columns_of_questions(values: Record) -> list[Record] | None:
-    """Return the rows of columns, if they are questions or can't be something else.
+    """Return the rows of columns, if they are questions or can only be columns.
 
     >>> _columns_of_questions({"q1": {"question": "Why?", "options": ["a", "b"]},
     ...                        "q2": {"question": "When?", "options": ["c", "d"]}}) is None
@@ -124,5 +124,5 @@ def _columns_of_questions(values: Record) -> list[Record] | None:
     if all(isinstance(one, dict) for one in columns):
         numbered = all(name.isdecimal() for name in columns[0])
         return found if numbered and not is_row(columns[0]) else None
-    # Lists may have one length by accident, or belong to one text.
+    # Lists may have the same length by accident, or belong to one text.
     return None if any(map(are_records, columns)) or unfolds(values) else found

@@ -2,8 +2,8 @@
 
 A row with distance 0 is an original. The rows after it, up to the next original, are its family,
 and `distance` is the depth that the file declares ("equivalent to the token edit distance"). A row
-before any original has no root; its distance is kept in `extra`. The index is the id when no index
-occurs twice; when it restarts with each family, the id is "family-index", both from 0.
+before any original has no root; its distance is kept in `extra`. The index is the id if no index
+occurs twice; if it restarts with each family, the id is "family-index", both from 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 
 
 def is_evograd(rows: Rows) -> bool:
-    """Return whether rows have EvoGrad's names and no others."""
+    """Return whether rows have exactly EvoGrad's columns."""
     return set(rows.names) == set(_COLUMNS)
 
 
@@ -46,7 +46,7 @@ def _problem(row: Row, position: int) -> Problem:
 
 
 def _of_families(rows: Rows) -> Iterator[data.Row[Row]]:
-    """Yield the rows with their `id`, and the `root` of their family; "" before the first."""
+    """Yield the rows with `id` and `root`, the root of their family; "" before the first root."""
     table = list(_base.cells(rows, _COLUMNS))
     indices = [row.values["index"] for row in table if row.values]
     restarts = len({*indices}) < len(indices)

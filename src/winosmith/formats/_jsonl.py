@@ -1,7 +1,7 @@
-"""Winosmith's own format: JSON Lines, one problem or claim a line, every field kept.
+"""Winosmith's own format: JSON Lines with one problem or claim per line and all fields.
 
-A field that is empty or has its default is omitted; `winosmith.records` has the keys. Problems
-that would be taken for twins, though none of the file is a twin's half, have `"twin_id": null`.
+Fields that are empty or have their default are omitted; `winosmith.records` lists the keys. If no
+problem of a file is half of a twin but some look like twins, all have `"twin_id": null`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from winosmith.records import (
 _PROBLEM, _CLAIM = ("id", "sentence", "options"), ("problem_id", "sentence", "candidate")
 
 _OF_TEXTS = {"id", "sentence", "twin_id", "pronoun", "problem_id", "candidate"}
-"""The keys whose values are texts, also in a table of text."""
+"""The keys whose values are texts in every container."""
 
 _ORIGIN = tuple(known.name for known in fields(Origin))
 _OF_RELEASE = ("judges", "judged_by", "removed_by", "phase")
 _RELEASED = frozenset({*_ORIGIN, *_OF_RELEASE, "root", "parent", "declared", "edits", "extra"})
-"""The columns of a release's Parquet files that are not keys of our lines."""
+"""Columns of a release's Parquet files that are not keys of our JSON Lines."""
 
 
 def _is_ours(rows: Rows) -> bool:
@@ -54,7 +54,7 @@ def _item(record: Record, position: int) -> Item:
 
 
 def _item_of_table(row: Record, position: int) -> Item:
-    """Return the item of a row of a table, in which missing keys are null."""
+    """Return the item of a table's row, in which missing keys are null."""
     if row.keys() >= _RELEASED and not isinstance(row["extra"], Mapping):
         row = _of_release(row)
     record = {
@@ -66,13 +66,13 @@ def _item_of_table(row: Record, position: int) -> Item:
 
 
 def _of_release(row: Record) -> dict[str, Any]:
-    """Return the record of a row of a release's table, in which all values are flat."""
+    """Return the record of a row in a release's table, whose values are flat."""
     try:
         extra = parse_json(row["extra"] or "{}")
     except ValueError as error:
-        raise ProblemError(f"'extra' is not JSON of an object: {error}") from None
+        raise ProblemError(f"'extra' is not valid JSON: {error}") from None
     if not isinstance(extra, dict):
-        raise ProblemError("'extra' is not JSON of an object")
+        raise ProblemError("'extra' must be a JSON object")
     for name in _OF_RELEASE:
         if row[name] is not None:
             value = row[name]
@@ -89,9 +89,9 @@ def _of_release(row: Record) -> dict[str, Any]:
 
 
 def lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
-    """Return a note if a table may have lost that a `_` is a blank, as one made of JSON Lines has.
+    """Return a note if a table that was made from JSON Lines may have lost the blanks' places.
 
-    If a row has a place of its blank, the table knows places, and a `_` inside a word is not one.
+    If a row states the place of its blank, nothing is lost: other `_` are not blanks.
     """
     if rows.kind not in ("table", "array") or "blank" not in rows.names:
         return []
@@ -107,20 +107,20 @@ def lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
         return []
     return [
         f"{len(lone):,} of the texts have one '_' ({lone[0].id!r}, …) and are read as "
-        "questions, as their 'blank' is empty; if they are sentences, leave the column 'blank' out "
-        "of their table, or read the JSON Lines that it was made of: in a table, an omitted key "
+        "questions, as their 'blank' is empty; if they are sentences, omit the column 'blank' "
+        "from their table, or read the JSON Lines that it was made of: in a table, an omitted key "
         "looks like null"
     ]
 
 
 def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
-    r"""Yield problems or claims as the lines of a file in our own format, each with its end.
+    r"""Yield problems or claims as lines of our own format, each with its newline.
 
     Args:
-        items: all of the file, in order.
-        marked: whether a problem without twin and lineage says so. None is what a file needs:
-            where none of its problems has either, and some look like twins. To tell that, all
-            problems are held at once; where they are too many, say True, of any part of a file.
+        items: all items of the file, in order.
+        marked: whether to mark problems without a twin and a lineage. None marks them if no
+            problem has either and some look like twins; this needs all problems in memory. For
+            a large file, or a part of one, pass True.
 
     >>> one = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> [*lines([one])], [*lines([one], marked=True)][0][-16:]
@@ -137,16 +137,16 @@ def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
 
 
 def _is_marked(problems: Sequence[Problem]) -> bool:
-    """Return whether problems without twins need a mark, because some look like twins."""
+    """Return whether problems need a mark because none has a twin and some look like twins."""
     silent = not any(problem.twin_id or problem.lineage for problem in problems)
     return silent and would_be_paired(problems)
 
 
 def frame(problems: Iterable[Problem]) -> Any:
-    """Return problems as a pandas DataFrame, which `formats.read` reads as they were.
+    """Return problems as a pandas DataFrame, which `formats.read` can read back unchanged.
 
-    Its columns are the keys of our JSON Lines, `id`, `sentence`, `blank`, `options`, `answer` and
-    those that a problem has; a value that a problem lacks is None.
+    Its columns are the keys of our JSON Lines: `id`, `sentence`, `blank`, `options`, `answer` and
+    all others that occur; missing values are None.
 
     Raises:
         MissingExtraError: pandas is not installed.
@@ -175,7 +175,7 @@ def _write(items: Iterable[Item], file: IO[str]) -> None:
 
 JSONL = Format(
     name="winosmith",
-    title="our own JSON Lines, one record a line, nothing lost",
+    title="winosmith's own JSON Lines: one record per line, all fields",
     read=_read,
     needs=frozenset({"id", "sentence", "options"}),
     sign=_is_ours,

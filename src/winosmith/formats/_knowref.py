@@ -1,11 +1,11 @@
 """KnowRef (Emami et al. 2019): a JSON array, with the target pronoun in brackets.
 
 Candidates, answer and original sentence are lists of one text. The answer is `correct_candidate`;
-`correct_candidate_idx` contradicts it in 299 of the 1,269 test records, where the sentences show
-that the text is right. The other fields go to `extra`.
+`correct_candidate_idx` contradicts it in 299 of the 1,269 test records; the sentences show that the
+text is correct. The other fields go to `extra`.
 
-Two of the test records are no problems, and are bad records, so that 1,267 of 1,269 are read: one
-has the same name twice, one has two pronouns in brackets. 23 records are duplicates, and three have
+Two of the 1,269 test records are bad records: one has the same name twice, one has two pronouns in
+brackets. 23 records are duplicates, and three have
 a candidate that is not in the sentence: they are kept. `oiginal_id` (the file's spelling) is not
 unique, so a problem's id is its 0-based place.
 """
@@ -35,7 +35,7 @@ def _problem(record: Mapping[str, Any], position: int) -> Problem:
             "brackets; 1 is needed"
         )
     if BLANK in sentence.replace(f"[{BLANK}]", ""):
-        raise ProblemError("the sentence holds a blank ('_')")
+        raise ProblemError("the sentence contains a blank ('_')")
     options = (_only(record, "candidate0"), _only(record, "candidate1"))
     answer = _only(record, "correct_candidate")
     further = ((key, _alone(value)) for key, value in record.items() if key not in _CORE)
@@ -57,7 +57,7 @@ def _only(record: Mapping[str, Any], key: str) -> str:
 
 
 def _alone(value: object) -> object:
-    """Return the one element of a list of one; "" for an empty list."""
+    """Return the only element of a list; "" if it is empty."""
     if isinstance(value, list) and len(value) < 2:
         return value[0] if value else ""
     return value

@@ -1,6 +1,6 @@
-"""The letters that mark options, in the order of each script.
+"""Letters that mark options, in the order of each script.
 
-A letter is read in its own script: the Cyrillic В and the Greek Β look like the Latin B, but В is
+Letters are read in their own script: the Cyrillic В and the Greek Β look like the Latin B, but В is
 the third option.
 """
 
@@ -28,7 +28,7 @@ LETTERS = {
 }
 """The letters of a script in their order as list markers (W3C 2024, "Ready-made Counter Styles":
 `upper-alpha`, `upper-russian`, `arabic-abjad`, `hindi`, `thai-alphabetic`, `cjk-heavenly-stem`,
-`hiragana`, `katakana`, `hangul-consonant`, `hangul`), or else of its alphabet."""
+`hiragana`, `katakana`, `hangul-consonant`, `hangul`) or in the alphabet."""
 
 _DIGITS = ("0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९", "০১২৩৪৫৬৭৮৯")
 
@@ -42,11 +42,11 @@ SERIES: tuple[Sequence[str], ...] = (
     ),
     "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳",
 )
-"""The signs that options have, in order: letters in both cases and in full width, numbers,
-circled numbers."""
+"""Series of signs of options: letters in both cases and in full width, numbers, and circled
+numbers."""
 
 FIRST = frozenset(own[0] for own in SERIES)
-"""The signs of a first option."""
+"""Signs of a first option."""
 
 _PLACES = {
     sign: (script, at)
@@ -57,7 +57,7 @@ _PLACES = {
 
 
 def place(letter: str) -> tuple[str, int] | None:
-    """Return the script of a letter and its 0-based place there; None if it marks no option.
+    """Return a letter's script and its 0-based position there; None if it can't mark an option.
 
     >>> place("b"), place("В"), place("乙"), place("!")
     (('Latin', 1), ('Cyrillic', 2), ('heavenly stems', 1), None)

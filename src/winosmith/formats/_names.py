@@ -1,7 +1,7 @@
-"""The names of columns that may have questions, choices, answers or ids.
+"""Usual names of the columns of questions, choices, answers and ids.
 
-Names are compared without case, spaces and marks, so that `Correct Answer`, `correct_answer` and
-`correctAnswer` are one.
+Names are compared without case, spaces and punctuation, so that `Correct Answer`, `correct_answer`
+and `correctAnswer` are the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AFTER_TEXT = ("question", "questionstem", "stem", "query")
 ASIDE = tuple(
     "context passage article paragraph dialogue story narrative document background text".split()
 )
-"""Columns with a text that such a question is about; if there is none, the question itself."""
+"""Columns with the passage of such a question; the question itself if there is no other."""
 
 LONG = ("context", "passage", "article", "paragraph", "dialogue", "narrative")
 
@@ -52,12 +52,12 @@ _ALSO = re.compile(
     r"|index|num|number|letter|text|key|label|option|choice)"
     r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
 )
-"""Other names of columns of answers."""
+"""Less usual names of columns of answers."""
 RIGHT = ("bestanswer", *ANSWER, "chosen", "right")
 _WRONG = re.compile(
     r"(?:distractor|(?:best)?(?:incorrect|wrong|false)(?:answer|option|choice)?|rejected)([0-9]*)"
 )
-"""Columns with one wrong choice each."""
+"""Columns with one incorrect choice each."""
 _WRONG_LISTS = tuple(
     "distractors incorrectanswers wronganswers incorrectoptions wrongoptions incorrectchoices "
     "wrongchoices".split()
@@ -75,15 +75,15 @@ FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 """Keys of flags that mark the correct choice."""
 
 TAKEN = frozenset({*QUESTION, *ASIDE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
-"""Names that a reader takes for something else than a further column."""
+"""Names that readers use for other things than further columns."""
 
 _NAMED, _GROUPS = 20, 4
-"""Names of columns, and groups of columns, that a message lists at most: a screenful."""
+"""Maximum numbers of columns, and of groups of columns, in a message: a screenful."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Columns with a choice each: `stem` and their signs; the words around their noun and sign."""
+    """Columns with one choice each, whose names share a stem and the words around it."""
 
     names: tuple[str, ...]
     stem: str
@@ -92,36 +92,36 @@ class Family:
 
     @property
     def is_plain(self) -> bool:
-        """Whether there are no such words."""
+        """Whether the names have no other words."""
         return not self.before and not self.after.strip(".)")
 
     def includes(self, name: str) -> bool:
-        """Return whether a name has the words of this family."""
+        """Return whether a column name contains the words of this family."""
         return not self.is_plain and name.startswith(self.before) and name.endswith(self.after)
 
 
 class Names(tuple[str, ...]):
-    """The names of columns, and their meaning; a header of thousands is read once."""
+    """Column names and the roles that they suggest, each computed once."""
 
     @cached_property
     def plain(self) -> dict[str, str]:
-        """The names as they are compared, by the names."""
+        """The normalised names by name."""
         return {name: plainly(name) for name in self}
 
     @cached_property
     def written(self) -> dict[str, str]:
-        """The names by how they are compared; the first of equal ones."""
+        """The names by normalised name; the first of equal ones."""
         return {plain: name for name, plain in reversed(self.plain.items())}
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
-        """The families of columns that have a choice each, plain ones first."""
+        """The families of columns with one choice each; plain families come first."""
         found = list[Family]()
         for match in filter(None, map(_CHOICE.fullmatch, self.plain)):
             stem, sign, after = match[0][: match.start("sign")], match["sign"], match["after"]
             if sign == "1" and f"{stem}0{after}" in self.plain:
                 continue
-            # All that are there: too many are refused, and none is omitted.
+            # All of them: too many choices are refused, none is omitted.
             signs: Iterable[str] = map(str, count(int(sign))) if sign in "01" else ()
             signs = signs or next((own for own in SERIES if own[0] == sign), ())
             own = tuple(takewhile(self.plain.__contains__, (f"{stem}{n}{after}" for n in signs)))
@@ -131,7 +131,7 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def lists(self) -> tuple[str, ...]:
-        """The columns that may have a list of choices, though their name has another word too."""
+        """Columns that may contain lists of choices although their names have a further word."""
         ends = ("choices", "options")
         return tuple(
             name for name, plain in self.plain.items()
@@ -140,7 +140,7 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def wrong(self) -> tuple[str, ...]:
-        """The columns of wrong choices: one a choice, in the order of their numbers, or a list.
+        """The columns of incorrect choices: one per choice, sorted by number, or a list.
 
         >>> Names(["Question", "Incorrect Answer 2", "Incorrect Answer 1"]).wrong
         ('Incorrect Answer 1', 'Incorrect Answer 2')
@@ -151,11 +151,11 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """The columns that have another name of answers."""
+        """The columns with a less usual name of answers."""
         return tuple(name for name, plain in self.plain.items() if _ALSO.fullmatch(plain))
 
     def alike(self, family: Family) -> list[tuple[str, ...]]:
-        """Return the columns with other words before a family's signs: "Auswahl 1", "Option 1"."""
+        """Return the columns with a family's signs after other words: "Auswahl 1", "Option 1"."""
         signs = [name.removeprefix(family.stem) for name in family.names]
         stems = (name.removesuffix(signs[0]) for name in self if name.endswith(signs[0]))
         words = (own for own in stems if own not in ("", family.stem) and not own[-1].isdecimal())
@@ -164,7 +164,7 @@ class Names(tuple[str, ...]):
 
 
 def names_of(rows: Iterable[Iterable[str]]) -> Names:
-    """Return the names of the columns of rows, in the order in which they come."""
+    """Return the column names of rows, in order of appearance."""
     found, last = dict[str, None](), tuple[str, ...]()
     for row in rows:
         if (names := tuple(row)) != last:  # most rows have the names of the one before
@@ -174,7 +174,7 @@ def names_of(rows: Iterable[Iterable[str]]) -> Names:
 
 
 def as_names(names: Iterable[str]) -> Names:
-    """Return names with their meaning, which is found once for the same names."""
+    """Return the `Names` of column names, cached."""
     return names if isinstance(names, Names) else _names(tuple(names))
 
 
@@ -184,7 +184,7 @@ _MARKS = re.compile(r"[\W_]+")
 
 @lru_cache(maxsize=1 << 17)
 def plainly(name: str) -> str:
-    """Return a name as names are compared.
+    """Return a name without case, spaces and punctuation.
 
     >>> plainly("Correct Answer"), plainly("answerKey"), plainly("#")
     ('correctanswer', 'answerkey', '#')
@@ -193,18 +193,18 @@ def plainly(name: str) -> str:
 
 
 def there(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return the wanted names that are there, as they are written there."""
+    """Return the wanted names that exist, as they are written."""
     written = as_names(names).written
     return [written[name] for name in wanted if name in written]
 
 
 def first(wanted: Iterable[str], names: Iterable[str]) -> str | None:
-    """Return the first of the wanted names that is there, as it is written there."""
+    """Return the first wanted name that exists, as it is written."""
     return next(iter(there(wanted, names)), None)
 
 
 def of_answers(name: str) -> bool:
-    """Return whether a column of this name may have answers.
+    """Return whether a column with this name may contain answers.
 
     >>> of_answers("correct_answer"), of_answers("gold_idx"), of_answers("hint")
     (True, True, False)
@@ -213,7 +213,7 @@ def of_answers(name: str) -> bool:
 
 
 def listing(names: Sequence[str]) -> str:
-    """Return names as a message lists them: the first ones, and the number of the others.
+    """Return names as a list for messages: the first ones, and the number of the others.
 
     >>> listing(["a", "b"]), listing(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")
@@ -223,7 +223,7 @@ def listing(names: Sequence[str]) -> str:
 
 
 def either(several: Iterable[Sequence[str]]) -> str:
-    """Return groups of columns as a message lists them."""
+    """Return groups of columns as a list for messages."""
     groups = [*dict.fromkeys(map(tuple, several))]
     more = f" or one of {len(groups) - _GROUPS:,} more groups" if len(groups) > _GROUPS else ""
     return " or ".join(map(listing, groups[:_GROUPS])) + more

@@ -1,8 +1,8 @@
-"""Questions inside a row: several on one text, or one in a separate column.
+"""Questions nested in rows: several about one text, or one in a column of its own.
 
-RACE, QuALITY and MultiRC have a text a row and a list of questions on it, or lists of as many; a
-sample of lm-evaluation-harness has its question in `doc`. If a row is not a question itself, but
-one of its columns has some, each becomes a row, with the other columns.
+RACE, QuALITY and MultiRC have one text per row with a list of questions about it, or parallel
+lists; a sample of lm-evaluation-harness has its question in `doc`. If a row is not a question but
+one of its columns contains questions, each question becomes a row with the other columns.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from winosmith.formats._names import (
 Told = data.Row[Row]
 
 _LOOK, _DEEP, _MOST = 20, 3, 8
-"""The number of rows that are examined, of nested columns, and of columns that may have questions;
-an object with more of these is not a set of questions."""
+"""Maximum numbers of rows to examine, of nested columns, and of columns that may have questions;
+an object with more columns is not a set of questions."""
 
 _STEMS = ("stem", "text", "question", "body", "content")
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """The column of the questions; `beside` are lists of equal length, by their singular names."""
+    """The column of the questions; `beside` are parallel lists by their singular names."""
 
     column: str
     beside: Mapping[str, str]
@@ -45,7 +45,7 @@ class _Way:
 
 
 def flat(row: Row) -> Row:
-    """Return a row with ARC's `{"question": {"stem": …, "choices": …}}` in columns of its own.
+    """Return a row with ARC's `{"question": {"stem": …, "choices": …}}` split into columns.
 
     >>> flat({"id": 1, "question": {"stem": "Why?", "choices": ["a", "b"]}})
     {'id': 1, 'question': 'Why?', 'choices': ['a', 'b']}
@@ -59,14 +59,14 @@ def flat(row: Row) -> Row:
 
 
 def unfolded(found: Sequence[Told], given: Columns) -> tuple[list[Told], list[str]]:
-    """Return a row for each question inside the rows; as they are if they are questions.
+    """Return one row per question inside the rows; rows that are questions stay as they are.
 
     Args:
         found: the rows, including bad ones.
-        given: the columns that the user names.
+        given: the columns that the user named.
 
     Returns:
-        The rows, and a sentence for each step.
+        The rows, and one sentence per step.
     """
     rows, notes = list(found), []
     for _ in range(_DEEP):
@@ -81,7 +81,7 @@ def unfolded(found: Sequence[Told], given: Columns) -> tuple[list[Told], list[st
 
 
 def unfolds(row: Row) -> bool:
-    """Return whether a row has several questions, and a part of each next to them, or of all.
+    """Return whether a row contains several questions and parts of them in other columns.
 
     >>> why = {"question": "Why?", "options": ["a", "b"]}
     >>> unfolds({"questions": [why], "answers": ["A"]}), unfolds({"name": "x", "questions": [why]})
@@ -93,7 +93,7 @@ def unfolds(row: Row) -> bool:
 
 
 def _parted(told: Told, way: _Way) -> Iterator[Told]:
-    """Yield the rows inside one; a row that differs from the others is bad, with the reason."""
+    """Yield the rows inside one; if a row lacks the structure, yield a bad row with the reason."""
     held: Any = None if told.values is None else told.values.get(way.column)
     if told.values is None or not isinstance(held, list if way.several else Mapping):
         yield told
@@ -109,7 +109,7 @@ def _parted(told: Told, way: _Way) -> Iterator[Told]:
 
 
 def _way(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:
-    """Return the way to the questions inside rows; None if rows are questions, or contain none."""
+    """Return where the questions inside rows are; None if rows are questions or contain none."""
     if not rows or not deep or plan_or_none(names_of(rows), given, rows):
         return None
     may = [*islice(_ways(rows), _MOST + 1)]
@@ -120,7 +120,7 @@ def _way(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:
 
 
 def _leads(rows: Sequence[Row], way: _Way, given: Columns, deep: int) -> bool:
-    """Return whether a way leads to questions, with the columns around it or deeper inside."""
+    """Return whether rows at a place are questions, with the columns around it, or contain some."""
     inside = _some_inside(rows, way)
     if inside and plan_or_none(names_of(inside), given, inside):
         return True
@@ -129,7 +129,7 @@ def _leads(rows: Sequence[Row], way: _Way, given: Columns, deep: int) -> bool:
 
 
 def _ways(rows: Sequence[Row]) -> Iterator[_Way]:
-    """Yield a way for each column that may have questions: objects, or texts in a list."""
+    """Yield each column that may contain questions: objects, or texts in a list."""
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
     sizes: dict[str, tuple[int, ...]] = {}
     known: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)
@@ -150,7 +150,7 @@ def _ways(rows: Sequence[Row]) -> Iterator[_Way]:
 
 
 def _single(name: str) -> str:
-    """Return the singular of a column's name.
+    """Return the singular of a column name.
 
     >>> _single("questions"), _single("Answers"), _single("ctx")
     ('question', 'Answer', 'ctx')
@@ -163,7 +163,7 @@ def _some_inside(rows: Sequence[Row], way: _Way) -> list[Row]:
 
 
 def _inside(row: Row, way: _Way) -> Iterator[Row]:
-    """Yield the rows inside one; an id that they share gets a number, and no column is lost."""
+    """Yield the rows inside one with all columns; a shared id gets a number."""
     held = row[way.column] if way.several else [row[way.column]]
     lists = {*way.beside.values(), way.column}
     around = {name: value for name, value in row.items() if name not in lists}

@@ -1,14 +1,14 @@
-"""The perturbed WSC (Abdou et al. 2020) as its one table: a row a schema, a column a change.
+"""The perturbed WSC (Abdou et al. 2020) as one table: a row per schema, a column per change.
 
-Each text that is not "-" is a problem, 2,898 in all: the 285 originals, then the changed ones, kind
-by kind, each with the original as its root, and with what only this file knows in `extra`
+Each text other than "-" is a problem, 2,898 in all: the 285 originals, then the changed ones, kind
+by kind, each with the original as its root, and with facts that only this file has in `extra`
 (`perturbed_wsc.kind`, `.pair_number`, `.associative`, `.switchable`). Ids are those of the authors'
 JSON Lines ("q110" is schema 10 in the other voice); the three kinds that are in the table alone
 have their names for ids ("scrambled-10").
 
-The place of the pronoun is a column too, wrong by some words in 294 of the texts: the pronoun
-nearest to it is read, with a note. Some texts have quotation marks that quote nothing. Twins are
-found by their order, like those of the WSC; a group of three has one twin.
+A column states the place of the pronoun, which is off by some words in 294 texts: the pronoun
+nearest to it is read, with a note. Some texts have unbalanced quotation marks. Twins are found by
+their order, as in the WSC; a group of three has one twin.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ABSENT = "-"
 
 
 class _Kind(NamedTuple):
-    """A kind of change: its id before the schema's number, and its columns."""
+    """A kind of change: the prefix of its ids, and its columns."""
 
     id: str
     text: str
@@ -79,7 +79,7 @@ def _problem(row: Row, position: int, name: str) -> Problem:
 
 
 def _pronoun_at(pieces: list[str], pronoun: str, index: str) -> int:
-    """Return the place of the pronoun that is nearest to the place that the table names."""
+    """Return the index of the pronoun that is nearest to the index in the table."""
     found = [at for at, piece in enumerate(pieces) if piece.casefold() == pronoun.casefold()]
     if not found or not index.isdecimal():
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text at {index!r}")
@@ -103,7 +103,7 @@ def _of_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
 
 
 def _note(row: Row, name: str) -> str | None:
-    """Return that the table's place of the pronoun has another word, or None."""
+    """Return a note if the table's index of the pronoun has another word, or None."""
     kind = _KINDS[name]
     pieces, at = row[kind.text].split(), int(row[kind.place])
     there = pieces[at] if at < len(pieces) else None

@@ -1,8 +1,8 @@
-"""Multiple-choice questions as rows: question, choices and answer, in columns of any name.
+"""Multiple-choice questions as rows with question, choices and answer in columns of any name.
 
-Answers are of one kind in a whole file: letters, numbers or texts. A premise and a hypothesis make
-one question, whose choices are all labels of the file. A correct answer and wrong ones in other
-columns are put in a random order. Further columns go to `extra` as `questions.NAME`.
+All answers of a file are of one kind: letters, numbers or texts. A premise and a hypothesis form
+one question, whose choices are all labels of the file. A correct answer and incorrect ones in
+separate columns are put in a random order. Further columns go to `extra` as `questions.NAME`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
 _CLEARLY = 5
-"""A reading of the answers must fit this many times better than the next one, if none fits all."""
+"""If no kind can read all answers, the best must read this many times more than the next."""
 
 _REPEATED, _AT_LEAST = 0.05, 10
 """With a greater fraction of rows whose id another one had, and at least this many, a column has
@@ -52,14 +52,14 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Draft:
-    """A row that becomes a problem.
+    """A row that will become a problem.
 
     Attributes:
-        labels: of the choices, or their columns; empty if they have none.
-        answer: as it is written; None if it is withheld.
-        key: the correct choice if the row itself has it.
-        extra: the further columns by their own names.
-        signed: the choices with the sign that was removed from each.
+        labels: the labels of the choices, or their columns; empty without labels.
+        answer: the answer as written; None if it is withheld.
+        key: the correct choice, if the row states it by a flag.
+        extra: the further columns by name.
+        signed: the choices with the letters or numbers that were removed.
     """
 
     place: Place
@@ -77,17 +77,17 @@ class _Draft:
     _read: dict[str, int] | None = None
 
     def own(self) -> dict[str, int]:
-        """Return the readings of its answer; they are cached, so choices must be final."""
+        """Return the cached readings of the answer; choices must not change afterwards."""
         if self._read is None:
             self._read = self.readings(self.answer)
         return self._read
 
     def readings(self, answer: Any) -> dict[str, int]:
-        """Return the choice that an answer names, by kind of answer."""
+        """Return the choice that an answer names under each kind of answer."""
         return readings(answer, self.options, self.labels, self.signed)
 
     def correct(self, kind: str | None) -> int | None:
-        """Return the correct choice; None if the answer is withheld or none of the choices."""
+        """Return the correct choice; None if the answer is withheld or matches no choice."""
         return self.key if self.answer is None or kind is None else self.own().get(kind)
 
 
@@ -101,15 +101,15 @@ def read_questions(
 
     Args:
         told: the rows.
-        columns: their columns; those that it omits are found.
-        path: of the file, for messages.
-        on_progress: called now and then with the fraction that is done, once all rows are there.
+        columns: the columns that the user named; the others are found.
+        path: path of the file, for messages.
+        on_progress: called regularly with the finished fraction, after all rows are parsed.
 
     Returns:
-        The entries, and a sentence for each assumption.
+        The entries, and one sentence per assumption.
 
     Raises:
-        FormatError: a column is not known, or the kind of the answers is not clear.
+        FormatError: a column is unknown, or the kind of the answers is ambiguous.
     """
     try:
         return _read_questions(told, columns or Columns(), on_progress)
@@ -184,7 +184,7 @@ def _read_questions(
 def _reported(
     items: Sequence[T], start: float, end: float, on_progress: Callable[[float], object] | None
 ) -> Iterator[T]:
-    """Yield items, and report the fraction of the work that is done, from a start to an end."""
+    """Yield items, and report progress from `start` to `end`, as fractions of all work."""
     for at, one in enumerate(items):
         if on_progress and at % EVERY == 0:
             on_progress(start + (end - start) * at / len(items))
@@ -192,7 +192,7 @@ def _reported(
 
 
 def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
-    """Omit the column of ids if several rows share one throughout, with a note."""
+    """Omit the column of ids, with a note, if its values repeat throughout."""
     if taken.id is None:
         return taken, []
     named = [row[taken.id] for _, _, row, _ in found if row and not is_empty(row.get(taken.id))]
@@ -268,7 +268,7 @@ def _text(row: Row, name: str, may_lack: bool) -> str:
 
 
 def _answer(value: Any) -> Any:
-    """Return an answer as it is written, None if it is withheld."""
+    """Return an answer as written; None if it is withheld."""
     if isinstance(value, list | tuple):
         if len(value) > 1:
             raise several(value)
@@ -283,7 +283,7 @@ def _answer(value: Any) -> Any:
 
 
 def _classify(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
-    """Give each draft the labels of all as its choices; those with a typo become bad entries."""
+    """Give each draft all labels of the file as choices; drafts with a typo become bad entries."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     drafts = [(at, one) for at, one in enumerate(entries) if isinstance(one, _Draft)]
     for _, draft in drafts:
@@ -308,10 +308,7 @@ def _classify(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
 
 
 def _without_signs(drafts: Sequence[_Draft]) -> list[str]:
-    """Remove letters or numbers ("A.", "(2)") from all choices, if all have them.
-
-    Answers name them, in any order.
-    """
+    """Remove letters or numbers ("A.", "(2)") from all choices if all have them, in any order."""
     found = [_signs(draft) for draft in drafts]
     if not any(found):
         return []
@@ -327,7 +324,7 @@ def _without_signs(drafts: Sequence[_Draft]) -> list[str]:
 
 
 def _signs(draft: _Draft) -> tuple[str, ...]:
-    """Return the signs before all choices, which are the first ones of a series; otherwise none."""
+    """Return the letters or numbers before the choices if they begin a series; otherwise none."""
     if draft.labels or not draft.options:
         return ()
     signs = list[str]()
@@ -340,7 +337,7 @@ def _signs(draft: _Draft) -> tuple[str, ...]:
 
 
 def _with_blanks(drafts: Sequence[_Draft]) -> list[str]:
-    """Mark the `_` of each sentence as its blank if most have one, apart from words."""
+    """Mark the `_` of each sentence as its blank if most sentences have one between words."""
     some = [draft for draft in drafts if has_blank(draft.question)]
     if not some or 2 * len(some) < len(drafts):
         return []
@@ -364,7 +361,7 @@ def _kind(drafts: Sequence[_Draft]) -> str | None:
     if not fits:
         draft = read[0][0]
         raise FormatError(
-            f"the answer {draft.answer!r} is not a choice, nor a letter or number of one; name the "
+            f"the answer {draft.answer!r} is not a choice, or a letter or number of one; name the "
             "column of the answers with `answer=`, or write only the letter there",
             *draft.place[:3],
         )
@@ -400,7 +397,7 @@ def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
 
 
 def _may_be(drafts: Sequence[_Draft]) -> str:
-    """Return the columns whose cells all name a choice, so that they may have the answers."""
+    """Return the columns that may contain the answers, because each cell names a choice."""
     some = drafts[:1000]
     first = islice(some[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))
@@ -415,10 +412,10 @@ def _without_repeats(
 
     Args:
         drafts: the rows.
-        names: of the further columns.
-        kind: of the answers.
-        answers: their column.
-        is_known: whether no other column can be meant.
+        names: names of the further columns.
+        kind: kind of the answers.
+        answers: column of the answers.
+        is_known: whether the user named this column.
     """
     columns = {
         name: [

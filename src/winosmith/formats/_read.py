@@ -1,8 +1,7 @@
-"""Read and write files in any known format, and report what can't be read or stored.
+"""Reading and writing in any known format, with reports of what can't be read or stored.
 
-For all formats alike, this module checks ids that occur twice, blanks that touch a word, twins that
-the file does not mark, and contradictory lineages. `losses` compares written items with those read
-back.
+For all formats, this module checks for repeated ids, blanks that touch a word, twins that the file
+does not mark, and contradictory lineages. `losses` compares items before and after a round trip.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ from winosmith.text import tokens, with_blank_apart
 
 @dataclass
 class Losses:
-    """The numbers of items that differ in a field after they were written and read back.
+    """The numbers of items with a different field after they were written and read back.
 
     Attributes:
-        lost: the field was filled and is empty now; parts of `origin`, `lineage` and `extra` are
-            counted each by its name ("origin author").
-        changed: it has another value now.
-        added: it was empty and is filled now.
-        missing: number of items that were not read back at all.
+        lost: items whose field became empty; the parts of `origin`, `lineage` and `extra` are
+            counted separately ("origin author").
+        changed: items whose field has another value.
+        added: items whose empty field was filled.
+        missing: number of items that were not read back.
     """
 
     lost: Counter[str] = field(default_factory=Counter)
@@ -60,7 +59,7 @@ class Losses:
         return bool(self.lost or self.changed or self.added or self.missing)
 
     def lines(self, noun: str) -> list[str]:
-        """Return a line for each kind: "lost: twin_id in 20 problems, origin author in 40"."""
+        """Return one line per kind: "lost: twin_id in 20 problems, origin author in 40"."""
         lines = []
         for kind, counts in vars(self).items():
             if kind == "missing" and counts:
@@ -77,9 +76,9 @@ def _many(count: int, noun: str) -> str:
 
 
 def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
-    """Compare items with those read back from a file, one by one, in order.
+    """Compare items with those read back from a file, one by one and in order.
 
-    Twin ids are compared as groups: other names for the same twins don't count as changes.
+    Twin ids are compared as groups: new names for the same twins are not changes.
     """
     found = Losses(missing=len(written) - len(read_back))
     twins_are_same = _only_renamed(written, read_back)
@@ -98,7 +97,7 @@ def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
 
 
 def _parts(item: Item) -> dict[str, Any]:
-    """Return the filled fields of an item, those inside `origin`, `lineage`, `extra` by name."""
+    """Return the filled fields of an item, also inside `origin`, `lineage` and `extra`."""
     record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
     parts = {name: value for name, value in record.items() if not isinstance(value, dict)}
     for name in record.keys() - parts:
@@ -121,7 +120,7 @@ class ReadingNote(UserWarning):
 
 
 SKIP_BAD = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
-"""The advice for records that can't be used."""
+"""Advice for bad records."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +130,10 @@ class Contents:
     Attributes:
         format: the format in which it was read.
         items: the problems or claims, in order.
-        places: where each of the items is.
-        bad: the records that can't be read, each with its place and reason.
-        notes: a sentence for each assumption or correction: twins that the reader found by their
-            texts, blanks that it separated from a word.
+        places: the place of each item.
+        bad: the records that can't be read, with their places and reasons.
+        notes: one sentence per assumption or correction, such as twins that were found by their
+            texts, and blanks that were separated from a word.
         path: the file, or "<DataFrame>".
         name: the name of the data set.
     """
@@ -158,10 +157,10 @@ class Contents:
         return [item for item in self.items if isinstance(item, Problem)]
 
     def refuse(self, *, skip_bad: bool = False) -> None:
-        """Raise the error of a file without a sound record, or with a bad one.
+        """Raise FormatError if there are bad records, or no good ones.
 
         Args:
-            skip_bad: accept bad records if there is a sound one.
+            skip_bad: whether to accept bad records if there are good ones.
         """
         if self.bad and not (skip_bad and self.items):
             same = [one for one in self.bad if one.place.path == self.bad[0].place.path]
@@ -181,9 +180,9 @@ class Contents:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Pause the search for cycles of garbage, which goes through all records again and again.
+    """Pause the garbage collector, which would visit all records repeatedly.
 
-    Reading makes no cycles. Of 100,000 questions, the search takes a third of the time.
+    Reading makes no cycles. For 100,000 questions, collecting takes a third of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -206,30 +205,29 @@ def scan(
     ids_are_places: bool = False,
     on_progress: Callable[[float], object] | None = None,
 ) -> Contents:
-    """Read every record of a file, the bad ones with the reason.
+    """Read every record of a file; bad records are returned with their reasons.
 
     Args:
         path: a file, which may be compressed; a folder, a glob or several files, which are read as
-            one data set; "-" for standard input; or a table in memory: a pandas DataFrame, a data
-            set of Hugging Face's library, a table of pyarrow or polars, records, or lists by
-            columns.
-        format_name: its format; found from its content when None.
-        pair_by: a further column, or key of `extra`, that the halves of a twin share; it replaces
-            all other marks of twins in the file. With None, a file is refused if a column looks
-            like a mark of twins (see `refuse_unread_pairs`); an empty text reads it anyway, without
-            that column.
-        as_written: don't search for twins that the file does not mark, and don't separate a blank
-            from a word ("because _had").
+            one data set; "-" for standard input; or a table in memory: a pandas DataFrame, a
+            `datasets.Dataset`, a table of pyarrow or polars, records, or lists by column.
+        format_name: name of the format; None to detect it.
+        pair_by: a further column, or key of `extra`, whose value the halves of a twin share; it
+            replaces all other marks of twins. With None, a file is refused if an unread column
+            seems to mark twins (see `refuse_unread_pairs`); "" accepts the file without it.
+        as_written: whether to skip the search for unmarked twins and the separation of blanks
+            from words ("because _had").
         columns: the columns of question, choices and answer; the file is then read as rows of
             questions.
-        encoding: of a text; found if None (UTF-8; UTF-16 and UTF-32 with a byte-order mark).
-        ids_are_places: give each problem its place as its id ("unit-1/quiz.json:12"), so that
-            files whose ids are equal are one data set; a problem with a lineage keeps its id.
-        on_progress: called now and then with the fraction of a file's lines that is read, 0–1.
+        encoding: encoding of a text; None to find it (UTF-8; UTF-16 and UTF-32 with a byte-order
+            mark).
+        ids_are_places: whether to replace ids by places ("unit-1/quiz.json:12"), so that files
+            with the same ids can be one data set; problems with a lineage keep their ids.
+        on_progress: called regularly with the fraction of lines that have been read, 0–1.
 
     Raises:
-        FormatError: the file can't be opened or decoded, no format fits, nothing can be paired
-            by that column, or the columns of questions are not clear.
+        FormatError: the file can't be opened or decoded, no format matches, `pair_by` pairs
+            nothing, or the columns of questions are ambiguous.
     """
     rows = data.read(path, encoding=encoding)
     if columns is not None:
@@ -279,7 +277,7 @@ def _have_blanks(entries: Iterable[Entry]) -> bool:
 
 
 def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return the readers' notes on records: the first one with its place, and their number."""
+    """Return the readers' notes on records: the first with its place, and their number."""
     noted = [one for one in entries if one.note]
     if not noted:
         return []
@@ -294,7 +292,7 @@ def _where(entry: Entry, entries: Sequence[Entry]) -> str:
 
 
 def _equal_options_noted(entries: Sequence[Entry]) -> list[str]:
-    """Return a note if problems have equal options; the correct one differs from all."""
+    """Return a note if problems have equal incorrect options."""
     found = [
         one
         for one in entries
@@ -327,7 +325,7 @@ def _has_controls(item: Item) -> bool:
 
 
 def _with_places(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Give each problem its place as its id; several of one record are numbered."""
+    """Replace ids by places, with numbers for several problems of one record."""
     last, times = None, 0
     for one in entries:
         times = times + 1 if one.place is last else 1
@@ -340,7 +338,7 @@ def _with_places(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Turn a problem whose id was already used into a bad record."""
+    """Turn problems with an id that was already used into bad records."""
     seen: dict[str, Place] = {}
     for one in entries:
         problem = one.item
@@ -358,10 +356,10 @@ def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
 def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
     """Separate each blank from a word that it touches (`text.with_blank_apart`).
 
-    Edits that were counted in the original words are counted again.
+    Edits of these problems are computed again.
 
     Returns:
-        The entries, and a sentence with the number of changed ones, if any.
+        The entries, and a sentence with the number of changed entries, if any.
     """
     found = list(entries)
     before: dict[str, str] = {}
@@ -385,13 +383,13 @@ def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]
         return found, []
     what = "sentence has its blank" if mended == 1 else "sentences have their blanks"
     return _with_edits(found, before), [
-        f"{mended:,} {what} against a word ({example!r}); a space was set between, lest the "
-        "option run into the word"
+        f"{mended:,} {what} against a word ({example!r}); a space was added, so that the "
+        "option does not run into the word"
     ]
 
 
 def _with_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
-    """Compute edits again if a sentence or its parent's was changed and they fitted before."""
+    """Recompute edits that were valid before a sentence or its parent's was changed."""
     known = {one.item.id: one.item for one in entries if isinstance(one.item, Problem)}
     for row, one in enumerate(entries):
         problem = one.item
@@ -410,7 +408,7 @@ def _with_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
 
 
 def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> bool:
-    """Return whether the stated edits turn the parent as it stood into the problem as it stood."""
+    """Return whether the stated edits turn the original parent into the original problem."""
     then, now = (before.get(one.id, one.sentence) for one in (parent, problem))
     edits = problem.lineage.edits if problem.lineage else ()
     try:
@@ -420,7 +418,7 @@ def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> boo
 
 
 def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Pair problems by their texts if none has a twin id or a lineage, and note it."""
+    """Pair problems by their texts, with a note, if none has a twin id or a lineage."""
     problems = [one.item for one in entries if isinstance(one.item, Problem)]
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []
@@ -436,15 +434,15 @@ def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries; those whose lineage contradicts itself are bad, with the reason.
+    """Return the entries; turn those with a contradictory lineage into bad records.
 
-    A cycle, a root that the parent does not share, and edits that don't turn the parent's sentence
-    into the child's make a record bad. A missing parent does not: a file may contain a part of a
-    family, such as the problems that a filter kept. Nor does a declared depth: published ones
-    follow no single rule. `winosmith check` reports both.
+    A lineage is contradictory if it has a cycle, a root that differs from the parent's, or edits
+    that don't turn the parent's sentence into the child's. A missing parent is accepted, because a
+    file may contain a part of a family, such as the problems that a filter kept. So is any declared
+    depth, because published depths follow no single rule. `winosmith check` reports both.
 
     Args:
-        entries: of a file, in order; no two problems share an id.
+        entries: the entries of a file, in order, without repeated ids.
     """
     checked = list(entries)
     rows = [at for at, found in enumerate(checked) if isinstance(found.item, Problem)]
@@ -458,7 +456,7 @@ def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:
 
 
 class Reading(TypedDict, total=False):
-    """The arguments of `scan` for reading a file."""
+    """Arguments of `scan`."""
 
     pair_by: str | None
     as_written: bool
@@ -476,18 +474,19 @@ def read_items(
 ) -> list[Item]:
     """Return the problems or claims of a file, in order.
 
-    Each of the reader's notes (`Contents.notes`) is a warning.
+    The reader's notes (`Contents.notes`) are issued as warnings.
 
     Args:
         path: the file, or another container; see `scan`.
-        format_name: its format; found from its content if None.
-        skip_bad: a file for the records that can't be read, as JSON Lines with `file`, `line`,
-            `reason` and `record`; it is written only if there are any. If None, the first bad
-            record ends the reading.
+        format_name: name of the format; None to detect it.
+        skip_bad: path of a file for the bad records, as JSON Lines with `file`, `line`, `reason`
+            and `record`; it is written only if there are any. None raises an error for the first
+            bad record.
         **how: `pair_by`, `as_written`, `columns`, `encoding`; see `scan`.
 
     Raises:
-        FormatError: no format fits, a record can't be read (file, line, reason), or none is left.
+        FormatError: no format matches, a record can't be read (with file, line and reason), or no
+            record is left.
     """
     return _sound(path, format_name, skip_bad, how).items
 
@@ -495,7 +494,7 @@ def read_items(
 def _sound(
     path: Readable, format_name: str | None, skip_bad: str | Path | None, how: Reading
 ) -> Contents:
-    """Return the contents of a file without bad records, and issue its notes as warnings."""
+    """Return the contents of a file without bad records; issue its notes as warnings."""
     contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is not None:
         set_aside(contents.bad, skip_bad)
@@ -507,7 +506,7 @@ def _sound(
 def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
     """Write bad records as JSON Lines with `file`, `line`, `reason` and `record`.
 
-    A row of a table has `row` in place of `line`.
+    Rows of a table have `row` instead of `line`.
     """
     with write_aside(path) as file:
         for one in bad:
@@ -522,21 +521,21 @@ def read(
     skip_bad: str | Path | None = None,
     **how: Unpack[Reading],
 ) -> Dataset:
-    """Return the problems of any container as a data set named after it; see `read_items`.
+    """Return the problems of any container as a data set with its name; see `read_items`.
 
     Raises:
-        FormatError: as `read_items`, or the file contains claims.
+        FormatError: see `read_items`; or the file contains claims.
     """
     return problems_of(_sound(path, format_name, skip_bad, how))
 
 
 def dataset_of(data: Dataset | Readable) -> Dataset:
-    """Return a data set as it is, and anything else as `read` reads it."""
+    """Return a data set unchanged; read anything else."""
     return data if isinstance(data, Dataset) else read(data)
 
 
 def problems_of(contents: Contents) -> Dataset:
-    """Return the problems of a file as a data set named after it.
+    """Return the problems of a file as a data set with its name.
 
     Raises:
         FormatError: the file contains claims.
@@ -557,7 +556,7 @@ def read_claims(
     """Read a file of true-or-false claims; see `read_items`.
 
     Raises:
-        FormatError: as `read_items`, or the file contains problems.
+        FormatError: see `read_items`; or the file contains problems.
     """
     items = read_items(path, format_name, skip_bad=skip_bad)
     claims = tuple(item for item in items if isinstance(item, Claim))
@@ -567,12 +566,12 @@ def read_claims(
 
 
 def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith") -> None:
-    """Write problems or claims to a file, which takes its name only when it is complete.
+    """Write problems or claims to a file; an incomplete file never gets the name.
 
-    A problem under embargo is written only to a format that keeps the mark.
+    Problems under embargo are only written to formats that keep the mark.
 
     Raises:
-        FormatError: the format is unknown or only read, or a record does not fit into it.
+        FormatError: the format is unknown or read-only, or it can't store an item.
         OutputError: the file can't be written.
     """
     writer = writer_named(format_name)
@@ -587,10 +586,10 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
 
 
 def unfit(items: Sequence[Item], format_name: str) -> dict[int, str]:
-    """Return the rows of the items that don't fit into a format, each with the reason.
+    """Return the items that a format can't store, by row, with the reason.
 
     Raises:
-        FormatError: the format is unknown or only read.
+        FormatError: the format is unknown or read-only.
     """
     writer = writer_named(format_name)
     reasons: dict[int, str] = {}

@@ -1,6 +1,6 @@
-"""The rows that may be questions, each with its columns, wherever a container has them.
+"""Rows that may be questions, wherever they are in a container.
 
-The parts of one column get a column each; questions inside a row become rows (`_nested`).
+A column with several parts is split into columns; questions inside a row become rows (`_nested`).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from winosmith.formats._nested import flat, unfolded
 _LOOK = 20
 
 EVERY = 250
-"""Records between two reports of progress."""
+"""Number of records between two progress reports."""
 
 PARSED, DRAFTED = 0.3, 0.7
-"""Fractions of the work of reading questions after which rows are parsed, and have columns."""
+"""Fractions of all work at which rows are parsed, and their columns found."""
 
 
 P = TypeVar("P", Entry, data.Row[Record])
@@ -39,13 +39,13 @@ def reported(
     on_progress: Callable[[float], object] | None,
     share: float = 1.0,
 ) -> Iterator[P]:
-    """Yield rows or entries, and report the fraction of a text's lines that is read.
+    """Yield rows or entries, and report the fraction of a text's lines that have been read.
 
     Args:
         found: the rows or entries.
-        source: the text; without one, nothing is reported.
-        on_progress: called now and then with the fraction, from 0 to `share`.
-        share: the fraction of all work that reading them is.
+        source: the text; None reports nothing.
+        on_progress: called regularly with the fraction, from 0 to `share`.
+        share: reading's fraction of all work.
     """
     lines = source.text.count("\n") + 1 if source and on_progress else 0
     for n, one in enumerate(found):
@@ -55,7 +55,7 @@ def reported(
 
 
 def question_rows(rows: Rows) -> tuple[Rows, list[str]]:
-    """Return the rows of a container that may be questions, and a note if that is not plain."""
+    """Return the rows of a container that may be questions, and a note on assumptions, if any."""
     if rows.kind == "object":
         way = enclosed(rows)
         return (way.rows, [way.note] if way.note else []) if way else (rows, [])
@@ -69,8 +69,8 @@ def question_rows(rows: Rows) -> tuple[Rows, list[str]]:
 def _unnamed(source: Source) -> tuple[str, ...]:
     """Return names for the columns of a table without a header; none if it may have one.
 
-    MMLU's files have a question, its choices, and the letter of the right one, by which they are
-    recognised: each choice is the key somewhere, and no cell there is anything else.
+    Such a table, as in MMLU, has a question, its choices and the letter of the correct choice in
+    every row, and each letter occurs.
     """
     table = Delimited(source)
     cells = table.header
@@ -92,11 +92,11 @@ def _unnamed(source: Source) -> tuple[str, ...]:
 def shaped(
     rows: Iterable[data.Row[Record]], given: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
-    """Return rows with a column for each part of their values, and a sentence for each step.
+    """Return rows with one column per part of their values, and one sentence per step.
 
     Args:
-        rows: of any container.
-        given: the columns that the user names.
+        rows: rows of any container.
+        given: the columns that the user named.
     """
     found = [
         row
@@ -120,10 +120,10 @@ def shaped(
 def _apart(
     rows: Sequence[Row], given: Columns
 ) -> tuple[Sequence[Row | None], list[str], str | None]:
-    """Split the content of one column into a column each, if most rows have it so, with a note.
+    """Split one column into several, with a note, if most rows allow it.
 
-    That is a question and its choices, or the question that two chats answer. The last value is
-    the reason for rows that are None.
+    The column contains a question and its choices, or two columns contain chats that answer the
+    same question. The last value is the reason for rows that are None.
     """
     names = _names.names_of(rows)
     asked, two = together(names, given)
@@ -140,7 +140,7 @@ def _apart(
             for one in cut
         ]
     else:
-        lacks = f"its {two[0]!r} and {two[1]!r} have no beginning in common"
+        lacks = f"its {two[0]!r} and {two[1]!r} do not start with the same text"
         told = f"what {two[0]!r} and {two[1]!r} share at their beginning is the question"
         both = [parted(*map(row.get, two)) for row in rows]
         new = [one and dict(zip(("question", *two), one, strict=True)) for one in both]
@@ -150,7 +150,7 @@ def _apart(
 
 
 def _said_last(value: Any) -> Any:
-    """Return the last turn of a chat; other values unchanged."""
+    """Return the last turn of a chat, and other values unchanged."""
     turns = spoken(value)
     return turns[-1] if turns else value
 
@@ -167,7 +167,7 @@ def recognises(rows: Rows) -> bool:
 
 
 def _first_row(rows: Rows) -> tuple[list[str], Record]:
-    """Return the names of the columns, and the first row that can be read, if one can."""
+    """Return the column names, and the first readable row, if there is one."""
     asked, _ = question_rows(rows)
     try:
         first = [*islice((row for row in islice(asked, _LOOK) if row.values is not None), 1)]
@@ -178,10 +178,7 @@ def _first_row(rows: Rows) -> tuple[list[str], Record]:
 
 
 def lacking(rows: Rows) -> tuple[str, bool]:
-    """Return why rows are not read as questions, and whether they have a column of them.
-
-    "" if they have no columns.
-    """
+    """Return why rows can't be read as questions ("" without columns), and whether one has some."""
     names, row = _first_row(rows)
     if len(names) < 2:
         return "", False

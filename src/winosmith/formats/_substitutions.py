@@ -1,15 +1,15 @@
-"""wsc273.json and pdp60.json: the sentence with each option filled in, right or wrong.
+"""wsc273.json and pdp60.json: the sentence with each option filled in, correct or not.
 
-Rows with the same `question_id` are one question: its sentence is what they share, and its options
-are what differs, cut at whole words, or at letters if the script has no spaces between words. So
+Rows with the same `question_id` are one question: the text that they share is the sentence, and the
+parts that differ are the options, cut at words, or at letters if the script has no spaces. So
 "because The city councilmen feared" and "because The demonstrators feared" give "because The _
 feared" with "city councilmen" and "demonstrators": the filled sentences are the file's own, letter
 for letter.
 
-A question with more than two options was written as comparisons with the right option, each
-`(wrong, right)` or `(right, wrong)` in the order of the options, so that the right filling
-repeats: the 60 PDPs are 80 comparisons (160 rows). They are problems with up to five options
-here; `winosmith.recast.to_pairs` gives the 80. Ids are numbers in wsc273.json, texts in pdp60.json.
+A question with more than two options was published as comparisons with the correct option, each
+`(incorrect, correct)` or `(correct, incorrect)` in the order of the options, so the correct filling
+repeats: the 60 PDPs are 80 comparisons (160 rows). Here they are problems with up to five options;
+`winosmith.recast.to_pairs` returns the 80. Ids are numbers in wsc273.json, texts in pdp60.json.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def _problem(rows: Sequence[Row]) -> Problem:
     fillings = [_base.text_field(row, "substitution") for row in rows]
     rights = {filling for row, filling in zip(rows, fillings, strict=True) if _is_right(row)}
     if len(rights) > 1:
-        raise ProblemError(f"{len(rights)} fillings of one question are marked as right")
+        raise ProblemError(f"{len(rights)} fillings of one question are marked as correct")
     if "correctness" in rows[0] and not rights:
-        raise ProblemError("no filling of the question is marked as right")
+        raise ProblemError("no filling of the question is marked as correct")
     right = next(iter(rights), None)
     ordered = _in_order(fillings, right)
     before, after = _shared([*map(whole_pieces, ordered)])
@@ -58,27 +58,27 @@ def _is_right(row: Row) -> bool:
 
 
 def _in_order(fillings: Sequence[str], right: str | None) -> list[str]:
-    """Return the distinct fillings in the order of the options; see the module."""
+    """Return the distinct fillings in the order of the options."""
     pairs = zip(fillings[::2], fillings[1::2], strict=False)
     before = [first for first, second in pairs if second == right != first]
     return list(dict.fromkeys([*before, *([right] if right else []), *fillings]))
 
 
 def _shared(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
-    """Return the common first words of all fillings, and their common last words."""
+    """Return the first words and the last words that all fillings share."""
     if len(fillings) < 2:
         raise ProblemError("the question has only one filling")
     shortest = min(map(len, fillings))
     before, after = _common(fillings), _common([words[::-1] for words in fillings])
-    # No option may be empty: what would be both beginning and end belongs to the options.
+    # No option may be empty: words that both the beginning and the end could contain are its own.
     after = min(after, max(0, shortest - before - 1))
     before = min(before, shortest - after - 1)
-    # Words stay apart: the space before an option is the sentence's, not the option's.
+    # The space before an option belongs to the sentence.
     return "".join(fillings[0][:before]), "".join(fillings[0][len(fillings[0]) - after :])
 
 
 def _common(fillings: Sequence[Sequence[str]]) -> int:
-    """Return the number of words with which all fillings begin."""
+    """Return the number of first words that all fillings share."""
     return len([*takewhile(lambda words: len({*words}) == 1, zip(*fillings, strict=False))])
 
 

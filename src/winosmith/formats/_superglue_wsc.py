@@ -1,4 +1,4 @@
-"""SuperGLUE-WSC: is the pronoun at span 2 the candidate at span 1? Claims, not problems.
+"""SuperGLUE-WSC: does the pronoun at span 2 refer to the candidate at span 1? Claims, not problems.
 
 In SuperGLUE, `span1_index` and `span2_index` count the pieces of `text.split(" ")`; in CLUEWSC,
 whose Chinese has no spaces, they count characters. A file has one of the two kinds: the one that
@@ -6,10 +6,10 @@ fits more of its spans. The pronoun becomes the blank; the claims on one blank o
 `problem_id`, the `idx` of the first of them. The spans are in `target`, or in columns of the row
 itself, as in Hugging Face's `super_glue`, whose labels are 1 (true), 0 and -1 (no label).
 
-These are read, and kept in `extra` so that a file is written as it was: a pronoun that the text has
-once, though not at its index (the "it" of the val file's idx 42, whose index names "use"); a
-candidate with a newline (idx 234); the same claim twice; no label (test, FewGLUE). What is written
-loses `problem_id`. A claim whose candidate is not in the text is refused.
+Some irregular claims are read, with facts in `extra` to write the file unchanged: a pronoun that
+occurs once in the text but not at its index ("it" in idx 42 of the val file, whose index points to
+"use"); a candidate with a newline (idx 234); repeated claims; missing labels (test, FewGLUE).
+Written files lack `problem_id`. A claim whose candidate is not in the text is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KEY = "superglue_wsc"
 _SPANS = frozenset({"span1_text", "span1_index", "span2_text", "span2_index"})
 
 Unit = Literal["word", "character"]
-"""The units of an index: the pieces of `text.split(" ")`, or characters."""
+"""Units of an index: the pieces of `text.split(" ")`, or characters."""
 
 _UNITS: tuple[Unit, ...] = ("word", "character")
 
@@ -40,10 +40,10 @@ Record = Mapping[str, Any]
 
 
 def _claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
-    """Return a claim; `units` are those that indices of the file may count."""
+    """Return a claim; `units` are the units that the file's indices may count."""
     text, target = _base.text_field(record, "text"), _target(record)
     if BLANK in text:
-        raise ProblemError("the text holds a blank ('_')")
+        raise ProblemError("the text contains a blank ('_')")
     candidate, pronoun = (_base.text_field(target, f"span{n}_text") for n in (1, 2))
     index = _index(target, "span2_index")
     at = _pronoun_at(text, pronoun, index, units)
@@ -87,7 +87,7 @@ def _index(target: Record, key: str) -> int:
 def _label(record: Record) -> bool | None:
     """Return whether the claim is true; None if the label is withheld.
 
-    Numbers are labels only without `target`: CLUE, which has it, numbers true as 0.
+    Numbers are only labels in records without `target`: CLUE, with `target`, uses 0 for true.
     """
     label = record.get("label")
     known = {"true": True, "false": False, "": None, "none": None}
@@ -100,12 +100,12 @@ def _label(record: Record) -> bool | None:
 
 
 def _counted(text: str, at: int, unit: Unit) -> int:
-    """Return the index of the character at an offset, or of the word that has it."""
+    """Return the index of the character at an offset, or of the word that contains it."""
     return at if unit == "character" else text.count(" ", 0, at)
 
 
 def _pointed(text: str, span: str, index: int, unit: Unit) -> int | None:
-    """Return the offset of the one occurrence of a span to which an index points, or None."""
+    """Return the offset of the occurrence of a span to which an index points, or None."""
     found = occurrences(span, text, attached=True)
     there = [at for at in found if _counted(text, at, unit) == index]
     return there[0] if len(there) == 1 else None
@@ -129,14 +129,14 @@ def _pronoun_at(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> i
 
 
 def _there(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
-    """Return the text at an index, as part of a sentence."""
+    """Return a phrase about the text at an index, for messages."""
     words = "".join(text.split(" ")[index:][:1])
     has = words if "word" in units else text[index : index + len(pronoun)]
-    return f"where the text has {has!r}" if has else "behind the end of the text"
+    return f"where the text has {has!r}" if has else "after the end of the text"
 
 
 def _units(records: Iterable[Record]) -> Sequence[Unit]:
-    """Return the units of a file's indices that fit more spans; both if they fit equally many."""
+    """Return the units by which more of a file's spans are found; both if tied."""
     fits = Counter(dict.fromkeys(_UNITS, 0))
     for record in records:
         target = record.get("target", record)
@@ -163,7 +163,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
 
 
 def _note(claim: Claim, units: Sequence[Unit]) -> str | None:
-    """Return that the index of a claim's pronoun points to something else, or None."""
+    """Return a note if the index of a claim's pronoun points to another word, or None."""
     index, pronoun = claim.extra.get(f"{_KEY}.span2_index"), claim.pronoun or ""
     if not isinstance(index, int):
         return None
@@ -180,7 +180,7 @@ def _is_superglue(rows: Rows) -> bool:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    """Write claims, with indices of words if these place each pronoun, otherwise of characters."""
+    """Write claims with word indices if these identify each pronoun, or else character indices."""
     claims = [item for item in items if isinstance(item, Claim)]
     if len(claims) < len(items):
         item = next(item for item in items if not isinstance(item, Claim))
@@ -238,7 +238,7 @@ def _record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
 
 
 def _candidate_at(claim: Claim, text: str) -> int:
-    """Return the offset of the candidate in the text, or else of its last word.
+    """Return the offset of the candidate in the text, or of its last word.
 
     "the suitcase" is at the "suitcase" of "the brown suitcase".
     """
@@ -247,7 +247,7 @@ def _candidate_at(claim: Claim, text: str) -> int:
         found = occurrences(wanted, text)
         if found:
             return found[0]
-    raise _base.cannot_write(claim, f"the text does not hold the candidate {claim.candidate!r}")
+    raise _base.cannot_write(claim, f"the text does not contain the candidate {claim.candidate!r}")
 
 
 SUPERGLUE_WSC = Format(

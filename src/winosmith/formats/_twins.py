@@ -1,13 +1,13 @@
 """Twins in files that do not mark them.
 
-The first of three ways that applies to a file is used:
+The first of three methods that applies to a file is used:
 
 - Ids: both halves share an id except for "-1" and "-2" at its end (`paired_by_ids`).
 - A column that the user names (`pair_by`): problems with the same value there belong together. A
   column that looks like one and is not named is refused with a question (`refuse_unread_pairs`).
 - The texts: neighbours that ask for different options of the same two (`paired`), in published
-  files that mark twins by their order; and, in formats for everyone, problems that are more alike
-  and resemble no third one, anywhere in the file (`paired_apart`).
+  files that mark twins by their order; in general formats, problems anywhere in the file that are
+  more similar and resemble no third problem (`paired_apart`).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import overlap, pieces, tokens, words, writing
 
 _ALIKE, _ALIKE_WITHOUT_OPTIONS = 0.3, 0.7
-"""The fraction of words that makes neighbours a twin: with equal options (in DPR, which has nothing
-but twins, the least is 0.32), and with one option changed (WinoGrande's rule, section 2)."""
+"""Least fraction of shared words for neighbours with equal options (in DPR, which consists of
+twins, the least is 0.32), and with one different option (WinoGrande's rule, section 2)."""
 
 _APART = 0.7
-"""The fraction of words that makes a twin if the order reveals nothing. In WinoGrande's dev,
+"""Least fraction of shared words if the order has no meaning. In WinoGrande's dev,
 train_debiased and train_xl, with shuffled lines and without ids, this finds 284 of 284, 1,999 of
 2,011 and 19,993 of 20,199 twins, and no pair that is not a twin."""
 
 _NEARLY = 0.9
-"""The least fraction of the problems in pairs, and of the pairs that look like halves, with which a
-column seems to mark twins."""
+"""Least fractions of problems in pairs, and of pairs that look like twins, for a column that seems
+to mark twins."""
 
 _ROUNDING = 1e-9
 """The largest rounding error of 70 % of a whole number."""
@@ -46,7 +46,7 @@ _LONGEST_PRONOUN = 4
 """Letters of a pronoun in text without spaces, such as "彼女たち"."""
 
 TASK = re.compile(r"(.+)-[12]")
-"""The ids of WinoGrande's twins: that of the task, and the number of the half."""
+"""WinoGrande's ids: the crowd task's id, and the number of the half."""
 
 Pair = tuple[int, int]
 
@@ -54,10 +54,10 @@ Pair = tuple[int, int]
 def paired(entries: Iterable[Entry]) -> list[Entry]:
     """Give the halves of a twin a common `twin_id`, in a file that marks twins only by order.
 
-    Two neighbours are a twin if they have the same options, in any case and order, different
-    answers, and 30 % of their words in common; or if one option was changed, as in four schemas of
-    the WSC, the other option is correct in one of the two, and they share 70 % of their words. Two
-    pronouns of one text, as in the PDPs, are not a twin.
+    Neighbours are a twin if they have the same options (ignoring case and order), different answers
+    and 30 % of their words in common; or if one option differs, as in four schemas of the WSC, the
+    other is correct in one of the two, and they share 70 % of their words. Two pronouns of one
+    text, as in the PDPs, are not a twin.
     """
     found = list(entries)
     return _named(found, _ids_of(found, _neighbours(found)))
@@ -67,32 +67,33 @@ def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
     """Give the halves of a twin a common `twin_id`, anywhere in the file.
 
     Two problems are a twin if they have the same options, different answers and 70 % of their words
-    in common, and neither has that with a third one. Problems with a changed option are not paired
-    here: in WinoGrande's train_debiased that would pair problems that are not twins. Copies of one
-    sentence are not a twin, whatever their answers. The order of the rows has no effect.
+    in common, and neither matches a third problem in this way. Problems with a changed option are
+    not paired here: in WinoGrande's train_debiased that would pair problems that are not twins.
+    Copies of one sentence are not a twin, whatever their answers. The order of the rows has no
+    effect.
     """
     found = list(entries)
     return _named(found, _ids_of(found, _mirrored(found, _twins)))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
-    """Return whether a file of problems without twin ids would get some, or be refused."""
+    """Return whether a file of problems without twin ids would be paired or refused."""
     entries = paired_apart(Entry(Place("", 0), "", item=problem) for problem in problems)
     found = any(isinstance(one.item, Problem) and one.item.twin_id for one in entries)
     return found or _unread_pairs(problems) is not None
 
 
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
-    """Refuse problems with a further column that seems to mark twins and was not named.
+    """Refuse problems with a further column that seems to mark twins but was not named.
 
     Args:
-        problems: of a file, or of several that belong together, after all other searches for twins.
-        path: of the file, for the message.
+        problems: the problems of one or several files, after all other searches for twins.
+        path: path of the file, for the message.
 
     Raises:
         FormatError: at least 90 % of the problems share their value of a column with exactly one
             other problem; at least 90 % of these pairs have different texts, a common option and
-            different answers, as far as these are known; and some of the pairs are not yet twins.
+            different answers (where known); and some of the pairs are not yet twins.
     """
     found = _unread_pairs(problems)
     if found is not None:
@@ -133,13 +134,13 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
 
 
 def _mark(problem: Problem, value: Scalar) -> str | None:
-    """Return a value that may mark a twin; None if it is a passage of the sentence."""
+    """Return a value that may mark a twin; None if it is a part of the sentence."""
     text = str(value)
     return None if value is None or (" " in text and text in problem.sentence) else text
 
 
 def paired_by_ids(entries: Iterable[Entry]) -> list[Entry]:
-    """Give two sentences a common `twin_id` if their ids are a task's and they may be a twin."""
+    """Give two sentences a common `twin_id` if they look like a twin with WinoGrande's ids."""
     found = list(entries)
     problems = _problems(found)
     tasks: defaultdict[str, list[int]] = defaultdict(list)
@@ -169,14 +170,14 @@ def _may_be_halves(one: Problem, other: Problem) -> bool:
 
 
 def paired_by(entries: Iterable[Entry], column: str) -> list[Entry]:
-    """Give problems with the same value of a column a common `twin_id`, and all others none.
+    """Give problems with the same value in a column a common `twin_id`, and all others none.
 
     Args:
-        entries: of a file.
-        column: a key of `extra`, whole ("csv.pair") or without the format's name ("pair").
+        entries: the entries of a file.
+        column: a key of `extra`, with ("csv.pair") or without the format's name ("pair").
 
     Raises:
-        FormatError: no problem has such a key, or no two share a value of it.
+        FormatError: no problem has such a key, or no two problems share a value.
     """
     found = list(entries)
     values: dict[int, str | None] = {}
@@ -210,12 +211,12 @@ def alike(problems: Sequence[Problem]) -> list[Pair]:
 
 
 def _problems(entries: Sequence[Entry]) -> dict[int, Problem]:
-    """Return the problems by their rows."""
+    """Return the problems by row."""
     return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
 
 
 def _named(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
-    """Return the entries with these twin ids, by the rows of problems."""
+    """Return the entries with new twin ids, which are given by row."""
     return [
         replace(one, item=replace(one.item, twin_id=ids[row]))
         if row in ids and isinstance(one.item, Problem)
@@ -243,7 +244,7 @@ def _neighbours(entries: Sequence[Entry]) -> list[Pair]:
 def _mirrored(
     entries: Sequence[Entry], are_twins: Callable[[Problem, Problem], bool]
 ) -> list[Pair]:
-    """Return the pairs that are twins with each other and with no third problem."""
+    """Return the pairs that are twins of each other and of no third problem."""
     problems = {row: one for row, one in _problems(entries).items() if not one.twin_id}
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, problem in problems.items():
@@ -261,12 +262,12 @@ def _mirrored(
 def _lookalikes(
     group: Sequence[int], problems: dict[int, Problem], partners: Counter[int]
 ) -> Iterator[Pair]:
-    """Yield once each pair of a group that may have `_APART` of its words in common.
+    """Yield each pair of a group that may share the fraction `_APART` of its words, once.
 
-    Of two texts with the share t of n words in common, each has one of the common words among its
-    n - ⌈t n⌉ + 1 rarest (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive operator
-    for similarity joins"). So only texts with a common rare word are compared, in groups of any
-    size. Two rows that both have two `partners` already are not yielded: neither can be a twin.
+    If two texts share the fraction t of n words, each has one of the shared words among its
+    n - ⌈t n⌉ + 1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive
+    operator for similarity joins"). So only texts that share a rare word are compared. Pairs of
+    rows that both have two `partners` already are skipped: neither can be in a twin.
     """
     if len(group) == 1:
         return
@@ -285,7 +286,7 @@ def _lookalikes(
 
 
 def _numbered(parts: Sequence[str]) -> list[tuple[str, int]]:
-    """Return the parts, each with its number of earlier occurrences: a multiset as a set."""
+    """Return a multiset as a set: each part with its number of earlier occurrences."""
     before: Counter[str] = Counter()
     numbered = []
     for part in parts:
@@ -299,7 +300,7 @@ def _plain(problem: Problem) -> list[str]:
 
 
 def _flip(first: Problem, second: Problem, least: float) -> bool:
-    """Return whether two unmarked problems are alike, with different answers; see `paired`."""
+    """Return whether two unmarked problems are similar with different answers; see `paired`."""
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
     one, other = _plain(first), _plain(second)
@@ -317,7 +318,7 @@ def _twins(first: Problem, second: Problem) -> bool:
 
 
 def _may_be_twins(first: Problem, second: Problem) -> bool:
-    """Return whether two unmarked problems look like a twin, perhaps without their answers."""
+    """Return whether two unmarked problems look like a twin; answers may be unknown."""
     if first.twin_id or second.twin_id or first.lineage or second.lineage:
         return False
     if first.answer is not None and second.answer is not None:
@@ -327,7 +328,7 @@ def _may_be_twins(first: Problem, second: Problem) -> bool:
 
 
 def _are_alike(first: Problem, second: Problem, least: float) -> bool:
-    """Return whether two texts have enough words in common, and are not one text asked twice."""
+    """Return whether two texts share enough words and are not the same text with two blanks."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < least:
         return False
     if writing(first.sentence) == "unspaced":
@@ -351,7 +352,7 @@ def _is_same_text(one: str, other: str, longest: int) -> bool:
     Args:
         one: a sentence, such as "a_m彼女z" or "a _ m her z".
         other: another one, such as "a彼女m_z" or "a him m _ z".
-        longest: the number of letters of the longest pronoun; it has no space.
+        longest: the number of letters in the longest pronoun, which has no space.
     """
     if one.count(BLANK) != 1 or other.count(BLANK) != 1:
         return False

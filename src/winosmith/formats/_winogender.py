@@ -1,12 +1,12 @@
-"""Winogender schemas (Rudinger et al. 2018): the 720 sentences, or the 120 templates of them.
+"""Winogender schemas (Rudinger et al. 2018): the 720 sentences, or their 120 templates.
 
-`sentid` is the id: occupation.participant.answer.gender.txt, where 0 says that the pronoun is the
-occupation and 1 the participant. So **the id gives the answer away**, as published. The options are
+The id is `sentid`: occupation.participant.answer.gender.txt, with 0 if the pronoun refers to the
+occupation and 1 for the participant. So **the published id gives the answer away**. The options are
 "the technician" and "the customer" (or "someone"), the pronoun is the blank, and `extra` has
 `winogender.occupation`, `.participant` and `.gender` (male, female, neutral), from which the gender
 gap is measured. One sentence has "a student" for "the student". In the sentences of a template,
-"The someone" becomes "Someone", and "they was" becomes "they were". The two templates of an
-occupation ask for the one and for the other: with the same participant and gender they are twins.
+"The someone" becomes "Someone", and "they was" becomes "they were". The answers of an
+occupation's two templates differ: with the same participant and gender they are twins.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _problem(row: Row, position: int) -> Problem:
     found = re.findall(rf"\b(?:{pronouns})\b", sentence, re.IGNORECASE)
     if len(found) != 1:
         raise ProblemError(
-            f"the sentence holds {len(found)} pronouns of the gender {gender!r}; 1 is needed"
+            f"the sentence contains {len(found)} pronouns of the gender {gender!r}; 1 is needed"
         )
     return Problem(
         id=sentid,
@@ -65,7 +65,7 @@ def _problem(row: Row, position: int) -> Problem:
 
 
 def _expanded(row: Row) -> Iterator[Row]:
-    """Yield the six sentences of a template, as its authors order them, with their sentids."""
+    """Yield the six sentences of a template in the authors' order, with their sentids."""
     occupation, participant = row["occupation(0)"], row["other-participant(1)"]
     for other in (participant, "someone"):
         for gender, pronouns in _PRONOUNS.items():

@@ -1,21 +1,22 @@
-"""WinoGrande 1.1 and the files in its form: JSON Lines with sentence, option1, option2, answer.
+"""WinoGrande 1.1 and files in its format: JSON Lines with sentence, option1, option2, answer.
 
 `qID` becomes the id. In WinoGrande it is the crowd task's id, shared by both halves, and then
 "-1" or "-2": **the published suffix is the answer**, also in the test file, which withholds the
-answer itself. The id is kept as published because everybody's predictions are keyed by it;
-`winosmith stats` reports the leak, and what `winosmith build` writes has new ids.
+answer itself. The id is kept because published predictions refer to it; `winosmith stats`
+reports the leak, and `winosmith build` writes new ids.
 
-Three files have this form. They differ in their further keys, which go to `extra`:
+Three kinds of files have this format, with different further keys, which go to `extra`:
 
-- `winogrande`: none. Without qID (as other hubs export it) a problem's id is its 0-based line,
-  and twins are found by their texts, as they are if no qID is that of a task.
+- `winogrande`: none. Without qID (as some hubs export it), a problem's id is its 0-based line, and
+  twins are found by their texts, as they are if no qID is a task's id.
 - `wsc273-jsonl` (of the KnowRef-60k benchmark): `ed`; qIDs "wsc-1" to "wsc-273".
 - `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
   "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other
-  voice. The original of each is its root. Two sentences blank another "they" than the table does.
+  voice. Each original is the root of its changes. In two sentences another "they" is the blank
+  than in the table.
 
-What is written loses pronoun, origin, lineage, embargo, `extra` of other formats, and twins that
-the texts don't show. A problem with more than 2 options or without a plain blank is refused.
+Written files lack pronoun, origin, lineage, embargo, `extra` of other formats, and twins that can't
+be found by their texts. A problem with more than 2 options or without a plain blank is refused.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _NOTHING = Extra()
 _NUMBERS = ("pair_number", "associative", "switchable")
 
 PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
-"""One digit for the kind of change, then the 0-based schema of the WSC."""
+"""A digit for the kind of change, then the 0-based number of the schema in the WSC."""
 
 
 def _is_form(rows: Rows, *further: str) -> bool:
@@ -80,7 +81,7 @@ def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.problems_of(items):
         if len(problem.options) != 2:
-            why = f"the format has 2 options a problem, not {len(problem.options)}"
+            why = f"the format has 2 options per problem, not {len(problem.options)}"
             raise _base.cannot_write(problem, why)
         if not problem.blank_is_plain:
             has_none = problem.blank is None

@@ -1,20 +1,20 @@
-"""The Winograd Schema Challenge, and the PDPs with human counts: the XML of Davis's collections.
+"""The Winograd Schema Challenge, and the PDPs with human counts, as XML (Davis's collections).
 
-The pronoun is replaced by the blank and kept as `pronoun`. A possessive pronoun leaves a bare
-blank ("_ drawing"), as in every published recast of these files. The snippet (`quote`) and the
+The pronoun becomes the blank and is kept as `pronoun`. A possessive pronoun becomes a bare blank
+("_ drawing"), as in every published recast of these files. The snippet (`quote`) and the
 source go to `extra`, and so do the human counts of the Pronoun Disambiguation Problems:
-`pdp.agree` of `pdp.subjects` people gave the answer, and `pdp.same_text` marks a problem on the
-text of the one before.
+`pdp.agree` of `pdp.subjects` people gave the answer, and `pdp.same_text` marks a problem about the
+previous problem's text.
 
 A PDP has 2 to 5 options. The files have no ids. A schema's id is its 0-based place in WSC (as in
 wsc273.json and most annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is
-the first 273 of the 285: `read(path)[:273]`. Twins are found by their order; a PDP has no twin.
+the first 273 of the 285: `read(path)[:273]`. Twins are found by their order; PDPs have no twins.
 
-The reader accepts twelve spellings of the right answer ("A.  "), stray spaces and newlines, "Â"
-that a no-break space left when its encoding was mistaken (schemas 283 and 284), a declared
-ISO-8859-1 that is UTF-8, and an answer that is not in the text word for word (90 schemas).
-`wsc-csv` is the challenge as a table of its parts (cglez/winograd); the table lacks the spaces
-around the pronoun, which the reader puts back.
+The reader accepts twelve spellings of the correct answer ("A.  "), stray spaces and newlines, "Â"
+from a wrongly decoded no-break space (schemas 283 and 284), a declaration of ISO-8859-1 in a UTF-8
+file, and an answer that is not in the text word for word (90 schemas). `wsc-csv` is the challenge
+as a table of its parts (cglez/winograd); the table lacks the spaces around the pronoun, which the
+reader adds.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _COUNTS = re.compile(r"\s*(\d+) out of (\d+) subjects? got this answer\.?\s*")
 
 
 def letter_index(letter: str, options: int) -> int | None:
-    """Return the 0-based index of an answer's letter; None if it is empty.
+    """Return the 0-based index of an answer's letter; None if the answer is empty.
 
     Raises:
-        ProblemError: it is not the letter of an option.
+        ProblemError: the answer is not the letter of an option.
 
     >>> letter_index(" B.  ", 2)
     1
@@ -128,7 +128,7 @@ _COLUMNS = ("txt1", "pron", "txt2", "answer_0", "answer_1", "label", "source")
 def _problem_of_row(row: Row, position: int) -> Problem:
     if row["label"] not in ("0", "1"):
         raise ProblemError(f"the label is {row['label']!r}; it must be 0 or 1")
-    # The table has no spaces around the pronoun: one is needed except at most punctuation marks.
+    # The table has no spaces around the pronoun: add them, except next to most punctuation marks.
     before = row["txt1"] if row["txt1"][-1:] in "'’-([“" else f"{row['txt1']} "
     after = row["txt2"] if row["txt2"][:1] in ".,;:!?)]”" else f" {row['txt2']}"
     sentence, pronoun = _base.blanked(before, row["pron"], after)

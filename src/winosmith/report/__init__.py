@@ -1,6 +1,6 @@
-"""Reports: signatures, SVG charts, and the page that shows them.
+"""Reports: signatures, SVG charts and HTML pages.
 
-A page is composed, not configured: drawings and tables go into sections, sections into a page.
+A page consists of sections, which contain tables and charts.
 
 >>> from winosmith import report
 >>> html = report.page(

@@ -1,7 +1,7 @@
-"""Charts of filters (funnel, AFLite's phases and scores), of assessments and of audits.
+"""Charts of filters (funnel, AFLite's phases and scores), assessments and audits.
 
-An assessment's charts are d1 by answer and the first two components. An audit's chart is the
-accuracy of each cue, next to chance.
+An assessment has charts of d1 by answer and of the first two components. An audit has a chart of
+each cue's accuracy next to chance.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def funnel(
     stages: Sequence[tuple[str, int]], *, title: str = "Problems left after each step"
 ) -> Svg:
-    """Draw a bar for each stage: its name, and the numbers of remaining and removed problems.
+    """Draw a bar for each stage with its name and the numbers of remaining and removed problems.
 
     `stages` are in order; the first one is the input.
     """
@@ -65,11 +65,11 @@ def funnel(
 
 
 def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
-    """Draw the numbers of problems at the start of each phase, and of those that it removed.
+    """Draw the numbers of problems at the start of each phase and of problems that it removed.
 
     Args:
-        sizes: problems at the start of each phase.
-        removed: problems that each phase removed.
+        sizes: number of problems at the start of each phase.
+        removed: number of problems that each phase removed.
     """
     title = "Problems left"
     phases = np.arange(1, len(sizes) + 1)
@@ -88,7 +88,7 @@ def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
     if len(sizes):
         description = (
             f"{sizes[0]:,} problems at the start of phase 1, {int(left[-1]):,} left after phase "
-            f"{len(sizes)}; {int(np.sum(removed)):,} were taken."
+            f"{len(sizes)}; {int(np.sum(removed)):,} were removed."
         )
     return draw(paint, title=title, description=description)
 
@@ -101,7 +101,7 @@ def phase_chance(
     """Draw the number of problems at the threshold in each phase, next to its null.
 
     Args:
-        found: with the real answers, a number for each phase.
+        found: the number with the real answers, per phase.
         chance: (mean, low, high) of the draws of each phase's null.
         band: name of the interval from low to high.
     """
@@ -147,11 +147,11 @@ def scores(
 
     Args:
         edges: the k + 1 edges of the bins, 0–1.
-        counts: the k numbers of problems.
-        threshold: problems at or above it may be removed.
-        taken: the removed ones in each bin, which are hatched; None if no problem was removed.
-        top: end of the axis of problems, for several charts with one scale; None fits the data.
-        title: of the chart.
+        counts: the number of problems in each of the k bins.
+        threshold: the least score at which a problem may be removed.
+        taken: the number of removed problems in each bin, drawn hatched; None if there are none.
+        top: upper end of the axis, for several charts with one scale; None for automatic.
+        title: title of the chart.
     """
     borders, number = np.asarray(edges, float), np.asarray(counts)
     gone = np.zeros_like(number) if taken is None else np.asarray(taken)
@@ -183,7 +183,7 @@ def scores(
     above = borders[:-1] >= threshold - 1e-9
     description = (
         f"{int(number[above].sum()):,} of {int(number.sum()):,} problems are in bins at or above "
-        f"the threshold {threshold:g}; {int(gone.sum()):,} were taken."
+        f"the threshold {threshold:g}; {int(gone.sum()):,} were removed."
     )
     return draw(paint, title=title, description=description)
 
@@ -198,11 +198,11 @@ def mirrored(
     """Draw the number of units at each margin, next to the number at the opposite margin.
 
     Args:
-        margins: (U,) above 0 for units that agree with a model, below it for the others.
+        margins: (U,) positive for units that agree with a model, negative for the others.
         gone: (U,) True for removed units.
-        options: (U,) number of options K of each unit; a disagreeing unit counts 1 / (K − 1). 2 if
-            None.
-        threshold: margin from which units were removed; None draws none.
+        options: (U,) number of options K of each unit; a disagreeing unit counts 1 / (K − 1). None
+            means 2.
+        threshold: least margin of removed units; None draws no line.
     """
     title = "Margins and their mirror image"
     held, taken = np.asarray(margins, np.float64), np.asarray(gone, np.bool_)
@@ -237,7 +237,7 @@ def mirrored(
     )  # fmt: skip
     description = (
         f"{int((held > 0).sum()):,} units agree with models that never saw them, "
-        f"{int((held < 0).sum()):,} disagree; {int(taken.sum()):,} were taken.{beyond}"
+        f"{int((held < 0).sum()):,} disagree; {int(taken.sum()):,} were removed.{beyond}"
     )
     return draw(paint, title=title, description=description)
 
@@ -264,10 +264,10 @@ class Bars:
     """One panel of `histograms`.
 
     Attributes:
-        name: of the subset ("AFLite").
+        name: name of the subset ("AFLite").
         edges: the k + 1 edges of the bins.
-        counts: (2, k) problems whose answer is option 1, and option 2.
-        note: a line under the name, such as its KL and the null's.
+        counts: (2, k) numbers of problems whose answer is option 1, and option 2.
+        note: a line under the name, such as its KL divergence and the null's.
     """
 
     name: str
@@ -279,8 +279,8 @@ class Bars:
 def histograms(panels: Sequence[Bars], *, what: str = "d₁") -> tuple[Svg, ...]:
     """Draw one histogram by answer for each subset, all on the same axes.
 
-    Each answer's bars are fractions of that answer's problems, in percent, so that subsets of
-    different sizes compare.
+    Bars are percentages of the problems with an answer, so that subsets of different sizes can be
+    compared.
     """
     shares = [_shares(panel.counts) for panel in panels]
     top = 1.04 * max((float(share.max(initial=0)) for share in shares), default=0) or 1
@@ -322,7 +322,7 @@ class Cloud:
     """One panel of `clouds`.
 
     Attributes:
-        name: of the subset.
+        name: name of the subset.
         points: (n, 2) coordinates.
         answers: (n,) 0 if option 1 is correct, 1 if option 2 is.
         note: a line under the name.
@@ -335,10 +335,10 @@ class Cloud:
 
 
 def clouds(panels: Sequence[Cloud]) -> tuple[Svg, ...]:
-    """Draw one scatter by answer for each subset, all on the same axes.
+    """Draw one scatter plot by answer for each subset, all on the same axes.
 
-    Option 1's points are round, option 2's square. A point takes about 15 bytes; thin the
-    subsets to some 1,500 points before.
+    Option 1's points are round, option 2's square. A point takes about 15 bytes, so reduce subsets
+    to about 1,500 points.
     """
     everything = np.concatenate([np.asarray(p.points, float).reshape(-1, 2) for p in panels])
     low, high = (
@@ -368,7 +368,7 @@ def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray) -> Svg:
 
     description = (
         f"Scatter of d₁ and d₂ for {panel.name}: {int((answers == 0).sum()):,} "
-        f"problems with option 1 right, {int((answers == 1).sum()):,} with option 2. {panel.note}"
+        f"problems with option 1 correct, {int((answers == 1).sum()):,} with option 2. {panel.note}"
     )
     return draw(paint, title=f"{panel.name}: the first two components by answer",
                 description=description.strip())  # fmt: skip
@@ -378,9 +378,9 @@ _LAYERS = 6
 
 
 def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
-    """Draw points as one path of lines next to no length: their caps are the dots.
+    """Draw points as one path of very short lines, whose caps are the dots.
 
-    An element a point would take 100 bytes each; this takes 20.
+    This takes 20 bytes per point; an element per point would take 100.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -398,7 +398,7 @@ def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
 
 
 def _titled(axes: Axes, name: str, note: str) -> None:
-    """Put the panel's name over it, a note under the name, and the legend next to it."""
+    """Add the panel's name above it, a note under the name, and the legend next to it."""
     axes.set_title(cut(name, 30), pad=24)
     axes.text(0, 1.02, for_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
@@ -406,11 +406,11 @@ def _titled(axes: Axes, name: str, note: str) -> None:
 
 
 def dots(rows: Sequence[Measured], *, title: str) -> Svg:
-    """Draw a dot for each row, over the band of chance.
+    """Draw a dot for each row over its band of chance.
 
     Args:
-        rows: from the top down; a long name is on several lines.
-        title: the drawing's name.
+        rows: the rows, from top to bottom; long names are wrapped.
+        title: title of the chart.
     """
     names = [wrap(cut(row.name, 120), 34) for row in rows]
     lines = max(map(len, names), default=1)

@@ -21,8 +21,8 @@ class SheetPart:
     Attributes:
         first, last: its questions, from 1.
         share: accuracy, 0–1.
-        low, high: its interval.
-        seconds: the median time of a question; None if it was not timed.
+        low, high: ends of its interval.
+        seconds: the median time per question; None if unknown.
     """
 
     first: int
@@ -34,17 +34,17 @@ class SheetPart:
 
     @property
     def middle(self) -> float:
-        """Its place in the chart."""
+        """The position of its middle in the chart."""
         return (self.first + self.last) / 2
 
 
 def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
-    """Draw the number of items by number of correct people; those under half have another colour.
+    """Draw the number of items by number of correct people; below half, bars have another colour.
 
     Args:
         histogram: number of correct people → number of items.
         of: number of people who were asked.
-        title: of the drawing.
+        title: title of the chart.
     """
     least = min([right for right, n in histogram.items() if n], default=0)
     places = list(range(min(least, of), of + 1))
@@ -76,11 +76,11 @@ def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
 
 
 def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
-    """Draw the accuracy from the first question to the last, and the time below it if known.
+    """Draw the accuracy from the first question to the last, and the time below it, if known.
 
     Args:
-        parts: of the sheet, in order.
-        title: of the drawing.
+        parts: the parts of the sheet, in order.
+        title: title of the chart.
         note: a line under it, such as the change from start to end.
     """
     timed = [part for part in parts if part.seconds is not None]

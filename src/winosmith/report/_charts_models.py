@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """A fraction with its own interval, or with the interval of chance.
+    """A fraction with its own interval, or with the interval expected by chance.
 
     Attributes:
-        name: of the solver or the rule.
-        value: 0–1.
-        low, high: the interval's ends.
-        marked: whether it has another colour and shape, as people and flagged rules do.
-        expected: the mean under chance, if the interval is that of chance.
+        name: name of the solver or rule.
+        value: the fraction, 0–1.
+        low, high: ends of the interval.
+        marked: whether to use another colour and shape, as for people and flagged rules.
+        expected: the mean by chance, if the interval is that of chance.
     """
 
     name: str
@@ -41,11 +41,11 @@ def accuracies(
     *,
     chance: float | None = None,
 ) -> Svg:
-    """Draw accuracies with their intervals, next to the accuracy of guessing.
+    """Draw accuracies with their intervals, next to chance accuracy.
 
     Args:
-        rows: from the top down.
-        chance: accuracy of guessing, 0–1; None for none.
+        rows: the rows, from top to bottom.
+        chance: chance accuracy, 0–1; None draws no line.
     """
 
     def paint(canvas: Canvas) -> None:
@@ -87,7 +87,7 @@ _CONTINUATION_LOOKS = (
     (TWO, (0, (6, 2, 1.5, 2))),
     (NULL, (0, (3, 3))),
 )
-"""Colour and dash of each continuation in turn; either one identifies it."""
+"""Colour and dash pattern of each extrapolation; either one identifies it."""
 
 
 def learning(
@@ -98,22 +98,23 @@ def learning(
     level: float | None = None,
     level_name: str = "people",
 ) -> Svg:
-    """Draw accuracies by the logarithm of the training size, and up to five continuations.
+    """Draw accuracies by the logarithm of the training size, and up to five extrapolations.
 
     Args:
         points: (size, accuracy 0–1) of the curve.
         runs: (size, accuracy) of every run, drawn small.
-        lines: name → sizes and accuracies of a continuation.
-        level: an accuracy to reach, drawn as a line.
-        level_name: name of that level.
+        lines: sizes and accuracies of each extrapolation, by name.
+        level: a target accuracy, drawn as a line.
+        level_name: name of the target.
 
     Raises:
-        ValueError: more continuations than can be told apart.
+        ValueError: there are more extrapolations than distinguishable line styles.
     """
     lines = lines or {}
     if len(lines) > len(_CONTINUATION_LOOKS):
         raise ValueError(
-            f"{len(lines)} continuations can't be told apart; {len(_CONTINUATION_LOOKS)} can"
+            f"{len(lines)} extrapolations can't be distinguished; the maximum is "
+            f"{len(_CONTINUATION_LOOKS)}"
         )
 
     def paint(canvas: Canvas) -> None:
@@ -154,7 +155,7 @@ def _size_axis(axes: Axes) -> None:
 
 
 def short_size(size: float) -> str:
-    """Return a size with three digits.
+    """Return a size with three significant digits.
 
     >>> short_size(160), short_size(40_398), short_size(1_084_665)
     ('160', '40.4 k', '1.08 M')
@@ -167,13 +168,13 @@ def short_size(size: float) -> str:
 
 @dataclass(frozen=True)
 class Stated:
-    """The problems whose answer was given with about one confidence.
+    """A bin of problems with similar confidence.
 
     Attributes:
         confidence: the mean probability of the chosen options, 0–1.
-        accuracy: the fraction of correct ones, 0–1.
-        low, high: its interval.
-        problems: their number.
+        accuracy: the fraction of correct answers, 0–1.
+        low, high: ends of its interval.
+        problems: number of problems.
     """
 
     confidence: float
@@ -184,11 +185,11 @@ class Stated:
 
 
 def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
-    """Draw accuracy by confidence next to the diagonal, and the number of problems of each point.
+    """Draw accuracy by confidence next to the diagonal, with the number of problems per point.
 
     Args:
-        rows: by increasing confidence.
-        name: of the solver.
+        rows: the bins, by increasing confidence.
+        name: name of the solver.
         note: a line under the name, such as its calibration error.
     """
 
@@ -227,23 +228,23 @@ _SOLVER_LOOKS = (
     (GONE, "D", (0, (6, 2, 1.5, 2))),
     (NULL, "v", (0, (3, 3))),
 )
-"""Colour, marker and dash of each solver in turn; any one identifies it."""
+"""Colour, marker and dash pattern of each solver; any one identifies it."""
 
 ALONG = len(_SOLVER_LOOKS)
-"""Number of solvers that one chart can distinguish."""
+"""Maximum number of solvers in one chart."""
 
 FEW = 15
-"""More depths than this have small markers."""
+"""Number of depths above which markers are small."""
 
 
 @dataclass(frozen=True)
 class Along:
-    """Shares at depths.
+    """Fractions by depth.
 
     Attributes:
-        depths: from the smallest, (k,).
-        shares: one a depth, 0–1.
-        low, high: the intervals' ends, one a depth; empty without intervals.
+        depths: (k,) depths, in ascending order.
+        shares: the fraction at each depth, 0–1.
+        low, high: ends of the interval at each depth; empty without intervals.
         marks: depths at which families were censored.
     """
 
@@ -255,15 +256,15 @@ class Along:
 
 
 def survival(lines: Mapping[str, Along]) -> Svg:
-    """Draw the fraction of families without an error by depth, as steps with their bands.
+    """Draw the fraction of families without an error by depth, as step curves with bands.
 
     A stroke marks a depth at which a family ended without an error.
 
     Args:
-        lines: solver → its curve; `depths` begins with 0.
+        lines: the curve of each solver, by name; `depths` starts at 0.
 
     Raises:
-        ValueError: more solvers than can be told apart (`ALONG`).
+        ValueError: there are more solvers than distinguishable styles (`ALONG`).
     """
     _check_count(lines)
 
@@ -291,15 +292,15 @@ def depth_accuracy(
     *,
     chance: float | None = None,
 ) -> Svg:
-    """Draw accuracies by depth with their bands, and the numbers of problems below them.
+    """Draw accuracies by depth with bands, and the numbers of problems below them.
 
     Args:
-        lines: solver → its accuracies.
-        counts: (depth, problems).
-        chance: accuracy of guessing, drawn as a line.
+        lines: the accuracies of each solver, by name.
+        counts: (depth, number of problems).
+        chance: chance accuracy, drawn as a line.
 
     Raises:
-        ValueError: more solvers than can be told apart (`ALONG`).
+        ValueError: there are more solvers than distinguishable styles (`ALONG`).
     """
     _check_count(lines)
 
@@ -323,7 +324,7 @@ def depth_accuracy(
 
 def _check_count(lines: Mapping[str, Along]) -> None:
     if len(lines) > ALONG:
-        raise ValueError(f"{len(lines)} solvers can't be told apart; {ALONG} can")
+        raise ValueError(f"{len(lines)} solvers can't be distinguished; the maximum is {ALONG}")
 
 
 def _finish_depths(canvas: Canvas, axes: Axes, lines: int) -> None:

@@ -1,8 +1,8 @@
-"""The parts of a report, and the page: one HTML file without network, script or other files.
+"""The parts of a report, and the page: one self-contained HTML file without scripts.
 
-Sections hold paragraphs, key numbers, tables, drawings and problems. A page shows all of it, a
-terminal the paragraphs and tables. All hold plain text and numbers; the page escapes every one. The
-only markup that enters a page unescaped is what `winosmith.report` itself drew (`Svg`).
+Sections contain paragraphs, key figures, tables, charts and problems. A page shows all of them, a
+terminal only paragraphs and tables. Parts contain plain text and numbers, which the page escapes.
+Only SVG drawn by `winosmith.report` itself is inserted unescaped.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ class Text:
     """One or more paragraphs.
 
     Attributes:
-        paragraphs: plain text each.
-        kind: "plain"; "note" and "warning" are in a box of their own; "list" has a point for
-            each paragraph.
+        paragraphs: plain text.
+        kind: "plain"; "note" and "warning" are boxes; "list" has one item per paragraph.
     """
 
     paragraphs: Sequence[str]
@@ -38,12 +37,12 @@ class Text:
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """One important number: "12,282 problems kept", with a line of context.
+    """A key figure with a line of context: "12,282 problems kept".
 
     Attributes:
-        label: its name.
+        label: its label.
         value: a number or text; `form` is its format specification (`shown`).
-        note: a line under it: its null, its interval, or a comparison.
+        note: a line below: its null, its interval or a comparison.
     """
 
     label: str
@@ -62,13 +61,13 @@ class Cards:
 
 @dataclass(frozen=True)
 class Column:
-    """A column's heading, and how its numbers are printed.
+    """A column's heading and number format.
 
     Attributes:
         title: the heading.
         form: a format specification such as ".1%"; by default whole numbers have commas and
             others three decimals.
-        numeric: align right even if cells are text ("0.12 (0.10–0.14)").
+        numeric: whether to align cells right even if they are text ("0.12 (0.10–0.14)").
     """
 
     title: str
@@ -81,13 +80,13 @@ class Table:
     """A table whose first column names the rows.
 
     Attributes:
-        caption: of the table.
-        columns: headings; a text stands for a `Column` of that title.
-        rows: the cells of each row, as many as columns; None prints as "—" on a page, and as
-            nothing on a terminal. A name that begins with two spaces belongs to the row above.
-        note: small print under the table.
-        most: number of rows on a terminal; None for all, as on a page.
-        beyond: sentence on a terminal about further rows; the braces become their number.
+        caption: caption of the table.
+        columns: the columns; a text is short for a `Column` with this title.
+        rows: the cells of each row, one per column; None is shown as "—" on a page and as nothing
+            on a terminal. Names that start with two spaces belong to the row above.
+        note: a note below the table.
+        most: maximum number of rows on a terminal; None for all, as on a page.
+        beyond: sentence on a terminal about further rows; braces are replaced by their number.
     """
 
     caption: str
@@ -100,7 +99,7 @@ class Table:
 
     @property
     def spelled(self) -> list[list[Value]]:
-        """The rows with their indented names in full, since a page does not indent."""
+        """The rows with full names instead of indented ones, for pages."""
         above, rows = "", []
         for name, *cells in self.rows:
             under = isinstance(name, str) and name.startswith("  ")
@@ -110,7 +109,7 @@ class Table:
 
     @property
     def heads(self) -> tuple[Column, ...]:
-        """The columns; a column with only numbers is `numeric`."""
+        """The columns; columns that contain only numbers are `numeric`."""
         return tuple(
             replace(column, numeric=column.numeric or _numbers([row[at] for row in self.rows]))
             for at, column in enumerate(
@@ -128,13 +127,13 @@ def _numbers(cells: Sequence[object]) -> bool:
 
 @dataclass(frozen=True)
 class Drawing:
-    """One drawing, or small multiples, with a caption.
+    """One chart, or small multiples, with a caption.
 
     Attributes:
-        caption: its description.
-        panels: side by side if there is room, and below each other on a phone; or a function that
-            returns them, so that a terminal need not wait for it.
-        table: the numbers behind it, folded away on a page; None without.
+        caption: the caption.
+        panels: the charts, side by side if there is room; or a function that returns them, so that
+            a terminal need not wait for it.
+        table: the chart's numbers, collapsed on a page; None without a table.
         signature: the parameters that determine the numbers.
     """
 
@@ -152,7 +151,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a passage: plain, or marked as pointing toward the answer or away from it."""
+    """A piece of a passage: plain, or marked as evidence for or against the answer."""
 
     text: str
     mark: Literal["", "toward", "away"] = ""
@@ -160,15 +159,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Passage:
-    """A problem as the report shows it.
+    """A problem in a report.
 
     Attributes:
-        parts: joined, they are the sentence.
-        options: its options.
-        answer: the index of the correct one; None hides it.
-        status: its fate ("removed in phase 3").
-        kept: True, False, or None if the question does not arise; colours the status.
-        clues: the reasons for the marks, a line each.
+        parts: the pieces of the sentence.
+        options: the options.
+        answer: the index of the correct option; None hides it.
+        status: its status ("removed in phase 3").
+        kept: True, False, or None if not applicable; determines the colour of the status.
+        clues: the reasons for the marks, one line each.
     """
 
     parts: Sequence[Part]
@@ -181,12 +180,12 @@ class Passage:
 
 @dataclass(frozen=True)
 class Passages:
-    """Problems in groups: the halves of a twin are together.
+    """Problems in groups, such as the halves of a twin.
 
     Attributes:
-        title: the heading over them.
+        title: the heading.
         groups: the passages of each group.
-        note: small print under the heading; by default the meaning of the marks.
+        note: a note under the heading; by default the meaning of the marks.
     """
 
     title: str
@@ -205,15 +204,15 @@ class Code:
 
 
 SMALL = 12
-"""Families up to this size are shown whole; in larger ones, correct branches are folded."""
+"""Families up to this size are shown in full; in larger ones, correct branches are collapsed."""
 
 FEWEST = 3
-"""The least number of versions that are folded."""
+"""Minimum number of versions to collapse."""
 
 _HEIGHTS = {True: "5", None: "7.5", False: "10"}
 
 DEEPEST = 8
-"""The largest number of indents, so that long lines of descent stay legible."""
+"""Maximum indentation level, so that long lineages stay legible."""
 
 
 @dataclass(frozen=True)
@@ -221,12 +220,12 @@ class Version:
     """A problem in its family.
 
     Attributes:
-        changes: joined, they are the sentence and the removed parts of its parent.
+        changes: the pieces of the sentence and the removed pieces of its parent's.
         answer: the correct option.
-        depth: its distance from its root; None if that is not known.
+        depth: its distance from the root; None if unknown.
         right: whether each solver is correct; None for a tie.
-        parent: the place of its parent among the versions; None for the root, and for a problem
-            whose parent is missing.
+        parent: the index of its parent among the versions; None for the root, and if the parent is
+            missing.
     """
 
     changes: Sequence[Change]
@@ -238,7 +237,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Segment:
-    """Consecutive rows: (level, version); folded if all of them are correct."""
+    """Consecutive rows (level, version); collapsed if all of them are correct."""
 
     rows: Sequence[tuple[int, Version]]
     folded: bool = False
@@ -249,8 +248,8 @@ class Family:
     """A root and its versions.
 
     Attributes:
-        name: the root's sentence, or its start.
-        versions: in an order of the data's; a parent may come after its child.
+        name: the root's sentence or its start.
+        versions: the versions, in the order of the data.
     """
 
     name: str
@@ -265,9 +264,9 @@ class Family:
         return sum(version.right[solver] is None for version in self.versions)
 
     def strip(self, solver: int) -> tuple[str, str, str]:
-        """Return the outlines of the right, the wrong and the tied versions, for three SVG paths.
+        """Return three SVG paths: bars for correct, incorrect and tied versions, by depth.
 
-        Each is a bar 4 wide, every 5, by depth; the wrong ones are 10 high, ties 7.5, right ones 5.
+        Bars are 4 wide, at intervals of 5; correct ones are 5 high, ties 7.5, incorrect ones 10.
         """
         order = sorted(self.versions, key=lambda v: (v.depth is None, v.depth or 0))
         bars: dict[bool | None, list[str]] = {True: [], False: [], None: []}
@@ -279,7 +278,7 @@ class Family:
 
     @cached_property
     def segments(self) -> list[Segment]:
-        """The versions from the root on, each after its parent, in segments to show or fold."""
+        """The versions, each after its parent, in segments to show or collapse."""
         children: dict[int | None, list[int]] = {}
         for place, version in enumerate(self.versions):
             children.setdefault(version.parent, []).append(place)
@@ -291,7 +290,7 @@ class Family:
         return [Segment(rows, folded and len(rows) >= FEWEST) for folded, rows in runs]
 
     def _fine(self, children: dict[int | None, list[int]]) -> set[int]:
-        """Return the places at and below which every solver is correct on every version."""
+        """Return the versions in whose subtree every solver is correct on every version."""
         order = [place for _, _, place in _walk(children, set())]
         fine: set[int] = set()
         for place in reversed(order):
@@ -301,7 +300,7 @@ class Family:
 
 
 def _walk(children: dict[int | None, list[int]], fine: set[int]) -> Iterator[tuple[bool, int, int]]:
-    """Yield (folded, level, place) from the roots down; folded ones come after their siblings."""
+    """Yield (collapsed, level, index) from the roots down; collapsed ones follow their siblings."""
     roots = children.get(None, [])
     waiting = [(False, 0, place) for place in reversed(roots)]
     while waiting:
@@ -316,13 +315,13 @@ def _walk(children: dict[int | None, list[int]], fine: set[int]) -> Iterator[tup
 
 @dataclass(frozen=True)
 class Families:
-    """Families, each folded away behind its root.
+    """Families, each collapsed under its root.
 
     Attributes:
-        title: the heading over them.
+        title: the heading.
         solvers: the names of the solvers, in the order of `Version.right`.
-        families: in the order in which they are shown.
-        note: small print under the heading.
+        families: the families, in order.
+        note: a note under the heading.
     """
 
     title: str
@@ -333,17 +332,17 @@ class Families:
 
     @property
     def letters(self) -> Sequence[str]:
-        """A letter for each solver, from A; a single solver has none."""
+        """A letter for each solver, from A; none for a single solver."""
         several = len(self.solvers) > 1
         return [chr(ord("A") + at) if several else "" for at in range(len(self.solvers))]
 
 
 @dataclass(frozen=True)
 class OnPage:
-    """Blocks that only a page shows, made together with it.
+    """Blocks that only a page shows.
 
     Attributes:
-        make: a function that returns them.
+        make: a function that returns the blocks, which is called when the page is made.
     """
 
     make: Callable[[], Sequence[Block]]
@@ -355,7 +354,7 @@ Block = Text | Cards | Table | Drawing | Passages | Code | Families | OnPage
 
 @dataclass(frozen=True)
 class Section:
-    """A chapter of the page: its heading, a sentence with the finding, and its blocks."""
+    """A section of a page: its heading, a sentence with the result, and its blocks."""
 
     title: str
     blocks: Sequence[Block]
@@ -375,19 +374,19 @@ def page(
     footer: str = "",
     language: str = "en",
 ) -> str:
-    """Return a whole HTML page.
+    """Return a complete HTML page.
 
-    It is the same text for the same input; holds no script, and a content security policy that
-    forbids the browser to load anything; reads well on a desktop, a phone, in the dark and in
-    print; every figure has a name and a description, every table a caption.
+    Equal input gives equal text. The page has no scripts, and its content security policy forbids
+    loading anything. It supports phones, dark mode and print; every chart has a title and a
+    description, and every table a caption.
 
     Args:
         title: the heading.
-        sections: the chapters, in order; with three or more the page begins with their list.
+        sections: the sections, in order; a page with three or more has a table of contents.
         subtitle: a sentence under the heading.
-        signature: the parameters that determine the numbers of the page.
+        signature: the parameters that determine the page's numbers.
         footer: the last line.
-        language: a BCP 47 tag.
+        language: a BCP 47 language tag.
 
     >>> page("A <title>", []).count("A &lt;title&gt;")
     2
@@ -404,7 +403,7 @@ def page(
 
 
 def fragment(blocks: Sequence[Block]) -> str:
-    """Return blocks as HTML without a page around them, for a notebook."""
+    """Return blocks as an HTML fragment, for notebooks."""
     show = _template("blocks.html.j2").module.show  # type: ignore[attr-defined]
     return "\n".join(show(block, f"-{number}") for number, block in enumerate(blocks))
 
@@ -429,12 +428,12 @@ def _template(name: str) -> Template:
 
 
 def _prose(text: str) -> str:
-    """Return a text without the marks around parameters, such as `out=`, for a terminal."""
+    """Return a text without the backticks around parameters, such as `out=`, for pages."""
     return re.sub(r"`(\w+=\w*)`", r"\1", text)
 
 
 def _anchors(titles: Sequence[str]) -> list[str]:
-    """Return an id for each title: its letters and digits, and a number if two are equal."""
+    """Return an anchor for each title: its letters and digits, and a number if titles are equal."""
     anchors: list[str] = []
     for title in titles:
         base = "-".join(re.findall(r"[a-z0-9]+", title.lower())) or "section"

@@ -1,11 +1,10 @@
-"""Draw with matplotlib, and hand out small, self-describing SVG that is the same every time.
+"""Reproducible, small and accessible SVG, drawn with matplotlib.
 
-matplotlib reads its settings from a global while it draws; a lock keeps two threads apart, and
-the user's own settings out. No pyplot, no backend, no window.
+matplotlib reads global settings while it draws, so a lock separates threads, and the user's own
+settings are ignored. pyplot is not used, and no window is opened.
 
-Colours go by their role; no two roles are told apart by colour alone. The two options' colours are
-the blue and the vermilion of Okabe & Ito (2008), which people with any of the common colour
-deficiencies tell apart.
+Colours have roles, and no two roles differ only in colour. The options' colours are blue and
+vermilion (Okabe & Ito 2008), which people with common colour vision deficiencies can distinguish.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ COLOURS = {
     "gone": "#a04b86",
     "null": "#8592a0",
 }
-"""Role → colour on a light page; the page's style sheet has a variable of each name."""
+"""Colours of the light scheme by role; the page's style sheet has a variable for each role."""
 
 PAGE, INK, MUTED, RULE, ONE, TWO, KEPT, GONE, NULL = COLOURS.values()
 
 NICE = [1, 2, 5, 10]
-"""The steps between the ticks of an axis, times powers of ten."""
+"""Steps between the ticks of an axis, times a power of ten."""
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
@@ -87,17 +86,17 @@ def draw(
     width: float = 400,
     height: float = 280,
 ) -> Svg:
-    """Return the drawing of `paint` on an empty figure of this size, in CSS pixels.
+    """Return a chart that `paint` draws on an empty figure of this size, in CSS pixels.
 
-    At the default width its text is as large as the page's on a desktop, and still legible on a
-    phone, where the drawing shrinks to the screen.
+    At the default width, its text is as large as the page's on a desktop, and still legible on a
+    phone, where the chart shrinks to the screen.
     """
     title, description = for_page(title), for_page(description)
     return Svg(_tidy(_painted(paint, width, height), title, description), title, description)
 
 
 def _painted(paint: Callable[[Canvas], None], width: float, height: float) -> bytes:
-    """Return matplotlib's SVG of the drawing of `paint`."""
+    """Return matplotlib's SVG of a chart that `paint` draws."""
     from matplotlib import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
@@ -118,12 +117,12 @@ def _painted(paint: Callable[[Canvas], None], width: float, height: float) -> by
 
 @dataclass(frozen=True, slots=True)
 class Svg:
-    """A drawing, for an .svg file or a page.
+    """A chart, for an .svg file or a page.
 
     Attributes:
-        markup: the whole SVG element, without a prolog; the same for the same input.
-        title: the drawing's name.
-        description: its content in words, for screen readers.
+        markup: the SVG element without a prolog; equal input gives equal markup.
+        title: the chart's title.
+        description: a description of its content for screen readers.
     """
 
     markup: str
@@ -131,9 +130,9 @@ class Svg:
     description: str
 
     def inline(self, key: str) -> str:
-        """Return the markup for a page: ids begin with `key`, colours follow the page's scheme.
+        """Return the markup for a page, with ids that start with `key` and the page's colours.
 
-        Two drawings on one page need different keys.
+        Charts on one page need different keys.
         """
         from defusedxml.ElementTree import fromstring
 
@@ -159,7 +158,7 @@ def _inlined(name: str, value: str, key: str) -> str:
 
 
 def _tidy(markup: bytes, title: str, description: str) -> str:
-    """Return matplotlib's SVG with a name, without what it can do without, ids renumbered."""
+    """Return matplotlib's SVG with a title, short ids, and without superfluous elements."""
     from defusedxml.ElementTree import fromstring
 
     drawn = fromstring(markup)
@@ -186,7 +185,7 @@ def _tidy(markup: bytes, title: str, description: str) -> str:
 
 
 def _names_of_references(root: Element) -> dict[str, str]:
-    """Return a short name for each id that something refers to."""
+    """Return a short name for each id that is referenced."""
     there = {element.get("id") for element in root.iter()}
     wanted = [
         found[2]
@@ -226,7 +225,7 @@ def _tidy_value(name: str, value: str, names: dict[str, str]) -> str:
 
 
 def _strip_namespaces(root: Element) -> None:
-    """Make the names plain, so that the markup is SVG inside HTML too (`href` as in SVG 2)."""
+    """Remove namespaces, so that the markup is valid inside HTML (`href` as in SVG 2)."""
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         for name in [name for name in element.attrib if "}" in name]:

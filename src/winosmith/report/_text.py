@@ -1,7 +1,6 @@
-"""Text, numbers and signatures as reports show them.
+"""Formatting of texts and numbers in reports, and signatures.
 
-Numbers are rounded once, and every figure carries a signature, as sacreBLEU's scores do
-(Post 2018).
+Numbers are rounded once, and every number has a signature, as in sacreBLEU (Post 2018).
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from winosmith.escape import for_page
 from winosmith.text import number_of
 
 Value = str | int | float | bool | None
-"""The value of a cell or a key figure; numpy's scalars count as numbers."""
+"""The value of a cell or key figure; numpy's scalars are numbers."""
 
 
 def cut(text: object, most: int) -> str:
-    """Return the cleaned text on one line, with at most `most` characters.
+    """Return the text as one line without control characters and with at most `most` characters.
 
     >>> cut("not answerable from the local context", 20)
     'not answerable from…'
@@ -34,7 +33,7 @@ def cut(text: object, most: int) -> str:
 
 
 def whole_and_single(twins: int, singles: int) -> str:
-    """Return the numbers of whole twins and of singles, in words.
+    """Return a phrase with the numbers of whole twins and singles.
 
     >>> whole_and_single(1, 1_022)
     '1 whole twin and 1,022 singles'
@@ -43,7 +42,7 @@ def whole_and_single(twins: int, singles: int) -> str:
 
 
 def joined(names: Sequence[str], most: int = 4) -> str:
-    """Return names as a sentence lists them, of many only the first.
+    """Return names as a list in a sentence; of many, only the first ones.
 
     >>> joined(["0"]), joined(["0", "240"]), joined("abc"), joined("abcdefg")
     ('0', '0 and 240', 'a, b and c', 'a, b, c, d and 3 more')
@@ -57,22 +56,22 @@ _FORM = re.compile(r"([+]?,?)\.(\d+)([f%])")
 """Format specifications with a number of decimals."""
 
 _EXACT = 12
-"""Decimals that float arithmetic keeps; numbers that differ beyond them are equal."""
+"""Number of reliable decimals of float arithmetic; smaller differences are ignored."""
 
 _LARGE = 1e15
-"""From this number on, floats have no halves."""
+"""Least number from which floats have no fractional part."""
 
 
 def fixed(value: float, form: str = ".1f") -> str:
-    """Return a number with the decimals of `form`, rounded as papers print figures.
+    """Return a number with the decimals of `form`, rounded half away from zero.
 
-    What lies half way goes away from zero. A float's own format rounds the binary number that
-    stands for it: it would print 69 of 80 as 86.2 %, and 0.35 as 0.3. What rounds to nothing has no
-    minus.
+    Python's own format rounds the binary number: it would print 69 of 80 as 86.2 %, and 0.35 as
+    0.3. Zero never has a minus sign.
 
     Args:
         value: the number.
-        form: a format specification: ".1f", "+.1f", ",.0f", ".1%"; others are the float's own.
+        form: a format specification such as ".1f", "+.1f", ",.0f" or ".1%"; others are passed to
+            Python.
 
     >>> fixed(100 * 69 / 80), fixed(0.35), fixed(-0.85 + 0.8, "+.1%"), fixed(-0.01, "+.1f")
     ('86.3', '0.4', '-5.0%', '+0.0')
@@ -87,7 +86,7 @@ def fixed(value: float, form: str = ".1f") -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a fraction of 0–1 in percent.
+    """Return a fraction (0–1) as a percentage.
 
     >>> percent(69 / 80), percent(2 / 3, 0)
     ('86.3 %', '67 %')
@@ -96,7 +95,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def points(change: float, digits: int = 1) -> str:
-    """Return a difference of shares in points of percent, with its sign.
+    """Return a difference of fractions in percentage points, with its sign.
 
     >>> points(0.0125), points(-0.0312), points(-0.0004)
     ('+1.3', '−3.1', '+0.0')
@@ -105,7 +104,7 @@ def points(change: float, digits: int = 1) -> str:
 
 
 def span(interval: tuple[float, float], digits: int = 1) -> str:
-    """Return an interval of shares in percent.
+    """Return an interval of fractions in percent.
 
     >>> span((0.8095, 0.9))
     '81.0–90.0'
@@ -115,7 +114,7 @@ def span(interval: tuple[float, float], digits: int = 1) -> str:
 
 
 def points_span(interval: tuple[float, float], digits: int = 1) -> str:
-    """Return an interval of differences of shares, in points of percent.
+    """Return an interval of differences between fractions, in percentage points.
 
     >>> points_span((-0.02, 0.1))
     '−2.0 to +10.0'
@@ -128,7 +127,7 @@ LEAST_P = 0.0001
 
 
 def probability(p: float) -> str:
-    """Return a p-value; one below `LEAST_P` is printed as such.
+    """Return a p-value with three digits, or "<0.0001" if it is below `LEAST_P`.
 
     >>> probability(0.03125), probability(2e-6)
     ('0.0313', '<0.0001')
@@ -137,11 +136,11 @@ def probability(p: float) -> str:
 
 
 def shown(value: object, form: str = "") -> str:
-    r"""Return a value as the report prints it.
+    r"""Return a value as reports print it.
 
-    Nothing (None, NaN) is "—"; whole numbers have commas; other numbers three decimals, unless
-    `form`, a format specification, says otherwise (`fixed` rounds); text stays, and is escaped
-    where it is written (`winosmith.escape`).
+    None and NaN are "—"; whole numbers have commas; other numbers have three decimals, or the
+    format specification `form` (see `fixed`). Text is unchanged; it is escaped when it is written
+    (`winosmith.escape`).
 
     >>> shown(12282), shown(0.12345), shown(0.12345, ".1%"), shown(None)
     ('12,282', '0.123', '12.3\xa0%', '—')
@@ -158,9 +157,9 @@ def shown(value: object, form: str = "") -> str:
 
 
 def percent_tick(value: float, _position: float = 0) -> str:
-    """Return the label of a tick of an axis of fractions, with the decimals of the tick.
+    """Return the label of a tick on an axis of fractions, with as many decimals as it needs.
 
-    Rounded to whole percents, ticks at 42.5, 45 and 47.5 % would be at "42", "45" and "48 %".
+    Ticks at 42.5, 45 and 47.5 % must not be labelled "42", "45" and "48 %".
 
     >>> percent_tick(0.425), percent_tick(0.45)
     ('42.5 %', '45 %')
@@ -170,7 +169,7 @@ def percent_tick(value: float, _position: float = 0) -> str:
 
 @dataclass(frozen=True)
 class Signature:
-    """The determinants of a number: data, number of problems, parameters, seed and version.
+    """Everything that determines a number: data, number of problems, parameters, seed and version.
 
     >>> print(Signature("0123456789abcdef", 40, {"threshold": 0.75}, seed=0, version="1.0"))
     data:0123456789ab|n:40|threshold:0.75|seed:0|version:1.0
@@ -190,10 +189,10 @@ class Signature:
         return "|".join(f"{key}:{value}" for key, value in parts.items())
 
     def record(self) -> str:
-        """Return it as text, for records."""
+        """Return the signature as text, for records."""
         return str(self)
 
 
 def sign(dataset: Dataset, seed: int | None = None, **parameters: Any) -> Signature:
-    """Return the signature of a figure that was measured on `dataset` with these parameters."""
+    """Return the signature of a number that was measured on `dataset` with these parameters."""
     return Signature(dataset.digest, len(dataset), parameters, seed)
