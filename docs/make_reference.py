@@ -240,7 +240,7 @@ def _sections(titles: Mapping[str, str]) -> str:
 
 CONTAINERS = dict.fromkeys(
     f"winosmith.data.{name}"
-    for name in "_json _yaml _delimited _workbook _tables _xml _bytes _source".split()
+    for name in "_json _yaml _delimited _workbook _tables _hub _harness _xml _bytes _source".split()
 )
 """The modules of containers, in the order of the page; their docstrings have titles."""
 

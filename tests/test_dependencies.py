@@ -40,7 +40,7 @@ FIXED = {
 """By package, the first version without a published vulnerability, and the last advisory for it."""
 
 USERS = {"models", "chat", "cluster", "language", "stability", "print", "release", "inspect", "web"}
-USERS |= {"pandas", "postgres", "xlsx", "yaml", "zstd"}
+USERS |= {"hub", "lm-eval", "pandas", "postgres", "xlsx", "yaml", "zstd"}
 """The extras that are not for developing."""
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from winosmith.build import recipe_toml
-from winosmith.build._recipe import Recipe, read_recipe, recipe_of
+from winosmith.build._recipe import Recipe, read_recipe, recipe_of, recipe_table
 from winosmith.errors import RecipeError
 
 
@@ -149,3 +150,11 @@ def test_broken_toml_names_the_file_and_the_place(tmp_path):
     recipe.write_text("name = \n")
     with pytest.raises(RecipeError, match=r"recipe\.toml: not a TOML file: .*line 1"):
         read_recipe(recipe)
+
+
+def test_data_may_be_an_address(tmp_path: Path) -> None:
+    """An address is no file next to the recipe, and is published as it is."""
+    for data in ("hf:org/name[train]", ("lm-eval:a", "lm-eval:b")):
+        made = recipe_of({"name": "r", "data": data}, folder=tmp_path)
+        assert made.data == data
+        assert recipe_table(made)["data"] == (data if isinstance(data, str) else [*data])

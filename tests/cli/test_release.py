@@ -54,6 +54,12 @@ def test_a_file_is_split_released_and_proved(place: Path, cli: Cli) -> None:
     key = place / "out" / "private" / folder.name
     assert f"The release is {folder}" in told
     assert f"Your private files, such as the answers of test, are in {key}." in cli.err
+    said = " ".join(cli.err.split())
+    assert (
+        "10 fields of responsible AI in croissant.json are not stated; add to release.toml: "
+        in said
+    )
+    assert "datasheet.biases (rai:dataBiases), " in said
     assert cli("verify", folder, "--private", key) == f"{folder} is sound: 120 problems\n"
     again = cli.aside(*_release(place, "--disjoint", "twin"))
     assert "It existed already, with the same bytes." in again

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples, installed, run_alone
+from tests.release.conftest import about
 from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
-from winosmith.release import Released
+from winosmith.release import Released, missing_fields, release
 from winosmith.release._interchange import parquet, read_table, table_of
+from winosmith.release._responsible import FIELDS
 
 LOAD = """
 import json, sys
@@ -21,7 +24,7 @@ found = {}
 for name in datasets.get_dataset_config_names(sys.argv[1]):
     for split, rows in datasets.load_dataset(sys.argv[1], name).items():
         found[f"{name}/{split}"] = [
-            {k: rows.features[k].dtype for k in ("id", "answer", "declared")}, rows.to_list()]
+            {k: rows.features[k].dtype for k in ("id", "answer")}, rows.to_list()]
 default = datasets.load_dataset(sys.argv[1], split="train")
 print("RESULT" + json.dumps([found, len(default)]))
 """
@@ -38,8 +41,11 @@ def test_datasets_loads_every_configuration(small: Released, tmp_path: Path) -> 
         parts |= {f"{name}/validation": "dev", f"{name}/test": "test"}
     assert found.keys() == parts.keys()
     assert default == len(small.content.parts["train_xl"])
+    every = [row for _, rows in found.values() for row in rows]
+    assert [name for name in every[0] if all(row[name] is None for row in every)] == []
+    assert "question" not in every[0]
     for name, (kinds, rows) in found.items():
-        assert kinds == {"id": "string", "answer": "int32", "declared": "int32"}
+        assert kinds == {"id": "string", "answer": "int32"}
         held = small.content.parts[parts[name]]
         assert [row["id"] for row in rows] == list(held.ids)
         for row, problem in zip(rows, held, strict=True):
@@ -55,28 +61,101 @@ import json, sys
 import mlcroissant
 data = mlcroissant.Dataset(jsonld=sys.argv[1] + "/croissant.json")
 issues = data.metadata.issues
+stated = data.metadata.to_json()
+stated = {k: v for k, v in stated.items() if k.startswith("rai:") or k in ("creator", "conformsTo",
+          "keywords", "license")}
 found = {}
 for records in data.metadata.record_sets:
     found[records.id] = [
         {key.split("/")[1]: value.decode() if isinstance(value, bytes) else None
          for key, value in record.items() if key.endswith(("/id", "/sentence"))}
         for record in data.records(records.id)]
-print("RESULT" + json.dumps([sorted(issues.errors), sorted(issues.warnings), found]))
+print("RESULT" + json.dumps([sorted(issues.errors), sorted(issues.warnings), found, stated]))
 """
 
 
-@pytest.mark.long
+def _by_mlcroissant(folder: Path, where: Path) -> list[Any]:
+    installed("mlcroissant")
+    return json.loads(run_alone(CROISSANT, str(folder), where=where).split("RESULT", 1)[1])
+
+
 def test_mlcroissant_validates_and_reads(small: Released, tmp_path: Path) -> None:
     """Mlcroissant finds no error and nothing to warn of, and reads every record set whole."""
-    installed("mlcroissant")
-    errors, warnings, found = json.loads(
-        run_alone(CROISSANT, str(small.folder), where=tmp_path).split("RESULT", 1)[1]
-    )
+    errors, warnings, found, stated = _by_mlcroissant(small.folder, tmp_path)
     assert (errors, warnings) == ([], [])
     assert found == {
         part: [{"id": p.id, "sentence": p.sentence} for p in dataset]
         for part, dataset in small.content.parts.items()
     }
+    assert stated["conformsTo"] == [
+        "http://mlcommons.org/croissant/1.1",
+        "http://mlcommons.org/croissant/RAI/1.0",
+    ]
+    assert (
+        "Generated, and not found valid by judges: 1 of train_xl." in stated["rai:dataLimitations"]
+    )
+    assert "No cue of dev is flagged." in stated["rai:dataBiases"]
+
+
+def test_mlcroissant_reads_what_the_makers_state(tmp_path: Path) -> None:
+    """Every field of responsible AI, persons, organisations, keywords and licence are read back."""
+    asked = [
+        Problem(f"q{n}", f"Which is number {n}?", tuple(f"item {n} {k}" for k in range(4)), n % 4,
+                blank=None)
+        for n in range(12)
+    ]  # fmt: skip
+    formats.write(asked, tmp_path / "quiz.jsonl")
+    questions = dict.fromkeys(
+        "acquired annotation annotators biases sensitive social_impact updates".split(), "We say."
+    )
+    told = about(
+        source=[{"name": "*", "licence": "CC0-1.0", "url": "https://example.org"}],
+        authors=["Ada Lovelace", "The Lab"],
+        organisations=["The Lab"],
+        synthetic=False,
+        known_limits="We say.",
+        intended_use="We say.",
+        datasheet=questions,
+    )
+    made = release(tmp_path / "quiz.jsonl", told, tmp_path / "out")
+    assert missing_fields(made.content) == {}
+    errors, warnings, _, stated = _by_mlcroissant(made.folder, tmp_path)
+    assert (errors, warnings) == ([], [])
+    assert [(one["@type"], one["name"]) for one in stated["creator"]] == [
+        ("sc:Person", "Ada Lovelace"),
+        ("sc:Organization", "The Lab"),
+    ]
+    assert stated["keywords"][:-1] == ["multiple choice", "question answering"]
+    assert stated["license"] == "https://spdx.org/licenses/Apache-2.0.html"
+    required = {f"rai:{field.name}" for field in FIELDS if field.is_required}
+    assert {name for name in required if str(stated[name]).startswith("We say.")} == required
+    raw = json.loads((made.folder / "croissant.json").read_text("utf-8"))
+    assert raw["rai:hasSyntheticData"] is False
+    assert raw["prov:wasDerivedFrom"] == [{"@id": "https://example.org"}]
+
+
+BOARD = """
+import json, sys, yaml
+from datasets import load_dataset
+from inspect_ai._eval.task.hf import HFTask, _record_to_sample_hf
+board = yaml.safe_load(open(sys.argv[1] + "/eval.yaml"))
+(task,) = [HFTask.model_validate(one) for one in board["tasks"]]
+rows = load_dataset(sys.argv[1], task.config, split=task.split)
+samples = [_record_to_sample_hf(row, task.field_spec) for row in rows]
+print("RESULT" + json.dumps([board["name"], board["evaluation_framework"],
+      [[one.input, one.choices, one.target] for one in samples]]))
+"""
+
+
+def test_inspect_reads_the_task_of_the_hubs_leaderboard(small: Released, tmp_path: Path) -> None:
+    """eval.yaml is a task of inspect_ai, whose samples are the problems of dev."""
+    installed("inspect_ai")
+    found = run_alone(BOARD, str(small.folder), where=tmp_path).split("RESULT", 1)[1]
+    assert json.loads(found) == [
+        "Small",
+        "inspect-ai",
+        [[p.sentence, list(p.options), "AB"[p.answer or 0]] for p in small.content.parts["dev"]],
+    ]
 
 
 INSPECT = """
@@ -149,7 +228,7 @@ def problems(draw: st.DrawFn) -> Problem:
 
 
 @examples(40)
-@given(held=st.lists(problems(), max_size=3))
+@given(held=st.lists(problems(), min_size=1, max_size=3))
 def test_a_table_is_written_and_read_without_loss(
     held: list[Problem], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

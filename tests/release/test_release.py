@@ -108,7 +108,7 @@ def test_the_card_lists_the_files_of_the_release(small: Released, tmp_path: Path
     """A release of test alone lists no labels and no tasks, which it does not have."""
     source = write_sets(tmp_path / "source", {"test": sets()["test"]})
     alone = release(source, about(), tmp_path / "out", new_ids=True)
-    for folder, count in ((small.folder, 16), (alone.folder, 13)):
+    for folder, count in ((small.folder, 17), (alone.folder, 13)):
         _, table = (folder / "README.md").read_text("utf-8").split("| file | what it is for |")
         listed = re.findall(r"^\| `(.+?)` \|", table, re.MULTILINE)
         assert len(listed) == count
@@ -285,9 +285,33 @@ def test_release_toml_reads_as_it_is_shown(tmp_path: Path) -> None:
     assert read_about(tmp_path / "all.toml").judges == "pseudonyms"
 
 
+def test_the_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
+    """The card of a quiz whose longest option is the key says so; its tables are Markdown."""
+    words = [hashlib.sha256(f"{n}".encode()).hexdigest()[:6] for n in range(900)]
+    asked = [
+        Problem(f"q{n}", f"{' '.join(words[9 * n :][:5])}|?",
+                tuple(words[9 * n + 5 + k] + " longer" * (k == n % 4) for k in range(4)), n % 4,
+                blank=None)
+        for n in range(100)
+    ]  # fmt: skip
+    formats.write(asked, tmp_path / "quiz.jsonl")
+    made = release(tmp_path / "quiz.jsonl", about(source=[{"name": "*", "licence": "MIT"}]),
+                   tmp_path / "out")  # fmt: skip
+    card = (made.folder / "README.md").read_text("utf-8").replace("\xa0", " ")
+    _, audited = card.split("### Cues that give answers away\n")
+    audited = audited.split("### ")[0]
+    assert "problems gives answers away: choosing “the longest" in audited
+    assert "| cue | correct | expected | chance limit | p |" in audited
+    assert re.search(r"\| 1\\?\. the longest[^|]*\| 100.0 % \| 25", audited)
+    assert "Signature of the audit: `" in audited
+    assert 'tags: ["multiple-choice", "question-answering", "winosmith"]' in card
+    assert verify(made.folder).faults == ()
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
+        ({"organisations": ["They"]}, "the organisations ['They'] are not in authors; add them"),
         ({"name": "a b"}, "name is 'a b'"),
         ({"version": "one"}, "version is 'one'"),
         ({"date": "21.11.2026"}, "date is '21.11.2026'"),
@@ -365,7 +389,7 @@ def test_copies_are_counted_wherever_a_release_is_told(
     for name in ("README.md", "DATASHEET.md"):
         text = (folder / name).read_text("utf-8")
         assert "2 groups of identical problems, 4 problems in all:" in text
-        assert "different answers" not in text
+        assert "identical problems with different answers" not in text
     record = json.loads((folder / "release.json").read_text("utf-8"))
     assert (record["copies"]["problems"], record["contradictions"]["problems"]) == (4, 0)
     assert main(["verify", str(folder)]) == 0
@@ -385,7 +409,8 @@ def test_a_release_of_questions_says_what_its_problems_are(tmp_path: Path) -> No
     said = about(source=[{"name": "*", "licence": "CC0-1.0"}])
     made = release(tmp_path / "q.jsonl", said, tmp_path / "out")
     card = (made.folder / "README.md").read_text("utf-8")
-    assert "or is a question without a blank" in card
+    assert "| `question` | the question |" in card
+    assert "| `sentence` |" not in card
     assert "2 to 5" not in card
     sheet = (made.folder / "DATASHEET.md").read_text("utf-8")
     assert "or a question, and 7 options, one of which is correct" in sheet

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from winosmith.answers._answers import Answers, Log, of_choices
+from winosmith.answers._eee import write_instance_records
 from winosmith.answers._labels import read_labels, read_submission, write_labels
 from winosmith.answers._predictions import (
     prediction_header,
@@ -31,6 +32,7 @@ __all__ = [
     "read_labels",
     "read_predictions",
     "read_submission",
+    "write_instance_records",
     "write_labels",
     "write_predictions",
 ]

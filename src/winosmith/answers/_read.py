@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import data, formats
-from winosmith.answers import _helm, _inspect, _labels, _lm_eval, _openai, _predictions, _tables
+from winosmith.answers import (
+    _eee,
+    _helm,
+    _inspect,
+    _labels,
+    _lm_eval,
+    _openai,
+    _predictions,
+    _tables,
+)
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import SOURCES
@@ -19,7 +28,7 @@ from winosmith.errors import FormatError
 _LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
 """The files of answers in a folder."""
 
-_SOURCES = (_labels, _helm, _lm_eval, _openai, _predictions, _tables)
+_SOURCES = (_labels, _helm, _lm_eval, _openai, _eee, _predictions, _tables)
 """The sources, in order: each comes before others that would also recognise its files."""
 
 
@@ -33,7 +42,8 @@ def read(
 
     Sources are predictions of `winosmith solve`; lists of labels in the order of the data set;
     tables of ids and labels, or an object of labels by id; samples of lm-evaluation-harness; logs
-    of inspect_ai (`.eval` or `.json`), HELM (`scenario_state.json`) and OpenAI evals.
+    of inspect_ai (`.eval` or `.json`), HELM (`scenario_state.json`) and OpenAI evals; instance
+    records of Every Eval Ever.
 
     A row of a log belongs to the item with the same question and options, in any order; its id only
     decides between copies. Rows without an item, and files about another data set, are omitted

@@ -30,8 +30,8 @@ NO_LETTER = "none is the letter of an option; write A for the first one, B for t
 SOURCES = (
     'answers are read from a table of ids and letters, a list of labels, an object such as {"q1": '
     '"A"}, predictions of winosmith solve, samples of lm-evaluation-harness, or a log of '
-    "inspect_ai, HELM or OpenAI evals: of another log make a table, a row for each item with its "
-    "id, and a column for each model with the letters it chose"
+    "inspect_ai, HELM, OpenAI evals or Every Eval Ever: of another log make a table, a row for "
+    "each item with its id, and a column for each model with the letters it chose"
 )
 
 INVALID = "[invalid]"

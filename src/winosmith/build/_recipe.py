@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from winosmith.blocks import Disjoint
-from winosmith.data import file_of
+from winosmith.data import file_of, is_address
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
 from winosmith.escape import for_json, one_line
@@ -51,14 +51,14 @@ def paths_of(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def names_of(named: str | tuple[str, ...] | None) -> str | list[str] | None:
-    """Return the names of files without folders, as in a published recipe.
+    """Return the names of files without folders, as in a published recipe; addresses are kept.
 
     >>> names_of("pools/twins.jsonl"), names_of(("a/one.jsonl", "two.jsonl")), names_of(None)
     ('twins.jsonl', ['one.jsonl', 'two.jsonl'], None)
     """
-    if named is None or isinstance(named, str):
-        return named and Path(named).name
-    return [Path(path).name for path in named]
+    if isinstance(named, str):
+        return named if is_address(named) else Path(named).name
+    return None if named is None else [str(names_of(path)) for path in named]
 
 
 def _check_name(name: str) -> str:
@@ -209,6 +209,8 @@ def _found_files(
 
 
 def _found(key: str, named: str, folder: Path) -> str:
+    if key == "data" and is_address(named):
+        return named
     path = folder / named
     if not is_file(Path(file_of(str(path)))):
         raise RecipeError(f"{key} is {named!r}, but there is no file {path}")

@@ -109,7 +109,7 @@ _READING = {"pair_by": _PAIR_BY, **_COLUMNS, "encoding": _ENCODING, "skip_bad": 
 
 
 class _Data(click.Path):
-    """A file, a folder or "-"; a pattern of files ("part-*.jsonl"); a sheet ("quiz.xlsx#One")."""
+    """A file, folder or "-"; a pattern ("part-*.jsonl"); a sheet ("quiz.xlsx#One"); an address."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -117,8 +117,10 @@ class _Data(click.Path):
         is_pattern = glob.has_magic(value) and glob.glob(value, recursive=True)  # noqa: PTH207
         if is_pattern:
             return str(value)
-        from winosmith.data import file_of
+        from winosmith.data import file_of, is_address
 
+        if is_address(str(value)):
+            return str(value)
         found = super().convert(file := file_of(value), param, ctx)
         return found if file == value else str(value)
 

@@ -63,8 +63,10 @@ def _files(context: click.Context, _: click.Parameter, paths: tuple[str, ...]) -
             raise click.BadParameter(
                 f"{path} is a folder; give its files, each a split: {Path(path) / f'*{common}'}"
             )
-        from winosmith.data import file_of
+        from winosmith.data import file_of, is_address
 
+        if is_address(path):
+            continue
         if not (path and Path(file_of(path)).exists()):
             raise click.BadParameter(f"there is no file {path!r}")
     return paths
@@ -179,7 +181,7 @@ def command(
         winosmith audit quizzes --pool --fail-on cue=3pt,leak --annotate github
     """  # noqa: D301
     from winosmith import audit, formats
-    from winosmith.data import data_files
+    from winosmith.data import data_files, is_address
 
     if options["pool"] or options["fix"]:
         files = (file for path in data for file in data_files(path))
@@ -190,6 +192,11 @@ def command(
             raise click.UsageError(
                 "--fix changes files and measures nothing: run it without --answers, --texts, "
                 f"--fail-on, --repair, --{', --'.join(measures)}"
+            )
+        if remote := next(filter(is_address, data), None):
+            raise click.UsageError(
+                f"--fix changes files, and {remote} is none; `winosmith convert {remote} FILE` "
+                "writes one"
             )
         _fix_files(
             data, format_name, options["seed"], as_json=options["as_json"], out=options["out"]
@@ -237,7 +244,8 @@ def command(
                 advice = "; or read all files as one data set, with --pool"
                 raise error.because(error.reason + advice) from None
             raise
-        declared[name] = audit.find_declared(first, splits[name])
+        if not is_address(first):
+            declared[name] = audit.find_declared(first, splits[name])
     how = {
         "answers": _answers(answers, splits, filters) if answers else None,
         "draws": options["draws"],

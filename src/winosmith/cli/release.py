@@ -108,6 +108,7 @@ def _report(done: Released) -> dict[str, object]:
         "left_out": dict(content.left_out),
         **done.copies.record(),
         "changes": {kind: len(found) for kind, found in content.changes.items()},
+        "missing_fields": releases.missing_fields(content),
     }
 
 
@@ -120,6 +121,12 @@ def _print(done: Released) -> None:
         say(f"omitted: {count:,} {reason}")
     for line in done.copies.sentences():
         say(line)
+    if missing := releases.missing_fields(content):
+        keys = ", ".join(f"{key} ({name})" for name, key in missing.items())
+        say(
+            f"{number_of(len(missing), 'field')} of responsible AI in croissant.json "
+            f"{'is' if len(missing) == 1 else 'are'} not stated; add to release.toml: {keys}"
+        )
     if content.changes and content.previous:
         counted = ", ".join(f"{len(found):,} {kind}" for kind, found in content.changes.items())
         say(f"against {content.previous['version']}: {counted}")

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from winosmith import data, formats, metrics, report
+from winosmith.answers import write_instance_records
 from winosmith.cli import _options, _predictions
 from winosmith.cli._output import INVALID, TIES, Output, Rows, of_each, off_scores, share
 from winosmith.cli._stability import Stabilities, stabilities, stability_sections
@@ -65,6 +66,8 @@ from winosmith.validate import read_votes
 )
 @click.option("--occupations", type=_options.FILE, metavar="FILE.tsv", help="Winogender's "
               "occupations-stats.tsv: the gender gap in both readings.")  # fmt: skip
+@click.option("--eee", type=click.Path(dir_okay=False), metavar="FILE", help="Write the graded "
+              "predictions as instance records of Every Eval Ever (schema 0.3).")  # fmt: skip
 @_options.seed_option("Random seed of bootstraps and nulls.")
 @_options.page_option
 @_options.json_option
@@ -83,13 +86,15 @@ def command(**options: Any) -> None:
     PREDICTIONS are files of `winosmith solve`; lists of labels (2 or B) in the order of DATA; CSV
     tables with the columns id and choice, or with ids and a column of letters for each model; JSON
     objects of labels by ids; samples of lm-evaluation-harness; logs of inspect_ai, HELM and OpenAI
-    evals; or folders of such logs. An answer that is none of the options is incorrect.
+    evals; instance records of Every Eval Ever; or folders of such logs. An answer that is none of
+    the options is incorrect.
 
     \b
     Example:
         winosmith score dev.jsonl predictions.jsonl
         winosmith score dev.jsonl a.jsonl b.lst --out scores.html
         winosmith score evolved.jsonl a.jsonl b.jsonl --by lineage --out stability.html
+        winosmith score dev.jsonl predictions.jsonl --eee records.jsonl
     """  # noqa: D301
     if bool(options["switched"]) != bool(options["switched_data"]):
         raise InputError("--switched and --switched-data belong together; give both or none")
@@ -101,6 +106,8 @@ def command(**options: Any) -> None:
     women = women_by_occupation(options["occupations"]) if options["occupations"] else {}
     answers = _predictions.read_answers(dataset, options["predictions"], options["filters"])
     solvers = _predictions.grade_answers(marked, answers, options["partial"])
+    if options["eee"]:
+        write_instance_records(options["eee"], dataset, answers)
     seen = _predictions.measure_overlaps(dataset, list(solvers), options["trained_on"])
     withheld = {name: of for name, of in seen.items() if of.withheld}
     shown = {name: of for name, of in solvers.items() if name not in withheld}

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from winosmith.data._bytes import content, data_files, stem
+from winosmith.data._bytes import content, data_files, is_address, stem
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import (
     Record,
@@ -47,6 +47,7 @@ __all__ = [
     "data_files",
     "file_of",
     "id_records",
+    "is_address",
     "is_table",
     "is_yaml",
     "joined",

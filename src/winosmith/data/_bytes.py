@@ -53,6 +53,18 @@ _ABOUT = frozenset(("readme", "license", "licence", "notice", "changelog", "cita
 
 STANDARD_INPUT = "-"
 
+HUB, LM_EVAL = "hf:", "lm-eval:"
+"""The starts of addresses: of a data set of the Hub, and of a task of lm-evaluation-harness."""
+
+
+def is_address(path: str | Path) -> bool:
+    """Return whether a path is an address, which a library reads.
+
+    >>> is_address("hf:org/name[test]"), is_address("lm-eval:arc_easy"), is_address("quiz.csv")
+    (True, True, False)
+    """
+    return str(path).startswith((HUB, LM_EVAL)) and not Path(path).exists()
+
 
 class File(NamedTuple):
     """A file, or one inside a zip archive.
@@ -108,9 +120,12 @@ def content(path: str | Path) -> bytes:
 def stem(path: str | Path) -> str:
     """Return the name of a file without the extensions of its format and compression.
 
-    >>> stem("data/train.jsonl.gz"), stem("train.jsonl")
-    ('train', 'train')
+    >>> stem("data/train.jsonl.gz"), stem("train.jsonl"), stem("hf:org/v1.0[test]")
+    ('train', 'train', 'v1.0[test]')
     """
+    if is_address(path):
+        named = PurePath(str(path).partition(":")[2])
+        return named.stem if named.suffix in (".yaml", ".yml") else named.name
     path = Path(path)
     return Path(path.stem).stem if path.suffix.lower() in _SUFFIXES else path.stem
 
@@ -140,9 +155,13 @@ def expanded(path: str | Path) -> list[str]:
 def data_files(path: str | Path) -> list[str]:
     """Return the files of a path; of a folder, only those with the extensions of data.
 
+    An address is returned as it is.
+
     Raises:
         FormatError: there are no such files.
     """
+    if is_address(path):
+        return [str(path)]
     given = expanded(path)
     if not Path(path).is_dir():
         return given

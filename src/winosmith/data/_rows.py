@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree.ElementTree import Element
 
-from winosmith.data._bytes import STANDARD_INPUT, File, data_files, files, stem
+from winosmith.data._bytes import HUB, STANDARD_INPUT, File, data_files, files, is_address, stem
 from winosmith.data._delimited import Delimited
+from winosmith.data._harness import is_of_inspect, samples_table, task_tables
+from winosmith.data._hub import hub_table
 from winosmith.data._json import Record, array_records, line_records, members, one_record
 from winosmith.data._place import Row
 from winosmith.data._source import Source
@@ -30,7 +32,8 @@ from winosmith.data._yaml import is_yaml, yaml_rows
 from winosmith.errors import FormatError
 
 Readable: TypeAlias = "str | PathLike[str] | Source | Rows | Sequence[str | PathLike[str]] | Any"
-"""A file, a folder, a glob, "-" for standard input; several of these; or a table in memory."""
+"""A file, a folder, a glob, "-" for standard input, an address (`hf:ORG/NAME`, `lm-eval:TASK`);
+several of these; or a table in memory."""
 
 Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
 """The kind of a container: JSON Lines, JSON array, JSON object, lines of cells, XML, or table."""
@@ -125,11 +128,14 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
 
     Args:
         data: one or more paths, or a table in memory. A folder means its data files, a glob the
-            files that match, "-" standard input. Files may be compressed.
+            files that match, "-" standard input. Files may be compressed. An address is
+            `hf:ORG/NAME:CONFIG[SPLIT]` on the Hub, or `lm-eval:TASK` of lm-evaluation-harness. A
+            `Task` or `Dataset` of inspect_ai is read, too.
         encoding: encoding of texts; None to find it.
 
     Raises:
         FormatError: there are no files, or one can't be opened, unpacked or decoded.
+        MissingExtraError: the library that reads the data is not installed.
     """
     if isinstance(data, Rows):
         return data
@@ -137,6 +143,8 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
         return _of_source(data)
     if isinstance(data, str | PathLike):
         return _of_paths([str(data)], str(data), encoding)
+    if is_of_inspect(data):
+        return _of_table(samples_table(data), table_name(data))
     if is_table(data):
         return _of_table(data, table_name(data))
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
@@ -153,8 +161,15 @@ def _of_table(data: Any, path: str) -> Rows:
 
 
 def _of_paths(paths: Sequence[str], name: str, encoding: str | None) -> Rows:
-    found = [_of_file(file, encoding) for path in paths for file in _files(path)]
-    return joined(found, name)
+    return joined([rows for path in paths for rows in _of_path(path, encoding)], name)
+
+
+def _of_path(path: str, encoding: str | None) -> list[Rows]:
+    if not is_address(path):
+        return [_of_file(file, encoding) for file in _files(path)]
+    if path.startswith(HUB):
+        return [_of_table(hub_table(path), path)]
+    return [_of_table(records, task) for task, records in task_tables(path).items()]
 
 
 def _files(path: str) -> list[File]:

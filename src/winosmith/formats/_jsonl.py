@@ -6,7 +6,7 @@ problem of a file is half of a twin but some look like twins, all have `"twin_id
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import IO, Any
 
@@ -27,6 +27,8 @@ from winosmith.records import (
 )
 
 _PROBLEM, _CLAIM = ("id", "sentence", "options"), ("problem_id", "sentence", "candidate")
+_QUESTION = ("id", "question", "options", "extra")
+"""The columns of a release of questions; `extra` has at least its canary."""
 
 _OF_TEXTS = {"id", "sentence", "twin_id", "pronoun", "problem_id", "candidate"}
 """The keys whose values are texts in every container."""
@@ -38,7 +40,9 @@ _RELEASED = frozenset({*_ORIGIN, *_OF_RELEASE, "root", "parent", "declared", "ed
 
 
 def _is_ours(rows: Rows) -> bool:
-    return {*rows.names} >= {*_PROBLEM} or {*rows.names} >= {*_CLAIM}
+    names = {*rows.names}
+    is_release = names >= {*_QUESTION} and str(rows.first.get("extra")).startswith("{")
+    return is_release or names >= {*_PROBLEM} or names >= {*_CLAIM}
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
@@ -55,8 +59,8 @@ def _item(record: Record, position: int) -> Item:
 
 def _item_of_table(row: Record, position: int) -> Item:
     """Return the item of a table's row, in which missing keys are null."""
-    if row.keys() >= _RELEASED and not isinstance(row["extra"], Mapping):
-        row = _of_release(row)
+    if str(row.get("extra")).startswith("{"):
+        row = _of_release({**dict.fromkeys(_RELEASED), **row})
     record = {
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in row.items()
@@ -81,6 +85,8 @@ def _of_release(row: Record) -> dict[str, Any]:
     record = {name: value for name, value in row.items() if name not in _RELEASED}
     if "blank" in extra:
         record["blank"] = extra.pop("blank")
+    if "question" in record:
+        record["sentence"] = record.pop("question")
     return record | {
         "extra": extra or None,
         "origin": {name: row[name] for name in _ORIGIN if row[name] is not None} or None,

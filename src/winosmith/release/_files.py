@@ -17,6 +17,7 @@ from winosmith.release import _content
 from winosmith.release._about import SECTIONS
 from winosmith.release._content import Content
 from winosmith.release._interchange import inspect_files, lm_eval_files, parquet, render, table_of
+from winosmith.release._responsible import filter_steps, responsible_fields
 
 Sums = Mapping[str, Mapping[str, Any]]
 """The `sha256` and `bytes` of each file that has been written, by its path."""
@@ -75,10 +76,16 @@ def _page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], 
         "sums": sums,
     }
     values |= {"descriptions": _content.PARTS, "sections": SECTIONS}
+    values |= {"responsible": responsible_fields, "filter_steps": filter_steps}
     values["files"] = lambda: [
         file for file in FILES if file.write is None or file.write(file.path, content, {})
     ]
     return {path: lambda: f"{render(f'{path}.j2', **values).rstrip()}\n".encode()}
+
+
+def _leaderboard(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
+    """Return the function that writes eval.yaml, if there is a part with public answers."""
+    return _page(path, content, sums) if content.task_part else {}
 
 
 def labels(dataset: Dataset) -> str:
@@ -91,7 +98,7 @@ def labels(dataset: Dataset) -> str:
 def _parquet(content: Content, dataset: Dataset) -> bytes:
     about = content.about
     texts = {"canary": content.canary, "licence": about.licence, "name": about.name}
-    return parquet(table_of(dataset), {**texts, "version": about.version})
+    return parquet(table_of(dataset, content.columns), {**texts, "version": about.version})
 
 
 def _contributors(content: Content) -> str:
@@ -141,6 +148,7 @@ FILES = (
         _text(lambda content: "".join(stone.line() for stone in content.tombstones)),
     ),
     File("CANARY", "the string in every problem, for filters of training data", _page),
+    File("eval.yaml", "the task of the hub's leaderboard, which inspect_ai runs", _leaderboard),
     File("PUSH.md", "the commands that publish the folder on the hub", _page),
     File("croissant.json", "a description of the files, for programs", _page),
     File(_content.RECORD, "counts, digests and settings, for winosmith", None),

@@ -94,6 +94,7 @@ OWN_KEYS = (JUDGES, JUDGED_BY, REMOVED_BY, PHASE)
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "id": ("text", "the same from release to release"),
     "sentence": ("text", "contains the blank `_` once"),
+    "question": ("text", "the question"),
     "options": ("texts", "2 to 5 texts for the blank"),
     "answer": ("number", "the correct option, from 0; null if it is withheld"),
     "twin_id": ("text", "shared by the halves of a twin; kept if one half is removed"),
@@ -131,8 +132,23 @@ _ROWS = 10_000
 """Rows of a row group: small enough for viewers that load one."""
 
 
-def table_of(problems: Iterable[Problem]) -> Any:
+def columns_of(problems: Iterable[Problem]) -> dict[str, tuple[str, str]]:
+    """Return the columns in which some problem has a value.
+
+    The text is the question if no problem has a blank; otherwise it is the sentence.
+    """
+    rows = [_row(problem) for problem in problems]
+    used = {name for row in rows for name, value in row.items() if value is not None}
+    used -= {"sentence" if all(row["question"] for row in rows) else "question"}
+    return {name: of for name, of in COLUMNS.items() if name in used}
+
+
+def table_of(problems: Iterable[Problem], columns: Iterable[str] | None = None) -> Any:
     """Return the problems as a pyarrow table, one row each, in order.
+
+    Args:
+        problems: in the order of the rows.
+        columns: of `COLUMNS`; those that are used if None.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -141,8 +157,10 @@ def table_of(problems: Iterable[Problem]) -> Any:
     text, number = arrow.string(), arrow.int32()
     edit = arrow.struct([("op", text), ("at", number), ("old", text), ("new", text)])
     kinds = {"text": text, "number": number, "texts": arrow.list_(text), "edits": arrow.list_(edit)}
-    schema = arrow.schema([(name, kinds[kind]) for name, (kind, _) in COLUMNS.items()])
-    return arrow.Table.from_pylist([_row(problem) for problem in problems], schema=schema)
+    rows = list(problems)
+    names = columns_of(rows) if columns is None else columns
+    schema = arrow.schema([(name, kinds[COLUMNS[name][0]]) for name in names])
+    return arrow.Table.from_pylist([_row(problem) for problem in rows], schema=schema)
 
 
 def _row(problem: Problem) -> dict[str, Any]:
@@ -155,6 +173,7 @@ def _row(problem: Problem) -> dict[str, Any]:
     return {
         "id": problem.id,
         "sentence": problem.sentence,
+        "question": problem.sentence if problem.blank is None else None,
         "options": problem.options,
         "answer": problem.answer,
         "twin_id": problem.twin_id,

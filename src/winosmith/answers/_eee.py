@@ -1,0 +1,159 @@
+"""Instance records of Every Eval Ever, schema 0.3: JSON Lines, a record for each item and model.
+
+The format is that of the EvalEval Coalition (evaleval/every_eval_ever on GitHub). The options that
+a solver could not decide between are in `metadata.tied`, and count as scores of 1 when read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from winosmith.answers._answers import Answers, Log
+from winosmith.answers._file import AnswerFile
+from winosmith.answers._items import Items, Row, look_up, options_in_order
+from winosmith.answers._rules import choose_entries, read_rows
+from winosmith.data import Place, Record
+from winosmith.dataset import Dataset
+from winosmith.outputs import write_aside
+from winosmith.prediction import Prediction
+from winosmith.problem import Problem
+from winosmith.records import canonical
+
+_KEYS = {"evaluation_id", "model_id", "sample_id", "interaction_type"}
+
+
+def recognise(file: AnswerFile) -> bool:
+    """Return whether a file's records are instance records."""
+    return file.rows.first.keys() >= _KEYS
+
+
+def read(file: AnswerFile) -> list[Answers]:
+    """Return the answers of each model.
+
+    If a model has several records for an item, those of one result are read: of the first one, or
+    of the wanted `evaluation_result_id` or `evaluation_name`.
+
+    Raises:
+        FormatError: see `read_rows`.
+    """
+    models: dict[str, list[tuple[Place, Record]]] = {}
+    for place, record in file.records():
+        models.setdefault(str(record.get("model_id")), []).append((place, record))
+    items = Items(file.dataset)
+    found = []
+    for model, records in models.items():
+        log = Log()
+        if len({record.get("sample_id") for _, record in records}) < len(records):
+            (used,), log = choose_entries(file, [*dict.fromkeys(_result(r) for _, r in records)])
+            records = [(place, record) for place, record in records if _result(record) == used]
+        rows = [_row(place, record, items) for place, record in records]
+        found.append(read_rows(rows, file, model, log))
+    return found
+
+
+def _result(record: Record) -> str:
+    return str(record.get("evaluation_result_id") or record.get("evaluation_name"))
+
+
+def _row(place: Place, record: Record, items: Items) -> Row:
+    asked = str(look_up(record, "input", "raw") or "")
+    choices, reference = (look_up(record, "input", key) for key in ("choices", "reference"))
+    options = tuple(map(str, choices)) if isinstance(choices, list) else ()
+    problem = None if options else items.find_in_text(asked)
+    said = look_up(record, "output", "raw")
+    reply = str(said[-1]) if isinstance(said, list) and said else ""
+    for one in record.get("answer_attribution") or ():
+        if look_up(one, "is_terminal"):
+            reply = str(look_up(one, "extracted_value"))
+    tied = str(look_up(record, "metadata", "tied") or "")
+    ties = {int(at) for at in tied.split(",") if at.strip().isdecimal()}
+    correct = look_up(record, "evaluation", "is_correct")
+    return Row(
+        place,
+        str(record.get("sample_id")),
+        problem.sentence if problem else asked,
+        options_in_order(asked, problem) if problem else options,
+        asked,
+        None if record.get("error") else reply,
+        tuple(float(at in ties) for at in range(len(options))) if ties else (),
+        target=str(reference[0]) if isinstance(reference, list) and len(reference) == 1 else None,
+        correct=correct if isinstance(correct, bool) and not ties else None,
+    )
+
+
+def write_instance_records(
+    path: str | Path, dataset: Dataset, answers: Mapping[str, Answers]
+) -> None:
+    """Write the graded answers of models as instance records of Every Eval Ever.
+
+    The score of a tie is 1 / (number of options tied), and it is not correct. Items without an
+    answer are omitted.
+
+    Args:
+        path: the file, `.jsonl` by custom; it appears when it is complete.
+        dataset: the items.
+        answers: by the model's name.
+
+    Raises:
+        OutputError: the file can't be written.
+
+    >>> import tempfile
+    >>> from winosmith import Dataset, Problem, answers
+    >>> data = Dataset([Problem("1", "The _ fell.", ("cup", "jug"), 0)])
+    >>> file = Path(tempfile.mkdtemp()) / "records.jsonl"
+    >>> answers.write_instance_records(file, data, answers.of_choices({"gpt": {"1": 1}}))
+    >>> answers.read(file, data)["gpt"].predictions
+    (Prediction(problem_id='1', choice=1, scores=(), tied=()),)
+    """
+    with write_aside(path) as file:
+        for model, own in answers.items():
+            for record in _records(dataset, model, own):
+                file.write(canonical(record) + "\n")
+
+
+def _records(dataset: Dataset, model: str, answers: Answers) -> Iterator[dict[str, Any]]:
+    for problem in dataset:
+        prediction = answers.by_id.get(problem.id)
+        if prediction is not None:
+            yield {
+                "schema_version": "0.3.0",
+                "evaluation_id": f"{dataset.name}/{model}/{dataset.digest}",
+                "model_id": model,
+                "evaluation_name": dataset.name,
+                **_record(problem, prediction),
+            }
+
+
+def _record(problem: Problem, prediction: Prediction) -> dict[str, Any]:
+    several = prediction.chosen
+    chosen = problem.options[several[0]] if several else ""
+    reference = [] if problem.answer is None else [problem.options[problem.answer]]
+    what = hashlib.sha256("".join((problem.sentence, *reference)).encode()).hexdigest()
+    return {
+        "sample_id": problem.id,
+        "sample_hash": what,
+        "interaction_type": "single_turn",
+        "input": {
+            "raw": problem.sentence,
+            "reference": reference,
+            "choices": list(problem.options),
+        },
+        "output": {"raw": [chosen]},
+        "answer_attribution": [
+            {
+                "turn_idx": 0,
+                "source": "output.raw",
+                "extracted_value": chosen,
+                "extraction_method": "custom",
+                "is_terminal": True,
+            }
+        ],
+        "evaluation": {
+            "score": prediction.credit(problem.answer),
+            "is_correct": several == (problem.answer,),
+        },
+        **({"metadata": {"tied": ",".join(map(str, several))}} if len(several) > 1 else {}),
+    }

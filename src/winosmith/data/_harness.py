@@ -1,0 +1,108 @@
+"""Tasks of evaluation harnesses, as tables of questions.
+
+`lm-eval:TASK` is a task or group of lm-evaluation-harness, by name or by the path of its YAML file
+(`pip install 'winosmith[lm-eval]'`): its documents, as its own functions make questions of them. A
+task may contain code, which then runs. In Python, a `Task` or `Dataset` of inspect_ai is read, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+from winosmith.data._bytes import LM_EVAL
+from winosmith.data._json import Record
+from winosmith.errors import FormatError, require
+
+
+def task_tables(address: str) -> dict[str, list[Record]]:
+    """Return the questions of each task of an address, by the task's own address.
+
+    The documents are those that the harness scores: of test, or of validation without a test. The
+    answer is a letter. If the contexts differ and not the continuations, as in WinoGrande, the
+    contexts are the choices, and the continuation is the question.
+
+    Raises:
+        FormatError: there is no such task, it can't be loaded, or it has no choices.
+        MissingExtraError: lm_eval is not installed.
+    """
+    name = address.removeprefix(LM_EVAL)
+    tasks = require("lm_eval.tasks", "lm-eval")
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
+    path = Path(name)
+    is_file = path.suffix in (".yaml", ".yml")
+    if is_file and not path.is_file():
+        raise FormatError("there is no such file", address)
+    try:
+        folder = str(path.parent) if is_file else None
+        manager = tasks.TaskManager(include_path=folder, include_defaults=not is_file)
+        entries = manager.task_index.items()
+        if is_file:
+            name = next(of for of, one in entries if path.samefile(one.yaml_path or "."))
+        elif name not in manager.task_index:
+            raise FormatError("there is no such task; see: lm_eval ls tasks", address)
+        loaded = manager.load([name])["tasks"]
+        return {f"{LM_EVAL}{of}": list(_questions(task, address)) for of, task in loaded.items()}
+    except FormatError:
+        raise
+    except StopIteration:
+        raise FormatError("this is not a task of lm-evaluation-harness", address) from None
+    except Exception as error:
+        raise FormatError(f"the task can't be loaded: {error}", address) from error
+
+
+def _questions(task: Any, address: str) -> Iterator[Record]:
+    docs = task.test_docs() if task.has_test_docs() else task.validation_docs()
+    if task.OUTPUT_TYPE != "multiple_choice" or docs is None:
+        raise FormatError(
+            f"it has no choices to read (output_type: {task.OUTPUT_TYPE}); name a task of "
+            "multiple choice",
+            address,
+        )
+    for number, doc in enumerate(docs):
+        text, choices, target = (
+            task.doc_to_text(doc), task.doc_to_choice(doc), task.doc_to_target(doc)
+        )  # fmt: skip
+        if task.multiple_input:
+            text, target = target, text
+        if isinstance(target, str) and target in choices:
+            target = choices.index(target)
+        yield _question(number, text, choices, target)
+
+
+def _question(number: object, text: str, choices: list[str], target: object) -> Record:
+    answer = ascii_uppercase[target] if isinstance(target, int) else target
+    return {"id": str(number), "question": text, "choices": list(choices), "answer": answer}
+
+
+def is_of_inspect(data: object) -> bool:
+    """Return whether this is a `Task` or `Dataset` of inspect_ai."""
+    inspect = sys.modules.get("inspect_ai")  # without it, nothing is an object of it
+    return inspect is not None and isinstance(data, inspect.Task | inspect.dataset.Dataset)
+
+
+def samples_table(data: Any) -> list[Record]:
+    """Return the questions of a task or data set of inspect_ai.
+
+    Raises:
+        FormatError: a sample has no choices.
+    """
+    samples = getattr(data, "dataset", data)
+    rows = []
+    for number, sample in enumerate(samples, 1):
+        if not sample.choices:
+            raise FormatError(
+                f"sample {sample.id or number} has no choices; only multiple choice can be read",
+                f"<{type(data).__name__}>",
+            )
+        text = sample.input
+        if not isinstance(text, str):
+            text = "\n\n".join(message.text for message in text if message.role == "user")
+        target = sample.target
+        answer = target[0] if isinstance(target, list) and len(target) == 1 else target
+        rows.append(_question(sample.id or number, text, sample.choices, answer))
+    return rows

@@ -1,0 +1,67 @@
+"""Data sets of the Hugging Face Hub, by the library `datasets` (`pip install 'winosmith[hub]'`).
+
+An address is `hf:ORG/NAME`, with a configuration and a split if there are several:
+`hf:ORG/NAME:CONFIG[SPLIT]`. The path of a folder may replace ORG/NAME. The library runs no code of
+a data set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from winosmith.errors import FormatError, require
+
+_ADDRESS = re.compile(r"hf:([^:\[\]]+)(?::([^:\[\]]+))?(?:\[([^\[\]]+)\])?")
+
+
+def hub_table(address: str) -> Any:
+    """Return the `datasets.Dataset` of an address.
+
+    Raises:
+        FormatError: it is not an address; there is no such data set, or it can't be reached or
+            read; or it has several configurations or splits, of which one must be named.
+        MissingExtraError: datasets is not installed.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if not found:
+        raise FormatError("an address is hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]", address)
+    path, config, split = found.groups()
+    hub = require("datasets", "hub")
+    problems = (OSError, ValueError, RuntimeError, hub.exceptions.DatasetsError)
+    try:
+        configs = hub.get_dataset_config_names(path)
+        config = config or hub.get_dataset_default_config_name(path)
+        config = _one_of(config, configs, "configuration", f"hf:{path}:{{}}", address)
+        splits = hub.get_dataset_split_names(path, config)
+        named = f"hf:{path}:{config}" if len(configs) > 1 else f"hf:{path}"
+        split = _one_of(split, splits, "split", f"{named}[{{}}]", address)
+        return hub.load_dataset(path, config, split=split)
+    except FormatError:
+        raise
+    except problems as error:
+        raise FormatError(f"{_first_line(error)}; {_advice(error)}", address) from error
+
+
+def _one_of(given: str | None, names: Sequence[str], what: str, example: str, address: str) -> str:
+    """Return the given name, or the only one."""
+    if given in names:
+        return str(given)
+    if given is None and len(names) == 1:
+        return names[0]
+    wrong = f"there is no {what} {given!r}" if given else f"there are {len(names)} {what}s"
+    listed = ", ".join(names)
+    raise FormatError(f"{wrong} ({listed}); name one: {example.format(names[0])}", address)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0].rstrip(".;")
+
+
+def _advice(error: BaseException) -> str:
+    if isinstance(error, ConnectionError):
+        return "connect to the internet, or download it and name its folder: hf:FOLDER"
+    if "gated" in str(error):
+        return "accept its terms on its page, and log in: hf auth login"
+    return "check the name; a private data set needs: hf auth login"

@@ -1,0 +1,135 @@
+"""The fields of Croissant's vocabulary for responsible AI, from release.toml and from the data.
+
+Names and meanings are those of the Croissant RAI specification 1.0 (MLCommons, 2024). The required
+ones are those that NeurIPS asks for, and those about collection, annotators and maintenance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from winosmith.release._about import About
+from winosmith.release._content import PARTS, TEST, Content
+from winosmith.text import number_of
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the vocabulary.
+
+    Attributes:
+        name: in the vocabulary.
+        keys: of release.toml, whose texts it contains; a missing field is requested by the first.
+        facts: returns the sentences that the build and the data add.
+        is_required: whether the makers are asked for one of the keys.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    facts: Callable[[Content], Iterable[str]] = lambda content: ()
+    is_required: bool = True
+
+
+def _collection(content: Content) -> Iterator[str]:
+    counts = content.counts["all"]
+    if counts["contributors"]:
+        authors = number_of(counts["contributors"], "contributor")
+        yield f"{number_of(counts['problems'], 'problem')} by {authors}."
+    if names := [source.name for source in content.about.source if source.name != "*"]:
+        yield f"Sources: {'; '.join(names)}."
+
+
+def filter_steps(content: Content) -> Iterator[tuple[str, str]]:
+    """Yield each stage of the build, with the problems that it kept and dropped, in words."""
+    for step in content.build.get("funnel", {}).get("steps", ()):
+        dropped = ", ".join(f"{reason} {count:,}" for reason, count in step["dropped"].items())
+        kept = number_of(step["kept"]["problems"], "problem")
+        yield step["stage"], f"{kept} kept; dropped: {dropped or 'none'}."
+
+
+def _annotation(content: Content) -> Iterator[str]:
+    yield content.judged
+    yield from (f"Votes: {text}" for stage, text in filter_steps(content) if stage == "votes")
+
+
+FIELDS = (
+    Field("dataCollection", ("datasheet.acquired", "datasheet.mechanisms"), _collection),
+    Field(
+        "dataCollectionMissingData",
+        ("datasheet.missing",),
+        lambda content: ["The answers of test are withheld."] if TEST in content.parts else [],
+        is_required=False,
+    ),
+    Field("dataCollectionRawData", ("datasheet.raw",), is_required=False),
+    Field(
+        "dataPreprocessingProtocol",
+        ("datasheet.preprocessing",),
+        lambda content: (f"{stage}: {text}" for stage, text in filter_steps(content)),
+        is_required=False,
+    ),
+    Field("dataAnnotationProtocol", ("datasheet.annotation",), _annotation),
+    Field("annotationsPerItem", (), lambda content: [content.judged], is_required=False),
+    Field("annotatorDemographics", ("datasheet.annotators",)),
+    Field(
+        "personalSensitiveInformation",
+        ("datasheet.sensitive",),
+        lambda content: (
+            ["Contributors appear only by pseudonym."]
+            if content.counts["all"]["contributors"]
+            else []
+        ),
+    ),
+    Field(
+        "dataUseCases",
+        ("intended_use", "datasheet.other_uses"),
+        lambda content: (f"{part}: {PARTS[part]}." for part in content.parts),
+    ),
+    Field(
+        "dataLimitations",
+        ("known_limits", "datasheet.unsuitable"),
+        lambda content: content.warnings,
+    ),
+    Field(
+        "dataBiases",
+        ("datasheet.biases",),
+        lambda content: (verdict for verdict, *_ in content.audited),
+    ),
+    Field("dataSocialImpact", ("datasheet.social_impact",)),
+    Field(
+        "dataReleaseMaintenancePlan",
+        ("datasheet.updates", "datasheet.maintainers", "datasheet.old_versions"),
+        lambda content: ["CHANGELOG.md and tombstones.jsonl list the changes of each version."],
+    ),
+)
+"""The fields in the order of croissant.json; each is one text."""
+
+
+def _stated(about: About, key: str) -> str:
+    table, _, question = key.rpartition(".")
+    return about.datasheet.get(question, "") if table else getattr(about, question)
+
+
+def responsible_fields(content: Content) -> dict[str, str | bool]:
+    """Return the fields that are known, by their names with the prefix "rai:"."""
+    found: dict[str, str | bool] = {}
+    for one in FIELDS:
+        texts = [_stated(content.about, key) for key in one.keys]
+        if text := "\n\n".join(text for text in (*texts, *one.facts(content)) if text):
+            found[f"rai:{one.name}"] = text
+    if content.is_synthetic is not None:
+        found["rai:hasSyntheticData"] = content.is_synthetic
+    return found
+
+
+def missing_fields(content: Content) -> dict[str, str]:
+    """Return the required fields about which the makers state nothing, with the key to add.
+
+    Keys are those of release.toml; "datasheet.biases" is the key `biases` of `[datasheet]`.
+    """
+    found = {
+        f"rai:{one.name}": one.keys[0]
+        for one in FIELDS
+        if one.is_required and not any(_stated(content.about, key) for key in one.keys)
+    }
+    return found | ({"rai:hasSyntheticData": "synthetic"} if content.is_synthetic is None else {})

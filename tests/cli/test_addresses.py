@@ -1,0 +1,48 @@
+"""Commands read data sets of the Hub by their address, and write records for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.conftest import installed
+from winosmith import formats
+from winosmith.testing import made_twins
+
+
+def test_commands_take_an_address(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`stats` and `audit` read the Hub's address as they read a file."""
+    installed("datasets")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    file = tmp_path / "one/train.jsonl"
+    file.parent.mkdir()
+    formats.write(made_twins(9).problems, file)
+    address = f"hf:{tmp_path}/one[train]"
+    assert cli.told("stats", address)["problems"] == cli.told("stats", file)["problems"]
+    told = cli.told("audit", address, "--draws", "20", "--no-probes")
+    assert [one["items"] for one in told["splits"].values()] == [18]
+    refused = cli.refused("audit", address, "--fix")
+    assert f"--fix changes files, and {address} is none" in refused
+    pooled = cli.told("audit", address, file, "--pool", "--draws", "20", "--no-probes")
+    assert [one["items"] for one in pooled["splits"].values()] == [36]
+
+
+def test_score_writes_records_that_audit_reads(tmp_path: Path, cli: Cli) -> None:
+    """`score --eee` writes a file that `score` and `audit --answers` read with the same result."""
+    data = made_twins(12, singles=2)
+    formats.write(data.problems, tmp_path / "data.jsonl")
+    labels = "".join(f"{1 + n % 2}\n" for n in range(len(data)))
+    (tmp_path / "half.lst").write_text(labels, "utf-8")
+    records = tmp_path / "records.jsonl"
+    first = cli.told("score", tmp_path / "data.jsonl", tmp_path / "half.lst", "--eee", records)
+    again = cli.told("score", tmp_path / "data.jsonl", records)
+    accuracy = {name: one["accuracy"] for name, one in first["solvers"].items()}
+    assert accuracy == {name: one["accuracy"] for name, one in again["solvers"].items()}
+    audited = cli.told("audit", tmp_path / "data.jsonl", "--answers", records, "--no-probes")
+    (split,) = audited["splits"].values()
+    assert [*split["answers"]["models"]] == ["half"]

@@ -1,0 +1,173 @@
+"""Data sets of the Hub, and tasks of harnesses, are read wherever data are accepted."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import installed, needed, run_alone
+from winosmith import audit, data, formats
+from winosmith.errors import FormatError, MissingExtraError
+
+ROWS = [
+    {"id": f"{n}", "question": f"Which is {n}?", "choices": [f"a{n}", f"b{n}", f"c{n}"],
+     "answer": "ABC"[n % 3]}
+    for n in range(9)
+]  # fmt: skip
+
+TASK = """task: mine
+dataset_path: json
+dataset_kwargs: {data_files: {test: DATA}}
+test_split: test
+output_type: multiple_choice
+doc_to_text: "Q: {{question}}"
+doc_to_choice: choices
+doc_to_target: "{{['A', 'B', 'C'].index(answer)}}"
+"""
+
+CONTEXTS = """task: gaps
+dataset_path: json
+dataset_kwargs: {data_files: {test: DATA}}
+test_split: test
+output_type: multiple_choice
+doc_to_text: "{{['A', 'B', 'C'].index(answer)}}"
+doc_to_choice: choices
+doc_to_target: "is {{question}}"
+"""
+
+READ = """
+import json, sys
+from winosmith import formats
+from winosmith.errors import FormatError
+for address in sys.argv[1:]:
+    try:
+        found = formats.read(address)
+        print("RESULT" + json.dumps([[p.sentence, p.options, p.answer] for p in found]))
+    except FormatError as error:
+        print("RESULT" + json.dumps(str(error)))
+"""
+
+
+def _read(place: Path, *addresses: str) -> list[Any]:
+    """Read addresses in a process of its own, offline; return problems or errors."""
+    printed = run_alone(READ, *addresses, where=place)
+    return [json.loads(line) for line in re.findall(r"RESULT(.*)", printed)]
+
+
+def _write(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    return path
+
+
+WANTED = [[row["question"], row["choices"], n % 3] for n, row in enumerate(ROWS)]
+
+
+def test_a_data_set_of_the_hub_is_read(tmp_path: Path) -> None:
+    """An address gives the one split, or the named one; others are listed in the error."""
+    installed("datasets")
+    _write(tmp_path / "one/train.jsonl")
+    for split in ("train", "test"):
+        _write(tmp_path / f"two/{split}.jsonl")
+    card = "configs:\n" + "".join(
+        f"- config_name: {name}\n  data_files: {name}.jsonl\n" for name in ("easy", "hard")
+    )
+    for name in ("easy", "hard"):
+        _write(tmp_path / f"three/{name}.jsonl")
+    (tmp_path / "three/README.md").write_text(f"---\n{card}---\n", "utf-8")
+    one, two, three = (f"hf:{tmp_path / name}" for name in ("one", "two", "three"))
+    named = (one, two, f"{two}[test]", f"{two}[dev]", three, f"{three}:hard", f"{three}:soft")
+    found = _read(tmp_path, *named, "hf:nobody/nothing", f"hf:{tmp_path}/four", "hf:a:b:c")
+    assert [found[0], found[2], found[5]] == [WANTED] * 3
+    assert found[1] == f"{two}: there are 2 splits (train, test); name one: {two}[train]"
+    assert found[3].endswith(f"there is no split 'dev' (train, test); name one: {two}[train]")
+    assert found[4].endswith(f"2 configurations (easy, hard); name one: {three}:easy")
+    assert "there is no configuration 'soft' (easy, hard)" in found[6]
+    assert "connect to the internet, or download it and name its folder: hf:FOLDER" in found[7]
+    assert "check the name" in found[8]
+    assert found[9] == "hf:a:b:c: an address is hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]"
+
+
+def test_a_gated_data_set_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error about a gated data set says what its user must do."""
+    datasets = needed("datasets")
+    error = datasets.exceptions.DatasetNotFoundError("Dataset 'a/b' is a gated dataset on the Hub.")
+
+    def refuse(path: str) -> list[str]:
+        raise error
+
+    monkeypatch.setattr(datasets, "get_dataset_config_names", refuse)
+    with pytest.raises(FormatError, match="accept its terms on its page, and log in"):
+        data.read("hf:a/b")
+
+
+def test_a_task_of_lm_eval_is_read(tmp_path: Path) -> None:
+    """Its own functions make the questions; contexts that differ are the choices."""
+    installed("lm_eval")
+    rows = _write(tmp_path / "rows.jsonl")
+    for name, text in (("mine", TASK), ("gaps", CONTEXTS)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "task.yaml").write_text(text.replace("DATA", str(rows)), "utf-8")
+    free = TASK.replace("DATA", str(rows)).replace("multiple_choice", "generate_until")
+    (tmp_path / "free").mkdir()
+    (tmp_path / "free/task.yaml").write_text(free, "utf-8")
+    mine, gaps, free = (f"lm-eval:{tmp_path / n / 'task.yaml'}" for n in ("mine", "gaps", "free"))
+    found = _read(tmp_path, mine, gaps, free, "lm-eval:no_such_task", "lm-eval:no.yaml")
+    assert found[0] == [[f"Q: {text}", choices, key] for text, choices, key in WANTED]
+    assert found[1] == [[f"is {text}", choices, key] for text, choices, key in WANTED]
+    assert "it has no choices to read (output_type: generate_until)" in found[2]
+    assert "there is no such task; see: lm_eval ls tasks" in found[3]
+    assert found[4] == "lm-eval:no.yaml: there is no such file"
+
+
+def test_our_own_task_is_read_as_the_problems_that_it_was_made_of(tmp_path: Path) -> None:
+    """The task that `convert --to lm-eval` writes gives each problem's answer again."""
+    installed("lm_eval")
+    from winosmith.release import lm_eval_task
+    from winosmith.testing import made_twins
+
+    twins = made_twins(6)
+    lm_eval_task(twins, tmp_path / "task", name="twins")
+    (found,) = _read(tmp_path, f"lm-eval:{tmp_path}/task/twins_partial.yaml")
+    assert [answer for _, _, answer in found] == list(twins.answers)
+    assert [len(options) for _, options, _ in found] == [2] * len(twins)
+
+
+def test_objects_of_inspect_are_read() -> None:
+    """A task and its data set give the same problems as their records."""
+    installed("inspect_ai")
+    from inspect_ai import Task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ChatMessageSystem, ChatMessageUser
+
+    samples = [
+        Sample(row["question"], choices=row["choices"], target=row["answer"], id=row["id"])
+        for row in ROWS
+    ]
+    talk = [ChatMessageSystem(content="Choose."), ChatMessageUser(content=ROWS[0]["question"])]
+    samples[0] = samples[0].model_copy(update={"input": talk})
+    whole = MemoryDataset(samples)
+    wanted = formats.read(ROWS)
+    assert wanted.ids == tuple(f"{n}" for n in range(9))
+    for one in (whole, Task(dataset=whole)):
+        assert list(formats.read(one)) == list(wanted)
+    assert len(audit.audit(whole, draws=20, probe_draws=0).parts[0].dataset) == 9
+    with pytest.raises(FormatError, match="sample 1 has no choices"):
+        formats.read(MemoryDataset([Sample("Why?")]))
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the extra that installs what is missing."""
+    for module, address, extra in (
+        ("datasets", "hf:a/b", "hub"),
+        ("lm_eval", "lm-eval:x", "lm-eval"),
+    ):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(MissingExtraError, match=re.escape(f"'winosmith[{extra}]'")):
+            data.read(address)
