@@ -95,7 +95,7 @@ IF_ANY = {"json": "if any"}
 
 
 def computed(**metadata: Any) -> Callable[[_T], _T]:
-    """Return a decorator, below `@property`, of a property that belongs to the result."""
+    """Return a decorator of a property, cached or not, that belongs to the result."""
 
     def mark(getter: _T) -> _T:
         getter.metadata = metadata  # type: ignore[attr-defined]
@@ -107,10 +107,10 @@ def computed(**metadata: Any) -> Callable[[_T], _T]:
 def members(kind: Any) -> tuple[Member, ...]:
     """Return the computed properties of a dataclass, then its fields, in their order."""
     properties = [
-        Member(name, **vars(of.fget)["metadata"])
+        Member(name, **vars(of)["metadata"])
         for base in reversed(kind.__mro__)
-        for name, of in vars(base).items()
-        if isinstance(of, property) and "metadata" in vars(of.fget)
+        for name, found in vars(base).items()
+        if hasattr(of := getattr(found, "fget", getattr(found, "func", None)), "metadata")
     ]
     return (*properties, *(Member(one.name, **one.metadata) for one in fields(kind)))
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -92,7 +93,7 @@ class Part(Result):
         """The digest of the items."""
         return self.dataset.digest
 
-    @property
+    @cached_property
     @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
     def detectable(self) -> tuple[tuple[float, float | None], ...]:
         """The smallest detectable difference between two models, by the fraction that differ."""
@@ -299,8 +300,8 @@ def audit(
             raise DataError(f"{name}: {error}") from None
         overlap = texts.get(name) if texts else None
         tried = [*cues, *class_cues(dataset), *(overlap.cues if overlap else ())]
-        tell = report_progress(step, f"{name}: cues", len(items), "items")
-        items.picked(items.readable(tried), tell)
+        readable = items.readable(tried)
+        items.picked(readable, report_progress(step, f"{name}: cues", len(items), "items"))
         scores = battery(items, tried, draws=how.draws, seed=how.seed)
         probed: tuple[Probe, ...] = ()
         of_vectors = f"{name}: vectors of questions and options"

@@ -17,6 +17,7 @@ from winosmith.audit._cues import Corpus, Cue, Ties, View, picks, unread
 from winosmith.blocks import blocks, plain
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.parallel import without_collection
 from winosmith.problem import MAX_OPTIONS, Problem
 from winosmith.text import Writing
 
@@ -67,6 +68,7 @@ class Items:
     unit: Ints
 
     @classmethod
+    @without_collection()
     def of(cls, dataset: Dataset) -> Items:
         """Take the items with a key.
 
@@ -235,6 +237,7 @@ class Items:
         """Return the cues that can read any of the items."""
         return [cue for cue in cues if not unread(cue, self.scripts)]
 
+    @without_collection()
     def picked(self, cues: Sequence[Cue], tell: Tell = lambda _: None) -> Ties:
         """Return the number of options that share each cue's pick, (options, cues); 0: no pick.
 
