@@ -25,7 +25,7 @@ _SOURCES = (_labels, _helm, _lm_eval, _openai, _predictions, _tables)
 
 def read(
     path: Any,
-    dataset: Dataset,
+    dataset: Dataset | formats.Readable,
     columns: formats.Columns | None = None,
     filters: Collection[str] = (),
 ) -> dict[str, Answers]:
@@ -43,7 +43,7 @@ def read(
         path: a file; a folder, for all `samples_*.jsonl`, `*.eval` and `scenario_state.json` in
             it; or several of these. A model's answers may be in several files, with other items
             in each. A table of answers may also be in memory, such as a DataFrame.
-        dataset: the items.
+        dataset: the items, as a data set or as `formats.read` takes them.
         columns: the columns of question and choices in a log's records, if their names are not
             usual ones.
         filters: names of filters, scorers or epochs, for logs that have several; by default the
@@ -57,6 +57,7 @@ def read(
         FormatError: none of these, or of another data set; or a model answers an item in two files.
         MissingExtraError: an `.eval` log is read, and zipfile-zstd is not installed.
     """
+    dataset = formats.dataset_of(dataset)
     are_several = isinstance(path, list | tuple) and (not path or not data.is_table(path))
     found: dict[str, Answers] = {}
     for one in path if are_several else [path]:

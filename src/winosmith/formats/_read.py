@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import StringIO
+from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TypedDict, Unpack
 
 from winosmith import data
-from winosmith.data import Place, Readable
+from winosmith.data import Place, Readable, Source
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._answers import without_repeats
@@ -139,9 +140,9 @@ class Contents:
     """
 
     format: Format
-    items: list[Item]
-    places: list[Place]
-    bad: list[Entry]
+    items: list[Item] = field(repr=False)
+    places: list[Place] = field(repr=False)
+    bad: list[Entry] = field(repr=False)
     notes: tuple[str, ...] = ()
     path: str = ""
     name: str = ""
@@ -517,6 +518,25 @@ def read(
 def dataset_of(data: Dataset | Readable) -> Dataset:
     """Return a data set as it is, and anything else as `read` reads it."""
     return data if isinstance(data, Dataset) else read(data)
+
+
+def splits_of(given: Dataset | Readable | Mapping[str, Dataset | Readable]) -> dict[str, Dataset]:
+    """Return data sets by the names of their splits.
+
+    Args:
+        given: one split, as `dataset_of` takes it; or splits by name, such as a `DatasetDict`.
+
+    >>> asked = [{"question": "Which is red?", "choices": ["a rose", "grass"], "answer": "A"}]
+    >>> splits_of({"train": asked, "test": asked})
+    {'train': <Dataset 'table': 1 problems, 0 twins>, 'test': <Dataset 'table': 1 problems, 0 twins>}
+    """  # noqa: E501
+    whole = (Dataset, str, PathLike, data.Rows, Source)
+    if isinstance(given, Mapping) and all(
+        isinstance(one, whole) or data.is_table(one) for one in given.values()
+    ):  # otherwise columns
+        return {name: dataset_of(one) for name, one in given.items()}
+    only = dataset_of(given)
+    return {only.name or "data": only}
 
 
 def problems_of(contents: Contents) -> Dataset:
