@@ -14,6 +14,8 @@
   one up to which draws are added. The sets of a cell are shared out among 20 texts.
 - *time*: seconds and memory until each step, for 10,000 items with 4 options (or --items), with
   --draws and --probe-draws. Seconds are the processor's; a machine in demand takes more of them.
+- *input*: writes these items as a file of JSON Lines, for `winosmith audit --no-probes`. In both,
+  the longest option is the key --share more often than by chance.
 - *shared*: the table of the shared sets, with the time of each.
 - *encoded*: what an encoder's vectors guess of the shared sets (--embed: light, or a model), beside
   words; in brackets what is expected, the range of 95 of 100 draws, and p; the encoder's seconds.
@@ -36,6 +38,7 @@ Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need t
     python benchmarks/bench_audit.py band
     python benchmarks/bench_audit.py planted --sets 200 --draws 199 --kept planted.jsonl
     python benchmarks/bench_audit.py time
+    python benchmarks/bench_audit.py input items.jsonl --items 1000000
     python benchmarks/bench_audit.py shared "$WINOSMITH_DATA"
     python benchmarks/bench_audit.py encoded "$WINOSMITH_DATA" --embed light --probe-draws 200
     python benchmarks/bench_audit.py repair "$WINOSMITH_DATA"
@@ -52,7 +55,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -306,9 +309,26 @@ def band() -> None:
               f"{100 * it.spread:.2f} | {100 * it.high:.1f} % | {it.p:.5f} |")  # fmt: skip
 
 
-def seconds(n: int, draws: int, probe_draws: int) -> None:
-    """Tell, before each step, the processor's seconds until then and the most memory."""
+def planted_items(n: int, share: float) -> Dataset:
+    """Return items whose longest option is the key `share` more often than by chance."""
+    rng = np.random.default_rng(3)
     data = made(4, n, 3)
+    longest = np.array([int(np.argmax([*map(len, problem.options)])) for problem in data])
+    keys = np.where(rng.random(n) < share / (1 - 1 / 4), longest, rng.integers(0, 4, n))
+    pairs = zip(data, keys.tolist(), strict=True)
+    return Dataset(replace(problem, answer=key) for problem, key in pairs)
+
+
+def write_input(path: Path, n: int, share: float) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for problem in planted_items(n, share):
+            record = {"id": problem.id, "question": problem.sentence, "choices": problem.options}
+            file.write(json.dumps({**record, "answer": "ABCD"[problem.answer or 0]}) + "\n")
+
+
+def seconds(n: int, draws: int, probe_draws: int, share: float) -> None:
+    """Tell, before each step, the processor's seconds until then and the most memory."""
+    data = planted_items(n, share)
     began = time.process_time()
 
     def tell(step: str) -> None:
@@ -529,7 +549,7 @@ def encoded(folder: Path, encoder: str, draws: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    every = [*COUNTED, "band", "time", "shared", "encoded", "repair", "wrong-keys"]
+    every = [*COUNTED, "band", "time", "input", "shared", "encoded", "repair", "wrong-keys"]
     parser.add_argument("what", nargs="?", default="time", choices=every)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--embed", default="light", help="light, or an encoder's id or folder")
@@ -546,7 +566,9 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     asked = parser.parse_args()
     if asked.what == "time":
-        seconds(asked.items, asked.draws, asked.probe_draws)
+        seconds(asked.items, asked.draws, asked.probe_draws, asked.share)
+    elif asked.what == "input":
+        write_input(asked.folder, asked.items, asked.share)
     elif asked.what == "band":
         band()
     elif asked.what == "repair":

@@ -24,15 +24,17 @@ ANEW = _svg._painted
 def remember(folder: Path, patch: pytest.MonkeyPatch) -> None:
     """Let what is drawn in this process be kept in the folder, and be taken from there."""
 
-    def painted(paint: Callable[..., None], width: float, height: float) -> bytes:
+    def painted(
+        paint: Callable[..., None], width: float, height: float, kind: str = "svg"
+    ) -> bytes:
         try:
-            said = pickle.dumps([*_content(paint), width, height])
+            said = pickle.dumps([*_content(paint), width, height, kind])
         except (pickle.PicklingError, TypeError, AttributeError):
-            return ANEW(paint, width, height)
+            return ANEW(paint, width, height, kind)
         path = folder / hashlib.sha256(said).hexdigest()
         if not path.exists():
             made = folder / f"{path.name}-{os.getpid()}-{id(paint)}"
-            made.write_bytes(ANEW(paint, width, height))
+            made.write_bytes(ANEW(paint, width, height, kind))
             made.rename(path)  # whole, or not there
         return path.read_bytes()
 

@@ -71,7 +71,8 @@ def _may_import(place: str, other: str) -> bool:
     if place == TESTING:
         return _floor(other) <= 2
     if _floor(place) == _floor(other):
-        shared = {"report", "results"} | ({"formats"} if place == "answers" else set())
+        readers = {"answers": {"formats"}, "metrics": {"formats", "answers"}}
+        shared = {"report", "results"} | readers.get(place, set())
         return _floor(place) == 0 or (_floor(place) == 2 and other in shared)
     return _floor(other) < _floor(place)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests import forking
-from tests.conftest import need_wordnet
+from tests.conftest import need_wordnet, needed
+from winosmith.results import CITATION
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
 
@@ -27,6 +29,28 @@ def run(tmp_path: Path) -> Run:
         return done.stdout
 
     return run_it
+
+
+def test_the_notebook(tmp_path: Path) -> None:
+    """Each cell runs and shows its result; the repository has none of the outputs."""
+    nbformat = needed("nbformat")
+    stored = nbformat.read(FOLDER / "audit_and_compare.ipynb", 4)
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in stored.cells)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the kernel's own libraries
+        client = needed("nbclient").NotebookClient(stored, timeout=300)
+        client.resources = {"metadata": {"path": str(tmp_path)}}
+        done = client.execute()
+    shown = [out for cell in done.cells for out in cell.get("outputs", ())]
+    data = [out.data for out in shown if out.output_type in ("execute_result", "display_data")]
+    printed = "".join(out.text for out in shown if out.output_type == "stream")
+    printed = printed.replace("\u00a0", " ")
+    assert sum("<table" in one.get("text/html", "") for one in data) == 4
+    assert all(len(one["text/plain"]) < 1000 for one in data)
+    assert "choosing “the longest, in characters” is correct for 100.0 % of 24 items" in printed
+    assert printed.count(CITATION) == 3
+    assert (tmp_path / "cues.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "models.png").read_bytes().startswith(b"\x89PNG")
 
 
 def _percent(text: str) -> list[float]:

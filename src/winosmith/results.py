@@ -1,8 +1,8 @@
 """Results: a measurement is one frozen dataclass, from which its JSON and its tables follow.
 
 A field states its heading and format with `shown`, a property that belongs to the result with
-`computed`. The record, the one-line repr, the view of a notebook, and the tables of commands and
-pages are made from them.
+`computed`. The record, the one-line repr, the view of a notebook, the DataFrame, the paragraph for
+a paper, and the tables of commands and pages are made from them.
 
 >>> from dataclasses import dataclass, field
 >>> @dataclass(frozen=True)
@@ -20,6 +20,8 @@ pages are made from them.
 Fit(squared=0.25, error=0.5, sizes=(160, 640))
 >>> found.record()
 {'squared': 0.25, 'error': 0.5, 'sizes': [160, 640]}
+>>> found.summary().partition(" (")[0]
+'Fit: squared 0.250; residual 0.50; sizes 2. Computed with winosmith 0.1.0'
 >>> made = table("Fits", {"line": found}, head="form")
 >>> [head.title for head in made.heads], made.rows
 (['form', 'squared', 'residual', 'sizes'], [['line', 0.25, 0.5, 2]])
@@ -31,9 +33,12 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from winosmith import report
+from winosmith._version import __version__
+from winosmith.errors import InputError, require
 
 Form = str | Callable[[Any], report.Value]
 """A format specification, or a function that returns the cell of a value."""
@@ -41,6 +46,12 @@ Form = str | Callable[[Any], report.Value]
 Json = bool | str | Callable[[Any], Any]
 """Whether a value is in the record: True; False; "if any", unless it is None, empty or zero;
 "flat", its keys among those of the record; or a function that returns what the record has."""
+
+CITATION = (
+    f"Computed with winosmith {__version__} (The winosmith maintainers, winosmith: build, filter "
+    "and measure Winograd-style benchmarks)."
+)
+"""The last sentence of each paragraph for a paper: the version, and how to cite it."""
 
 REPR = 200
 """Greatest number of characters of a repr."""
@@ -57,12 +68,14 @@ class Member:
         columns: (heading, form) of each cell that shows it; none if it is in no table by default.
         json: see `Json`.
         key: of the record; by default the name.
+        rows: whether its elements are the rows of the result's DataFrame.
     """
 
     name: str
     columns: tuple[tuple[str, Form], ...] = ()
     json: Json = True
     key: str = ""
+    rows: bool = False
 
     def heads(self, *, numeric: bool = False) -> list[report.Column]:
         """Return the headings of its cells, by default its name."""
@@ -95,7 +108,7 @@ IF_ANY = {"json": "if any"}
 
 
 def computed(**metadata: Any) -> Callable[[_T], _T]:
-    """Return a decorator, below `@property`, of a property that belongs to the result."""
+    """Return a decorator of a property, cached or not, that belongs to the result."""
 
     def mark(getter: _T) -> _T:
         getter.metadata = metadata  # type: ignore[attr-defined]
@@ -107,10 +120,10 @@ def computed(**metadata: Any) -> Callable[[_T], _T]:
 def members(kind: Any) -> tuple[Member, ...]:
     """Return the computed properties of a dataclass, then its fields, in their order."""
     properties = [
-        Member(name, **vars(of.fget)["metadata"])
+        Member(name, **vars(of)["metadata"])
         for base in reversed(kind.__mro__)
-        for name, of in vars(base).items()
-        if isinstance(of, property) and "metadata" in vars(of.fget)
+        for name, found in vars(base).items()
+        if hasattr(of := getattr(found, "fget", getattr(found, "func", None)), "metadata")
     ]
     return (*properties, *(Member(one.name, **one.metadata) for one in fields(kind)))
 
@@ -157,6 +170,82 @@ class Result:
     def _repr_html_(self) -> str:
         """Return the tables as a notebook shows them."""
         return report.fragment(list(tables(self)))
+
+    def to_frame(self) -> Any:
+        """Return it as a pandas DataFrame.
+
+        A result of several measurements, such as the cues of an audit or the pairs of a
+        comparison, has a row for each; another result has one row. Columns have the names of
+        `record()`, with dots between nested names ("accuracy.value").
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        return require("pandas", "pandas").json_normalize(list(_rows(self)))
+
+    def sentences(self) -> list[str]:
+        """Return its numbers and their conditions as sentences."""
+        cells = next((one.rows for one in tables(self) if len(one.columns) == 2), [])
+        signature = getattr(self, "signature", None)
+        numbers = "; ".join(f"{head} {cell}" for head, cell in cells if head != "signature")
+        return [
+            f"{type(self).__name__}: {numbers}.",
+            *([f"Conditions: {signature}."] if signature else []),
+        ]
+
+    def summary(self) -> str:
+        """Return a paragraph for a paper: the numbers, their conditions, and the citation.
+
+        The conditions are the data's digest, the number of items, the null, the seed and the
+        version, as far as the result has them. The text is plain, and may contain names from the
+        data: escape it where you write it.
+        """
+        return " ".join([*self.sentences(), CITATION])
+
+    def charts(self) -> list[report.Svg]:
+        """Return the charts that a report shows of it; none if a report has only tables."""
+        return []
+
+    def save_charts(self, path: str | Path) -> list[Path]:
+        """Write the charts as files, and return their paths.
+
+        Args:
+            path: the file; its extension is the format: .svg, .png (300 dots per inch) or .pdf. If
+                there are several charts, their numbers are added to the name: "cues-2.pdf".
+
+        Raises:
+            InputError: it has no chart, or the extension is another one.
+
+        >>> Result().save_charts("fit.png")
+        Traceback (most recent call last):
+        winosmith.errors.InputError: Result has no chart; `to_frame` and `_repr_html_` have its numbers
+        """  # noqa: E501
+        drawn, path = self.charts(), Path(path)
+        if not drawn:
+            raise InputError(
+                f"{type(self).__name__} has no chart; `to_frame` and `_repr_html_` have its numbers"
+            )
+        names = [path, *(path.with_stem(f"{path.stem}-{at}") for at in range(2, len(drawn) + 1))]
+        for one, name in zip(drawn, names, strict=True):
+            one.save(name)
+        return names
+
+
+def _rows(result: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a DataFrame: of the elements of the field with `rows`, or of the result."""
+    one = next((one for one in members(type(result)) if one.rows), None)
+    if not isinstance(result, Result) or one is None:
+        yield to_json(result)
+        return
+    value = getattr(result, one.name)
+    value = one.json(value) if callable(one.json) else value
+    if isinstance(value, Result):
+        yield from _rows(value)
+    elif isinstance(value, Mapping):
+        key = (one.key or one.name).removesuffix("s")
+        yield from ({key: name} | row for name, of in value.items() for row in _rows(of))
+    else:
+        yield from (row for of in value for row in _rows(of))
 
 
 def is_empty(value: Any) -> bool:

@@ -85,6 +85,8 @@ def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
     >>> composed("cafe\u0301"), composed("ﬁ", "NFKC")
     ('café', 'fi')
     """
+    if text.isascii():
+        return text
     apart: Literal["NFD", "NFKD"] = "NFD" if form == "NFC" else "NFKD"
     ends, marks = [0], 0
     for at, sign in enumerate(text if _NO_ASCII.search(text) else "", 1):

@@ -15,6 +15,7 @@ from winosmith import Dataset, Origin, Problem, audit
 from winosmith.audit import _audit, _items, _probes, _review
 from winosmith.audit._cues import Corpus
 from winosmith.errors import DataError, InputError
+from winosmith.testing import made_twins
 
 
 def _worded(n: int, share: float, seed: int = 0, name: str = "mine") -> Dataset:
@@ -78,7 +79,7 @@ def test_vectors_find_what_words_find() -> None:
     html = audit.page(found)
     assert "mine: model of vectors that sees only the options" in html
     assert "that a model of vectors solves from only the options" in html
-    assert "embedder:places" in audit.signature(found)
+    assert "embedder:places" in found.signature
     assert found.record()["splits"]["mine"]["probes"][3]["by"] == "vectors"
 
 
@@ -419,6 +420,27 @@ def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
     assert [told.partition(" is correct")[0] for told in found.failures("borderline")] == [
         f"mine: “{first.cue}”"
     ]
+
+
+def test_models_of_words_may_see_a_sample_in_whole_blocks() -> None:
+    """Cues see all items, probes the sample: the same one for a seed, and copies stay together."""
+    data = made_twins(200)
+    again = (replace(p, id=f"{p.id} again", twin_id=f"{p.twin_id} again") for p in data)
+    items = audit.Items.of(Dataset([*data, *again]))
+    some = items.sample(100, 1)
+    assert 100 <= len(some) <= 102
+    assert [p.id for p in some.problems] == [p.id for p in items.sample(100, 1).problems]
+    assert len({p.id.removesuffix(" again") for p in some.problems}) == len(some) / 2
+    assert items.sample(0, 1) is items
+    (part,) = audit.audit(data, draws=19, probe_draws=19, sample=100).parts
+    assert (len(part.items), part.sampled) == (400, 100)
+    assert all(len(probe.scores) == int(part.items.counts[0]) * 100 for probe in part.probes)
+    whole = audit.audit(data, draws=19, probe_draws=19)
+    assert part.battery == whole.parts[0].battery
+    assert "a random sample of 100 items" in audit.page(
+        audit.audit(data, draws=19, probe_draws=19, sample=100)
+    )
+    assert "a random sample" not in audit.page(whole)
 
 
 def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

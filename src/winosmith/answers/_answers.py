@@ -10,7 +10,7 @@ from typing import Any
 from winosmith.dataset import Dataset
 from winosmith.prediction import Prediction, align, first_ids
 from winosmith.report import percent
-from winosmith.results import Result
+from winosmith.results import IF_ANY, Result
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Log(Result):
 
 
 @dataclass(frozen=True)
-class Answers:
+class Answers(Result):
     """The answers of one model.
 
     An item that the model was not asked has no prediction. An answer that matches no option is a
@@ -80,10 +80,10 @@ class Answers:
         log: facts that a harness's log states.
     """
 
-    predictions: tuple[Prediction, ...]
+    predictions: tuple[Prediction, ...] = field(metadata={"rows": True})
     solver: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    data: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict, metadata=IF_ANY)
+    data: str | None = field(default=None, metadata=IF_ANY)
     log: Log = field(default_factory=Log)
 
     @cached_property

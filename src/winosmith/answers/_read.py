@@ -34,7 +34,7 @@ _SOURCES = (_labels, _helm, _lm_eval, _openai, _eee, _predictions, _tables)
 
 def read(
     path: Any,
-    dataset: Dataset,
+    dataset: Dataset | formats.Readable,
     columns: formats.Columns | None = None,
     filters: Collection[str] = (),
 ) -> dict[str, Answers]:
@@ -53,7 +53,7 @@ def read(
         path: a file; a folder, of which all `samples_*.jsonl`, `*.eval` and `scenario_state.json`
             are read; or several of these. A model's answers may be spread over several files
             with different items. A table of answers may also be in memory, such as a DataFrame.
-        dataset: the items.
+        dataset: the items, as a data set or any input of `formats.read`.
         columns: the columns of question and choices in a log's records, if their names are
             unusual.
         filters: names of the filters, scorers or epochs to read; by default the first one of each
@@ -68,6 +68,7 @@ def read(
             an item in two files.
         MissingExtraError: an `.eval` log is read, and zipfile-zstd is not installed.
     """
+    dataset = formats.dataset_of(dataset)
     are_several = isinstance(path, list | tuple) and (not path or not data.is_table(path))
     found: dict[str, Answers] = {}
     for one in path if are_several else [path]:

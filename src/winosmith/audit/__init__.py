@@ -21,7 +21,7 @@ from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, prove
 from winosmith.audit._repair import Changed, Repair, RepairSettings, repair
 from winosmith.audit._repaired import repair_page, repair_splits, repair_to_folder, repair_verdict
-from winosmith.audit._report import page, sections, signature, title, verdict
+from winosmith.audit._report import page, sections, title, verdict
 from winosmith.audit._review import Declared, Review, find_declared, review
 from winosmith.audit._todo import Rewrite, todo, write_todo
 from winosmith.audit._triage import Against, ModelAnswers, Suspect, Triage, for_people, triage
@@ -88,7 +88,6 @@ __all__ = [
     "review",
     "sarif",
     "sections",
-    "signature",
     "title",
     "todo",
     "triage",

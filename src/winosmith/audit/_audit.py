@@ -17,7 +17,14 @@ from pydantic import Field
 from winosmith import formats
 from winosmith._version import __version__
 from winosmith.answers import Answers
-from winosmith.audit._battery import LEAST_DRAWS, Battery, Found, battery
+from winosmith.audit._battery import (
+    LEAST_DRAWS,
+    Battery,
+    Found,
+    battery,
+    in_percent,
+    p_in_words,
+)
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items, Step, report_progress
@@ -34,7 +41,7 @@ from winosmith.metrics import detectable_differences
 from winosmith.options import Seed, declaration
 from winosmith.problem import Problem
 from winosmith.records import canonical
-from winosmith.report import joined, percent
+from winosmith.report import Svg, joined, percent, sign
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 from winosmith.text import pieces
 
@@ -69,12 +76,13 @@ class Part(Result):
         overlap: the parts that occur in a collection of texts; None without texts.
         declared: its licence and its canary; None if the file is not known.
         places: by id, the place of each item, if known; and of each of `refused`.
+        sampled: number of items that the probes saw, if they did not see all.
     """
 
     name: str = field(metadata=HIDDEN)
     dataset: Dataset = field(metadata={"key": "items", "json": len})
     items: Items = field(metadata={"key": "with_key", "json": len})
-    battery: Battery = field(metadata={"json": "flat"})
+    battery: Battery = field(metadata={"json": "flat", "rows": True})
     probes: tuple[Probe, ...]
     review: Review
     refused: tuple[str, ...] = field(
@@ -84,6 +92,7 @@ class Part(Result):
     overlap: Overlap | None = field(default=None, metadata={"key": "texts"})
     declared: Declared | None = None
     places: Mapping[str, Place] = field(default_factory=dict, metadata=HIDDEN)
+    sampled: int = field(default=0, metadata=IF_ANY)
 
     @property
     def learnable(self) -> bool:
@@ -102,7 +111,7 @@ class Part(Result):
         """The digest of the items."""
         return self.dataset.digest
 
-    @property
+    @cached_property
     @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
     def detectable(self) -> tuple[tuple[float, float | None], ...]:
         """The smallest detectable difference between two models, by the fraction that differ."""
@@ -122,6 +131,49 @@ class Part(Result):
     def significant(self) -> tuple[Probe, ...]:
         """The probes that predict better than chance, at 0.05 over all of them (Bonferroni)."""
         return tuple(probe for probe in self.probes if probe.p <= 0.05 / len(self.probes))
+
+    def charts(self) -> list[Svg]:
+        """Return the chart of the cues."""
+        return self.battery.charts(f"Cues of {self.name}")
+
+    def verdict(self) -> Iterator[str]:
+        """Yield the first sentences: the best prediction without reading, and its p-value."""
+        if leaks := self.review.leaks:
+            worst = max(leaks, key=lambda leak: leak.accuracy * leak.problems)
+            yield f"{self.name} gives answers away by a field: {worst}."
+        best, scores = self.best, self.battery
+        items, tried = f"{len(self.items):,} items", len(scores.found)
+        if best is not None:
+            yield (
+                f"{self.name} gives answers away: choosing “{best.cue}” is correct for "
+                f"{in_percent(best.right)} of {items} (expected by chance: "
+                f"{in_percent(best.expected)}; {p_in_words(best.p, scores.draws)}, "
+                f"corrected for {tried} cues)."
+            )
+            return
+        if self.significant:
+            blind = max(self.significant, key=lambda probe: probe.right)
+            yield (
+                f"No cue of {self.name} is flagged, but a {blind.model} is correct for "
+                f"{in_percent(blind.right)} of {items} (expected by chance: "
+                f"{in_percent(blind.expected)}; {p_in_words(blind.p, blind.draws)})."
+            )
+            return
+        first = scores.found[0]
+        figures = (
+            f"correct for {in_percent(first.right)} of {items} (chance limit: "
+            f"{in_percent(first.high)}; {p_in_words(first.p, scores.draws)})."
+        )
+        if scores.borderline:
+            yield (
+                f"It is borderline whether {self.name} gives answers away: {scores.draws:,} random "
+                f"draws can't decide about “{first.cue}”, {figures}"
+            )
+        else:
+            yield (
+                f"No cue of {self.name} is flagged. The strongest of {tried} is “{first.cue}”, "
+                f"{figures}"
+            )
 
 
 @dataclass(frozen=True)
@@ -278,7 +330,11 @@ class Audit(Result):
     """
 
     parts: tuple[Part, ...] = field(
-        metadata={"key": "splits", "json": lambda parts: {part.name: part for part in parts}}
+        metadata={
+            "key": "splits",
+            "json": lambda parts: {part.name: part for part in parts},
+            "rows": True,
+        }
     )
     shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(
         metadata={"json": _shared_record}
@@ -296,9 +352,31 @@ class Audit(Result):
         return f"Audited by winosmith {__version__}: " + "; ".join(map(_summary, self.parts))
 
     @property
+    def signature(self) -> str:
+        """The parameters that determine the numbers."""
+        return "; ".join(
+            f"{part.name}: "
+            f"{sign(part.dataset, self.seed, draws=part.battery.draws, **self.embedder)}"
+            for part in self.parts
+        )
+
+    def sentences(self) -> list[str]:
+        """Return the verdict on each split, the null, and the conditions."""
+        return [
+            *(sentence for part in self.parts for sentence in part.verdict()),
+            "By chance: the positions of the keys are permuted among the items, or drawn uniformly "
+            "for cues of position; copies and twins are drawn together.",
+            f"Conditions: {self.signature}.",
+        ]
+
+    def charts(self) -> list[Svg]:
+        """Return the chart of each split's cues."""
+        return [chart for part in self.parts for chart in part.charts()]
+
+    @property
     @computed()
     def findings(self) -> tuple[Finding, ...]:
-        """The findings in the order of `RULES`; none of them is an error."""
+        """The findings, in the order of `RULES`; none of them is an error yet."""
         return self._findings
 
     @cached_property
@@ -453,6 +531,7 @@ def audit(
     texts: Mapping[str, Overlap] | None = None,
     declared: Mapping[str, Declared] | None = None,
     places: Mapping[str, Mapping[str, Place]] | None = None,
+    sample: int = 0,
     step: Step = lambda _: None,
     **settings: Any,
 ) -> Audit:
@@ -469,6 +548,8 @@ def audit(
         texts: by split, its parts that occur in a collection of texts; see `overlap`. It adds cues.
         declared: by split, its licence and its canary; see `find_declared`.
         places: by split, the place of each item by its id, and of each of `refused`.
+        sample: number of items of each split that the probes see, drawn at random in whole blocks;
+            0 for all. Cues always see all items.
         step: is called with the next step.
         settings: `draws`, `probe_draws` and `seed`, the attributes of `AuditSettings`.
 
@@ -485,16 +566,16 @@ def audit(
     ('the second', 0.8)
     """
     how = AuditSettings(**settings)
-    named = data if isinstance(data, Mapping) else {"": data}
-    read = {name: formats.dataset_of(part) for name, part in named.items()}
-    splits = {name or part.name or "data": part for name, part in read.items()}
+    splits = formats.splits_of(data)
     names = [cue.name for cue in cues]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or not cues:
         raise DataError(f"two cues are named {twice!r}" if twice else "there is no cue to try")
     parts = []
     for name, dataset in splits.items():
-        memory = _memory_note(dataset, probes=how.probe_draws > 0, vectors=embedder is not None)
+        memory = _memory_note(
+            dataset, probes=how.probe_draws > 0, vectors=embedder is not None, sample=sample
+        )
         step(f"{name}: cues{memory}")
         try:
             items = Items.of(dataset)
@@ -502,16 +583,17 @@ def audit(
             raise DataError(f"{name}: {error}") from None
         overlap = texts.get(name) if texts else None
         tried = [*cues, *class_cues(dataset), *(overlap.cues if overlap else ())]
-        tell = report_progress(step, f"{name}: cues", len(items), "items")
-        items.picked(items.readable(tried), tell)
+        readable = items.readable(tried)
+        items.picked(readable, report_progress(step, f"{name}: cues", len(items), "items"))
         scores = battery(items, tried, draws=how.draws, seed=how.seed)
         probed: tuple[Probe, ...] = ()
         of_vectors = f"{name}: vectors of questions and options"
         kinds = [(None, f"{name}: probes"), *([(embedder, of_vectors)] if embedder else [])]
-        for kind, what in kinds if how.probe_draws and learnable(items) else ():
+        seen = items.sample(sample, how.seed)
+        for kind, what in kinds if how.probe_draws and learnable(seen) else ():
             step(what)
             tell = report_progress(step, what, len(SEEN) * how.probe_draws, "draws")
-            probed += probes(items, kind, draws=how.probe_draws, seed=how.seed, tell=tell)
+            probed += probes(seen, kind, draws=how.probe_draws, seed=how.seed, tell=tell)
         step(f"{name}: copies, fields, splits")
         found = review(dataset, how.seed, lambda what, name=name: step(f"{name}: {what}"))  # type: ignore[misc]
         models = triage(items, answers) if answers is not None else None
@@ -530,6 +612,7 @@ def audit(
                 overlap,
                 (declared or {}).get(name),
                 (places or {}).get(name, {}),
+                len(seen) if probed and seen is not items else 0,
             )
         )
     if answers and not any(part.triage for part in parts):
@@ -548,11 +631,14 @@ _OPTION, _WORD, _PAIR, _VECTOR = 700, 34, 32, 9_400
 """Bytes of memory for an option, a word of an item, a pair of a question's and an option's word,
 and an option's vectors of 512 numbers, as measured."""
 
+_SAMPLE = 20_000
+"""The size of the sample that the note suggests."""
+
 _COUNTED = 10_000
 """Number of items, at most, whose words are counted to estimate the memory."""
 
 
-def _memory_note(dataset: Dataset, *, probes: bool, vectors: bool = False) -> str:
+def _memory_note(dataset: Dataset, *, probes: bool, vectors: bool = False, sample: int = 0) -> str:
     """Return the memory that a large set needs, and how to need less; "" for others."""
     some = dataset.problems[:: 1 + len(dataset) // _COUNTED]
     cues = learnt = 0
@@ -561,10 +647,12 @@ def _memory_note(dataset: Dataset, *, probes: bool, vectors: bool = False) -> st
         cues += _OPTION * len(problem.options) + _WORD * (asked + said)
         learnt += _PAIR * (2 + min(asked, ASKED)) * said + _VECTOR * len(problem.options) * vectors
     scale = len(dataset) / max(1, len(some)) / 2**30
-    needed = (cues + learnt * probes) * scale
+    share = min(1.0, sample / max(1, len(dataset))) if sample else 1.0
+    needed = (cues + learnt * probes * share) * scale
     if needed < 2:
         return ""
     less = f"; {cues * scale:.1f} GiB with `probe_draws=0`" if probes else ""
+    less += f"; less with `sample={_SAMPLE}`" * (probes and share == 1.0)
     return f" (this needs about {needed:.0f} GiB of memory{less})"
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil, floor, log10
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._null import DealtKeys, UniformKeys, observed_scores, possible_positions
 from winosmith.errors import InputError
 from winosmith.metrics import nth_greatest
-from winosmith.report import percent, probability
+from winosmith.report import Measured, Svg, dots, percent, probability, shown as as_shown
 from winosmith.results import Result, computed, shown
 
 LEVEL = 0.05
@@ -34,6 +35,9 @@ MAX_FLAGGED = 8
 
 LEAST_DRAWS, MAX_DRAWS = 19, 20_000
 """The fewest draws with which p can be 0.05, and the number after which none are added."""
+
+DRAWN = 14
+"""Number of cues in a chart."""
 
 _UNCERTAIN = 0.005
 """The probability beyond each end of a 99 % interval."""
@@ -81,6 +85,11 @@ class Found(Result):
     high_given: float | None = None
     draws_given: int | None = None
 
+    @property
+    def varies(self) -> bool:
+        """Whether chance gives the cue different scores, as a page prints them."""
+        return in_percent(self.expected) != in_percent(self.high)
+
 
 @dataclass(frozen=True, slots=True)
 class Battery(Result):
@@ -95,7 +104,7 @@ class Battery(Result):
         draws: number of draws for all p-values except `p_given`.
     """
 
-    found: tuple[Found, ...] = field(metadata={"key": "cues"})
+    found: tuple[Found, ...] = field(metadata={"key": "cues", "rows": True})
     unchecked: tuple[str, ...] = field(metadata={"key": "not_checked"})
     positions: tuple[int, ...]
     positions_p: float
@@ -112,6 +121,47 @@ class Battery(Result):
     def borderline(self) -> tuple[Found, ...]:
         """The cues that the draws can't decide about."""
         return tuple(one for one in self.found if one.borderline)
+
+    @property
+    def listed(self) -> list[Found]:
+        """The cues that are flagged, and those whose score chance changes."""
+        return [found for found in self.found if found.rank is not None or found.varies]
+
+    def charts(self, title: str = "Cues") -> list[Svg]:
+        """Return the accuracy of the first cues, next to the expected value and the limit."""
+        drawn = [
+            Measured(
+                found.cue,
+                found.right,
+                min(found.expected, found.high),
+                found.high,
+                found.rank is not None,
+                found.expected,
+            )
+            for found in sorted(self.listed, key=lambda found: found.rank is None)[:DRAWN]
+        ]
+        return [dots(drawn, title=title)]
+
+
+def in_percent(share: float) -> str:
+    """Return a fraction in percent, with one decimal."""
+    return as_shown(share, ".1%")
+
+
+def p_in_words(p: float, draws: int) -> str:
+    """Return a p-value by draws: the least that they can show is a bound, never rounded down.
+
+    >>> [p_in_words(1 / (1 + draws), draws) for draws in (1000, 400, 20_000)]
+    ['p ≤ 0.001', 'p ≤ 0.0025', 'p ≤ 0.00005']
+    >>> p_in_words(2 / 20_001, 20_000)
+    'p = 0.000100'
+    """
+    least = 1 / (1 + draws)
+    digits = 1 - floor(log10(p))  # two that are not zeros in front
+    if p > least + 1e-12:
+        return f"p = {p:.{max(3, digits) if p < 0.001 else 3}f}"
+    upper = ceil(p * 10**digits - 1e-6) / 10**digits
+    return f"p ≤ {upper:.{digits}f}".rstrip("0")
 
 
 def battery(

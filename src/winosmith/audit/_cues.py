@@ -127,7 +127,8 @@ class View:
     @cached_property
     def script(self) -> Writing:
         """Its kind of script: "latin", "spaced" or "unspaced" (`winosmith.text.writing`)."""
-        return writing(" ".join((self.question, *self.options)))
+        texts = (self.question, *self.options)
+        return "latin" if all(map(str.isascii, texts)) else writing(" ".join(texts))
 
     @cached_property
     def asked(self) -> tuple[str, ...]:
@@ -194,6 +195,22 @@ class View:
         ]
 
     @cached_property
+    def overlap(self) -> list[float]:
+        """The fraction of each option's different words that the question has."""
+        asked = frozenset(self.asked)
+        return [len(words & asked) / max(len(words), 1) for words in self.sets]
+
+    @cached_property
+    def word_lengths(self) -> list[float]:
+        """The mean length of each option's words, in characters."""
+        return [_mean(map(len, words)) for words in self.words]
+
+    @cached_property
+    def negations(self) -> list[float]:
+        """1 for each option with a negation, otherwise 0."""
+        return [float(any(map(is_negation, words))) for words in self.sets]
+
+    @cached_property
     def trigrams(self) -> list[float]:
         """The fraction of an option's letter trigrams that the question has."""
         asked = _trigrams(" ".join(self.asked))
@@ -221,10 +238,6 @@ def _distance_from_mean(values: Sequence[float]) -> list[float]:
 
 def _holds(listed: frozenset[str]) -> Callable[[View], list[float]]:
     return lambda view: [float(bool(words & listed)) for words in view.sets]
-
-
-def _negations(view: View) -> list[float]:
-    return [float(any(map(is_negation, words))) for words in view.sets]
 
 
 def is_negation(word: str) -> bool:
@@ -326,18 +339,12 @@ CUES: tuple[Cue, ...] = (
         needs="any",
     ),
     Cue("farthest from the mean length", lambda v: _distance_from_mean(v.characters), needs="any"),
-    Cue("the longest words", lambda v: [_mean(map(len, words)) for words in v.words]),
-    Cue("the shortest words", lambda v: _negative(_mean(map(len, words)) for words in v.words)),
+    Cue("the longest words", lambda v: v.word_lengths),
+    Cue("the shortest words", lambda v: _negative(v.word_lengths)),
     Cue("most content words of the question", lambda v: v.shared),
     Cue("fewest content words of the question", lambda v: _negative(v.shared)),
-    Cue(
-        "the largest share of its words in the question",
-        lambda v: [len(s & set(v.asked)) / max(len(s), 1) for s in v.sets],
-    ),
-    Cue(
-        "the smallest share of its words in the question",
-        lambda v: [-len(s & set(v.asked)) / max(len(s), 1) for s in v.sets],
-    ),
+    Cue("the largest share of its words in the question", lambda v: v.overlap),
+    Cue("the smallest share of its words in the question", lambda v: _negative(v.overlap)),
     Cue("the most letters in common with the question", lambda v: v.trigrams),
     Cue("the fewest letters in common with the question", lambda v: _negative(v.trigrams)),
     Cue("the most like the other options", lambda v: v.common),
@@ -358,8 +365,8 @@ CUES: tuple[Cue, ...] = (
     Cue("the largest number", _extreme_number(1.0), needs="any"),
     Cue("the smallest number", _extreme_number(-1.0), needs="any"),
     Cue("a number in the middle", _middle_number, needs="any"),
-    Cue("a negation", _negations, needs="latin"),
-    Cue("no negation", lambda v: _negative(_negations(v)), needs="latin"),
+    Cue("a negation", lambda v: v.negations, needs="latin"),
+    Cue("no negation", lambda v: _negative(v.negations), needs="latin"),
     Cue("an absolute (always, never, all, only …)", _holds(ABSOLUTES), needs="latin"),
     Cue("no absolute", lambda v: _negative(_holds(ABSOLUTES)(v)), needs="latin"),
     Cue("a hedge (may, usually, some …)", _holds(HEDGES), needs="latin"),
@@ -413,21 +420,21 @@ def picks(cue: Cue, views: Sequence[View]) -> Ties:
     Raises:
         DataError: the cue gives another number of scores than there are options, or no numbers.
     """
-    scores: list[Sequence[float]] = []
-    for view in views:
-        checked = cue.needs == "any" or view.script == "latin"
-        checked = checked or (cue.needs == "words" and view.script == "spaced")
-        given = cue.score(view) if checked else [0.0] * len(view.options)
-        if len(given) != len(view.options):
-            raise DataError(
-                f"the cue {cue.name!r} gives {len(given)} scores to the {len(view.options)} "
-                f"options of {view.question!r}; one an option is needed"
-            )
-        scores.append(given)
+    scripts = {"any": ("latin", "spaced", "unspaced"), "words": ("latin", "spaced")}
+    read = scripts.get(cue.needs, ("latin",))
+    scores = [
+        cue.score(view) if view.script in read else [0.0] * len(view.options) for view in views
+    ]
+    counts = np.array([len(view.options) for view in views])
+    if wrong := np.flatnonzero(counts != [*map(len, scores)]).tolist():
+        view, given = views[wrong[0]], scores[wrong[0]]
+        raise DataError(
+            f"the cue {cue.name!r} gives {len(given)} scores to the {len(view.options)} "
+            f"options of {view.question!r}; one an option is needed"
+        )
     flat = np.fromiter(chain.from_iterable(scores), float).round(9)
     if not np.isfinite(flat).all():
         raise DataError(f"the cue {cue.name!r} gives a score that is no finite number")
-    counts = np.array([len(view.options) for view in views])
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     best = flat == np.repeat(np.maximum.reduceat(flat, starts), counts)
     ties: Ties = best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts)

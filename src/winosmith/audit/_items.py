@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
 from time import monotonic
@@ -17,7 +17,9 @@ from winosmith.audit._cues import Corpus, Cue, Ties, View, picks, unread
 from winosmith.blocks import blocks, plain
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.parallel import without_collection
 from winosmith.problem import MAX_OPTIONS, Problem
+from winosmith.results import HIDDEN, Result
 from winosmith.text import Writing
 
 Floats = NDArray[np.float64]
@@ -41,7 +43,7 @@ _AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
-class Items:
+class Items(Result):
     """The items of a set with a known key, in an order that does not depend on that of the set.
 
     A *unit* is drawn as one: the items of a block with the same options. Another key of a unit
@@ -59,14 +61,15 @@ class Items:
         unit: (n,) the number of each item's unit, ascending.
     """
 
-    problems: tuple[Problem, ...]
-    rows: Ints
-    keys: Ints
-    texts: tuple[tuple[str, ...], ...]
-    block: Ints
-    unit: Ints
+    problems: tuple[Problem, ...] = field(metadata={"json": len})
+    rows: Ints = field(metadata=HIDDEN)
+    keys: Ints = field(metadata=HIDDEN)
+    texts: tuple[tuple[str, ...], ...] = field(metadata=HIDDEN)
+    block: Ints = field(metadata=HIDDEN)
+    unit: Ints = field(metadata=HIDDEN)
 
     @classmethod
+    @without_collection()
     def of(cls, dataset: Dataset) -> Items:
         """Take the items with a key.
 
@@ -124,6 +127,20 @@ class Items:
             at: (cue, ties[of_chosen]) for at, (cue, ties) in self._seen.items()
         }
         return found
+
+    def sample(self, least: int, seed: int) -> Items:
+        """Return a random sample in whole blocks, of `least` items or a few more.
+
+        Args:
+            least: number of items; 0 returns all.
+            seed: of the draw.
+        """
+        if not 0 < least < len(self):
+            return self
+        sizes = np.bincount(self.block)
+        order = np.random.default_rng([seed, len(sizes)]).permutation(len(sizes))
+        taken = order[: int(np.searchsorted(sizes[order].cumsum(), least)) + 1]
+        return self.part(np.isin(self.block, taken))
 
     def keyed_anew(self, unit_key: Ints) -> Items:
         """Return the same items with the units' keys at other places; cues see no difference.
@@ -235,6 +252,7 @@ class Items:
         """Return the cues that can read any of the items."""
         return [cue for cue in cues if not unread(cue, self.scripts)]
 
+    @without_collection()
     def picked(self, cues: Sequence[Cue], tell: Tell = lambda _: None) -> Ties:
         """Return the number of options that share each cue's pick, (options, cues); 0: no pick.
 

@@ -153,7 +153,11 @@ class DealtKeys:
             keys = np.tile(self._key, (len(own), 1))
             for units, rng in self._rngs:
                 dealt = np.tile(self._key[units], (len(own), 1))
-                keys[:, units] = rng.permuted(dealt, axis=1, out=dealt)
+                rng.permuted(dealt, axis=1, out=dealt)
+                if len(self._strata) == 1:
+                    keys = dealt
+                else:
+                    keys[:, units] = dealt
             for here, table in self._tables():
                 own += table[:, 0].sum(axis=0)
                 for position in range(1, table.shape[1]):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, report
+from winosmith.audit._battery import DRAWN
 from winosmith.audit._items import Step, key_text
 from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, RepairPlan, repair, thin
@@ -24,9 +25,6 @@ from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.records import canonical, parse_json, problem_record
 from winosmith.results import table
-
-DRAWN = 14
-"""Number of cues in the chart."""
 
 _TRIED = "tried.json"
 """The file with the known repairs, by the digest of the input; it outlives `--force`."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, floor, log10
 
 from winosmith import report
 from winosmith.audit._audit import CHECKS, LEAST, Audit, Part
-from winosmith.audit._battery import LEVEL, Found
+from winosmith.audit._battery import LEVEL, Found, in_percent, p_in_words
 from winosmith.audit._items import key_text
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import SEEN, Probe
 from winosmith.audit._repair import Repair
-from winosmith.audit._repaired import DRAWN, repair_sections, two_digits
+from winosmith.audit._repaired import repair_sections, two_digits
 from winosmith.audit._review import shared_sentence
 from winosmith.audit._triage import Triage
 from winosmith.dataset import Dataset
@@ -52,7 +51,7 @@ def page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
         title(audit),
         sections(audit, repaired),
         subtitle=verdict(audit),
-        signature=signature(audit),
+        signature=audit.signature,
         footer=audit.line,
     )
 
@@ -63,15 +62,6 @@ def title(audit: Audit) -> str:
     return f"Audit of {' + '.join(names) if len(names) <= _FEW_FILES else f'{len(names):,} files'}"
 
 
-def signature(audit: Audit) -> str:
-    """Return the parameters that determine the numbers."""
-    return "; ".join(
-        f"{part.name}: "
-        f"{report.sign(part.dataset, audit.seed, draws=part.battery.draws, **audit.embedder)}"
-        for part in audit.parts
-    )
-
-
 def verdict(audit: Audit) -> str:
     """Return the first sentences: the best prediction without reading, and its p-value.
 
@@ -80,7 +70,7 @@ def verdict(audit: Audit) -> str:
     """
     files = len(audit.parts)
     if files <= _FEW_FILES:
-        return " ".join(sentence for part in audit.parts for sentence in _verdict(part))
+        return " ".join(sentence for part in audit.parts for sentence in part.verdict())
     flagged = sum(part.best is not None for part in audit.parts)
     leaking = sum(bool(part.review.leaks) for part in audit.parts)
     fields = f" In {leaking:,} files a field gives answers away." if leaking else ""
@@ -98,7 +88,7 @@ def _files(audit: Audit) -> report.Table:
     rows: list[list[str | int | float | None]] = []
     for part in audit.parts:
         first, draws = part.best or part.battery.found[0], part.battery.draws
-        shares = map(_percent, (first.right, first.expected))
+        shares = map(in_percent, (first.right, first.expected))
         rows.append([part.name, len(part.items), first.cue, *shares, _p_cell(first.p, draws)])
     heads = ["items", "correct", "expected", "p"]
     columns = [report.Column(head, numeric=True) for head in heads]
@@ -112,66 +102,10 @@ def _files(audit: Audit) -> report.Table:
     )
 
 
-def _verdict(part: Part) -> Iterator[str]:
-    if leaks := part.review.leaks:
-        worst = max(leaks, key=lambda leak: leak.accuracy * leak.problems)
-        yield f"{part.name} gives answers away by a field: {worst}."
-    best, scores = part.best, part.battery
-    items, tried = f"{len(part.items):,} items", len(scores.found)
-    if best is not None:
-        yield (
-            f"{part.name} gives answers away: choosing “{best.cue}” is correct for "
-            f"{_percent(best.right)} of {items} (expected by chance: {_percent(best.expected)}; "
-            f"{_p(best.p, scores.draws)}, corrected for {tried} cues)."
-        )
-        return
-    if part.significant:
-        blind = max(part.significant, key=lambda probe: probe.right)
-        yield (
-            f"No cue of {part.name} is flagged, but a {blind.model} is correct for "
-            f"{_percent(blind.right)} of {items} (expected by chance: {_percent(blind.expected)}; "
-            f"{_p(blind.p, blind.draws)})."
-        )
-        return
-    first = scores.found[0]
-    figures = (
-        f"correct for {_percent(first.right)} of {items} (chance limit: {_percent(first.high)}; "
-        f"{_p(first.p, scores.draws)})."
-    )
-    if scores.borderline:
-        yield (
-            f"It is borderline whether {part.name} gives answers away: {scores.draws:,} random "
-            f"draws can't decide about “{first.cue}”, {figures}"
-        )
-    else:
-        yield (
-            f"No cue of {part.name} is flagged. The strongest of {tried} is “{first.cue}”, "
-            f"{figures}"
-        )
-
-
-def _percent(share: float) -> str:
-    return report.shown(share, ".1%")
-
-
-def _p(p: float, draws: int) -> str:
-    """Return a p-value by draws: the least that they can show is a bound, never rounded down.
-
-    >>> _p(1 / 1001, 1000), _p(1 / 401, 400), _p(1 / 20_001, 20_000), _p(2 / 20_001, 20_000)
-    ('p ≤ 0.001', 'p ≤ 0.0025', 'p ≤ 0.00005', 'p = 0.000100')
-    """
-    least = 1 / (1 + draws)
-    digits = 1 - floor(log10(p))  # two that are not zeros in front
-    if p > least + 1e-12:
-        return f"p = {p:.{max(3, digits) if p < 0.001 else 3}f}"
-    upper = ceil(p * 10**digits - 1e-6) / 10**digits
-    return f"p ≤ {upper:.{digits}f}".rstrip("0")
-
-
 def _p_cell(p: float | None, draws: int | None) -> str | None:
     if p is None or draws is None:
         return None
-    return _p(p, draws).removeprefix("p ").removeprefix("= ")
+    return p_in_words(p, draws).removeprefix("p ").removeprefix("= ")
 
 
 def _summary(audit: Audit) -> Iterator[report.Block]:
@@ -198,7 +132,7 @@ def _summary(audit: Audit) -> Iterator[report.Block]:
 
 
 def _expected(share: float, is_significant: bool) -> str:
-    return f"expected: {_percent(share)}" + ("" if is_significant else "; within chance")
+    return f"expected: {in_percent(share)}" + ("" if is_significant else "; within chance")
 
 
 def _advice(audit: Audit) -> Iterator[str]:
@@ -213,7 +147,7 @@ def _advice(audit: Audit) -> Iterator[str]:
                     classes = ", ".join(*options)
                     advice = f"The options are classes ({classes}): use equally many items of each."
                 yield (
-                    f"{part.name}: “{found.cue}” is the key of {_percent(found.right)} of the "
+                    f"{part.name}: “{found.cue}” is the key of {in_percent(found.right)} of the "
                     f"items. {advice}"
                 )
             else:
@@ -236,7 +170,7 @@ def _advice(audit: Audit) -> Iterator[str]:
 
 def _cues(part: Part) -> report.Section:
     scores = part.battery
-    listed = [found for found in scores.found if found.rank is not None or _varies(found)]
+    listed = scores.listed
     constant = [f"“{found.cue}”" for found in scores.found if found not in listed]
     flagged, borderline = len(scores.flagged), len(scores.borderline)
     heads = ["correct", "expected", "chance limit", "p", "p given those above"]
@@ -253,38 +187,26 @@ def _cues(part: Part) -> report.Section:
         most=8,
         beyond="More cues in the report (`out=`) and in the JSON: {:,}.",
     )  # fmt: skip
-    first = [*scores.flagged, *(found for found in listed if found.rank is None)][:DRAWN]
-    dots = [
-        report.Measured(
-            found.cue,
-            found.right,
-            min(found.expected, found.high),
-            found.high,
-            found.rank is not None,
-            found.expected,
-        )
-        for found in first
-    ]
     blocks: list[report.Block] = [
         report.Drawing(
             "Accuracy of each cue. Grey bars go from the expected value to the chance limit; "
             "diamonds are flagged cues.",
-            lambda: [report.dots(dots, title=f"Cues of {part.name}")],
+            part.charts,
             cues,
         ),
         report.Text(
             [
                 f"Number of keys at each position: {', '.join(map(report.shown, scores.positions))}"
-                f" ({_p(scores.positions_p, scores.draws)}, chi-square test against random "
+                f" ({p_in_words(scores.positions_p, scores.draws)}, chi-square test against random "
                 "positions)."
             ]
         ),
     ]
     notes = [
-        f"“{found.cue}” is correct for {_percent(found.right)} of all items, which is within "
-        f"chance ({_p(found.p, scores.draws)}). It is flagged because it adds to the cues above "
-        "it: for items that they don't decide, it is correct more often than by chance "
-        f"({_p(found.p_given, found.draws_given)}). By itself it reveals little."
+        f"“{found.cue}” is correct for {in_percent(found.right)} of all items, which is within "
+        f"chance ({p_in_words(found.p, scores.draws)}). It is flagged because it adds to the cues "
+        "above it: for items that they don't decide, it is correct more often than by chance "
+        f"({p_in_words(found.p_given, found.draws_given)}). By itself it reveals little."
         for found in scores.flagged
         if found.p_given is not None and found.draws_given and found.p > LEVEL >= found.p_given
     ]
@@ -308,19 +230,14 @@ def _cues(part: Part) -> report.Section:
     return report.Section(f"Cues of {part.name}", blocks, f"{lead}.")
 
 
-def _varies(found: Found) -> bool:
-    """Return whether chance gives a cue different scores, as the page prints them."""
-    return _percent(found.expected) != _percent(found.high)
-
-
 def _cue_row(found: Found, draws: int) -> list[report.Value]:
     return [
         f"{found.rank}. {found.cue}"
         if found.rank
         else found.cue + " (borderline)" * found.borderline,
-        _percent(found.right),
-        _percent(found.expected),
-        _percent(found.high),
+        in_percent(found.right),
+        in_percent(found.expected),
+        in_percent(found.high),
         _p_cell(found.p, draws),
         _p_cell(found.p_given, found.draws_given),
     ]
@@ -345,6 +262,11 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
             " Models of vectors see the vectors of the embedder in the signature, and the "
             "similarity of option and question."
         )
+    sampled = "".join(
+        f"Of {part.name}, they see a random sample of {part.sampled:,} items. "
+        for part in audit.parts
+        if part.sampled
+    )
     labels = sorted({null_interval_label(probe.draws) for _, probe in every})
     yield report.Table(
         "Accuracy of models that see only a part of each item",
@@ -352,15 +274,15 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
         [
             [
                 f"{part.name}: {SEEN[probe.sees]}, {probe.by}",
-                _percent(probe.right),
-                f"{_percent(probe.expected)} ({report.span((probe.low, probe.high))})",
+                in_percent(probe.right),
+                f"{in_percent(probe.expected)} ({report.span((probe.low, probe.high))})",
                 _p_cell(probe.p, probe.draws),
             ]
             for part, probe in every
         ],
-        note=f"{kinds} Each model predicts blocks that it was not fitted on. Expected: the mean "
-        f"with permuted positions of the keys (in brackets: {' or '.join(labels)}). From only the "
-        "question, a model can predict only the position of the key.",
+        note=f"{kinds} {sampled}Each model predicts blocks that it was not fitted on. Expected: "
+        f"the mean with permuted positions of the keys (in brackets: {' or '.join(labels)}). From "
+        "only the question, a model can predict only the position of the key.",
     )
     for part in audit.parts:
         for probe in _informative(part):
@@ -472,7 +394,7 @@ def _in_texts(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
     yield [
         f"{part.name}: keys in the texts, of {of:,} searched for",
         keys,
-        f"{_percent(keys / max(1, of))}; other options: {_percent(others / max(1, of_others))}",
+        f"{in_percent(keys / max(1, of))}; other options: {in_percent(others / max(1, of_others))}",
     ]
     if found.unread:
         yield [
@@ -522,7 +444,7 @@ def _models(part: Part, found: Triage) -> report.Section:
                 ["model", *(report.Column(head, numeric=True) for head in heads)],
                 [
                     [name, one.accuracy.in_words, *(getattr(one, count) for count in counted),
-                     _percent(one.right), report.span(one.interval)]
+                     in_percent(one.right), report.span(one.interval)]
                     for name, one in found.models.items()
                 ],
                 note=" ".join(
@@ -556,7 +478,7 @@ def _detectable(audit: Audit) -> report.Table:
         [
             [
                 part.name,
-                *("none" if least is None else _percent(least) for _, least in part.detectable),
+                *("none" if least is None else in_percent(least) for _, least in part.detectable),
             ]
             for part in audit.parts
         ],

@@ -19,6 +19,7 @@ from winosmith.dataset import Dataset
 from winosmith.formats import content
 from winosmith.lookalikes import Partners, find, of_both
 from winosmith.metrics import Copies, Leak, columns, copies, leaks
+from winosmith.parallel import without_collection
 from winosmith.problem import Problem
 from winosmith.results import Result
 from winosmith.text import pieces, visible
@@ -147,6 +148,7 @@ class Review(Result):
     withheld: int = field(metadata={"key": "without_key"})
 
 
+@without_collection()
 def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Review:
     """Check one split.
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from winosmith import debias, report
 from winosmith.build._filter import FilterRun
 from winosmith.build._filtering import STRANGER, Measures, by_letters
@@ -304,16 +302,16 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
     """Return the section on AFLite's phases."""
     phases, parameters = result.phases, result.parameters
     removed = len(result.scores) - len(result.kept)
-    drawings = [report.phase_sizes([p.size for p in phases], [p.removed for p in phases])]
+    sizes, *of_scores = result.charts()
     blocks: list[report.Block] = [
-        report.Drawing("Problems left after each phase.", drawings, signature=measures.signature)
+        report.Drawing("Problems left after each phase.", [sizes], signature=measures.signature)
     ]
     if phases:
         blocks.append(
             report.Drawing(
                 "Fraction of held-out classifiers that predict a problem correctly, with the "
                 "threshold. Hatched problems were removed: at most the cutoff.",
-                _scores(result),
+                of_scores,
             )
         )
     if phases and phases[0].chance is not None:
@@ -336,22 +334,6 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
         f"{ENDED[result.stopped]}.{missed}"
     )
     return report.Section("AFLite, phase by phase", blocks, lead=lead)
-
-
-def _scores(result: debias.AfliteResult) -> list[report.Svg]:
-    """Return the charts of scores in the first and the last phase, on one scale."""
-    edges, threshold = debias.HISTOGRAM_EDGES, float(result.parameters["threshold"])
-    shown = {phase.number: phase for phase in (result.phases[0], result.phases[-1])}
-    top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram))
-    drawings = []
-    for number, phase in shown.items():
-        gone = result.scores[result.removed_in == number]
-        taken, _ = np.histogram(gone[np.isfinite(gone)], edges)
-        title = f"Scores in phase {number + 1}"
-        drawings.append(
-            report.scores(edges, phase.histogram, threshold, taken=taken, top=top, title=title)
-        )
-    return drawings
 
 
 TWO_UNITS = (
@@ -382,11 +364,7 @@ KNOWN = {
 
 def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> report.Section:
     """Return the section on the mirror filter: margins next to their mirror image."""
-    gone = np.zeros(len(found.margins), np.bool_)
-    gone[found.removed] = True
     many = run.options is not None
-    options = found.options if many else None
-    drawing = report.mirrored(found.margins, gone, options=options, threshold=found.threshold)
     agree, differ = int((found.margins > 0).sum()), int((found.margins < 0).sum())
     share = "" if found.false_share is None else (
         f" About {_percent(found.false_share)} of the removed units are estimated to be sound."
@@ -428,7 +406,7 @@ def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> r
             report.Drawing(
                 "Agreeing units by margin, next to the mirror image of disagreeing units"
                 + (" (each counts 1 / (K − 1) with K options)" if many else ""),
-                [drawing],
+                found.charts,
                 signature=measures.signature,
             ),
             *notes,

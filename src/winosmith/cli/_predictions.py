@@ -11,10 +11,9 @@ import click
 
 from winosmith import answers
 from winosmith.cli._options import FILE, given_columns, read_data
-from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, FormatError, InputError, OtherDataError
-from winosmith.metrics import Graded, Overlap, clusters, grade
+from winosmith.errors import FormatError, InputError
+from winosmith.metrics import Overlap
 from winosmith.report import shown
 
 
@@ -105,43 +104,6 @@ def read_answers(
         model = "" if files.count(path) == 1 else f": {own.solver}"
         name = own.solver if names.count(own.solver) == 1 else f"{Path(path).stem}{model}"
         found[name if name not in found else f"{path}{model}"] = own
-    return found
-
-
-def grade_answers(
-    dataset: Dataset, given: Mapping[str, answers.Answers], partial: bool | None = None
-) -> dict[str, Graded]:
-    """Return the graded answers of each solver.
-
-    Args:
-        dataset: the problems.
-        given: the answers, by the solver's name.
-        partial: allow problems without a prediction, and predictions without a problem. None if
-            the command has no `--partial`.
-
-    Raises:
-        DataError: predictions don't fit the data set.
-    """
-    found: dict[str, Graded] = {}
-    shared = None if partial else clusters(dataset)
-    for name, own in given.items():
-        try:
-            asked, own = own.shared(dataset) if partial else (dataset, own.of(dataset))
-        except OtherDataError as error:
-            if partial is None or not error.common:
-                raise
-            raise DataError(f"{error} (`partial=True` measures the problems of both)") from None
-        known = {*dataset.ids}
-        unknown = sum(one not in known for one in given[name].by_id)
-        missing = len(dataset) - len(asked)
-        if missing or unknown:
-            say(
-                f"{name}: {missing:,} of {len(dataset):,} problems have no prediction and are "
-                f"omitted; {unknown:,} predictions have no problem"
-            )
-        if own.data not in (None, asked.blind().digest) and not partial:
-            say(f"{name} is for data with another digest: the ids fit, but sentences may differ")
-        found[name] = grade(asked, own.predictions, shared, own.parameters, missing)
     return found
 
 

@@ -95,6 +95,9 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 )
 @declared_options(RepairSettings, only=("draws", "seed"))
 @click.option("--no-probes", is_flag=True, help="Skip the models of words.")
+@click.option("--sample", default=0, type=click.IntRange(0), metavar="N", help="Number of items "
+              "of each file that models of words and vectors see, drawn at random.  [default: "
+              "all]")  # fmt: skip
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
               help="Also try models of an encoder's vectors, in addition to word models; light: "
               "hashed words, without a download.")  # fmt: skip
@@ -258,6 +261,7 @@ def command(
         splits,
         **how,
         embedder=embedder,
+        sample=options["sample"],
         refused=refused,
         texts=_overlap(splits, texts) if texts else None,
         declared=declared,
@@ -272,7 +276,7 @@ def command(
         record | _repair_records(repairs),
         audit.sections(found, [*repairs.values()]),
         verdict=audit.verdict(found),
-        signature=audit.signature(found),
+        signature=found.signature,
         apart=True,
     ).show(as_json=options["as_json"], out=options["out"])
     if not options["as_json"]:

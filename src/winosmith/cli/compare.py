@@ -62,7 +62,7 @@ def command(**options: Any) -> None:
         raise InputError("--depth goes with --by lineage")
     dataset = _predictions.read_answered(options["data"], options["format_name"], options["labels"])
     answers = _predictions.read_answers(dataset, options["predictions"], options["filters"])
-    solvers = _predictions.grade_answers(dataset, answers, options["partial"])
+    solvers = metrics.grade_models(answers, dataset, partial=options["partial"])
     if not 2 <= len(solvers) <= len(ascii_uppercase):
         raise InputError(
             f"a comparison needs the predictions of 2 to {len(ascii_uppercase)} solvers, not of "

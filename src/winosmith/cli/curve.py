@@ -145,29 +145,6 @@ def _not_fitted(curve: LearningCurve) -> Iterator[str]:
         yield f"No fit was found for: {', '.join(others)}."
 
 
-def _chart(curve: LearningCurve) -> report.Svg:
-    """Return the chart of the curve with its extrapolations."""
-    last = curve.points[-1].size
-    ahead = np.geomspace(curve.points[0].size, 250 * last, 160)
-    lines = {}
-    for found in curve.extrapolations:
-        values = found.at(ahead)
-        below = values <= 1
-        lines[found.form.name] = (ahead[below].tolist(), values[below].tolist())
-    return report.learning(
-        [(float(point.size), point.taken) for point in curve.points],
-        runs=[
-            (float(p.size), value)
-            for p in curve.points
-            for value in p.accuracies
-            if len(p.accuracies) > 1
-        ],
-        lines=lines,
-        level=curve.human,
-        level_name=f"people, {percent(curve.human)}",
-    )
-
-
 def _sections(
     file: str,
     curve: LearningCurve,
@@ -212,7 +189,7 @@ def _sections(
             [
                 report.Drawing(
                     "The accuracies, with their continuations by each form.",
-                    lambda: [_chart(curve)],
+                    curve.charts,
                     signature=signature,
                 ),
                 report.Table(

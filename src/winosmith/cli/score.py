@@ -105,7 +105,7 @@ def command(**options: Any) -> None:
         marked = metrics.add_marks(marked, _json_of(path))
     women = women_by_occupation(options["occupations"]) if options["occupations"] else {}
     answers = _predictions.read_answers(dataset, options["predictions"], options["filters"])
-    solvers = _predictions.grade_answers(marked, answers, options["partial"])
+    solvers = metrics.grade_models(answers, marked, partial=options["partial"])
     if options["eee"]:
         write_instance_records(options["eee"], dataset, answers)
     seen = _predictions.measure_overlaps(dataset, list(solvers), options["trained_on"])
@@ -224,8 +224,8 @@ def _consistency(
     if not options["switched"]:
         return {}
     dataset = _predictions.read_answered(options["switched_data"], None)
-    switched = _predictions.grade_answers(
-        dataset, _predictions.read_answers(dataset, options["switched"])
+    switched = metrics.grade_models(
+        _predictions.read_answers(dataset, options["switched"]), dataset, partial=None
     )
     shared = switched.keys() & solvers.keys()
     if len(switched) != len(solvers) or (shared and shared != {*solvers}):
@@ -495,15 +495,7 @@ def _confidence(scores: Mapping[str, Score]) -> list[report.Section]:
         "Accuracy at each level of confidence, with 95 % intervals. A perfectly calibrated solver "
         "is on the diagonal. Below: the number of problems at each level."
     )
-    drawing = report.Drawing(caption, lambda: [_diagram(*each) for each in stated.items()])
+    drawing = report.Drawing(
+        caption, lambda: [svg for name, found in stated.items() for svg in found.charts(name)]
+    )
     return [report.Section("Confidence", [drawing])] if stated else []
-
-
-def _diagram(solver: str, found: Score) -> report.Svg:
-    own = found.calibration
-    rows = [
-        report.Stated(b.confidence, b.accuracy.value, *b.accuracy.interval, b.accuracy.n)
-        for b in (own.bins if own else ())
-    ]
-    note = f"calibration error {own.ece:.3f}, if calibrated {own.ece_null[0]:.3f}" if own else ""
-    return report.reliability(rows, name=solver, note=note)

@@ -28,11 +28,12 @@ from winosmith._version import __version__
 from winosmith.debias._chance import Null, by_chance, chance, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
 from winosmith.debias._rows import Rows, checked_rows, number_labels
-from winosmith.debias._selection import at_threshold, histogram, scores, select
+from winosmith.debias._selection import HISTOGRAM_EDGES, at_threshold, histogram, scores, select
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import write_aside
 from winosmith.records import parse_json
+from winosmith.report import Svg, phase_sizes, scores as draw_scores
 from winosmith.results import HIDDEN, Result, computed
 
 StopReason = Literal["train size", "cutoff", "one class", "target size"]
@@ -109,7 +110,7 @@ class AfliteResult(Result):
     removed: tuple[NDArray[np.intp], ...] = field(
         metadata={"json": lambda phases: sum(map(len, phases))}
     )
-    phases: tuple[Phase, ...]
+    phases: tuple[Phase, ...] = field(metadata={"rows": True})
     scores: NDArray[np.float64] = field(metadata=HIDDEN)
     votes: NDArray[np.int32] = field(metadata=HIDDEN)
     removed_in: NDArray[np.int32] = field(metadata=HIDDEN)
@@ -126,6 +127,26 @@ class AfliteResult(Result):
         )
         for array in arrays:
             array.flags.writeable = False
+
+    def charts(self) -> list[Svg]:
+        """Return the sizes by phase, and the scores in the first phase and in the last."""
+        drawn = [phase_sizes([p.size for p in self.phases], [p.removed for p in self.phases])]
+        shown = {phase.number: phase for phase in (*self.phases[:1], *self.phases[-1:])}
+        top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram), 1)
+        for number, phase in shown.items():
+            gone = self.scores[self.removed_in == number]
+            taken, _ = np.histogram(gone[np.isfinite(gone)], HISTOGRAM_EDGES)
+            drawn.append(
+                draw_scores(
+                    HISTOGRAM_EDGES,
+                    phase.histogram,
+                    float(self.parameters["threshold"]),
+                    taken=taken,
+                    top=top,
+                    title=f"Scores in phase {number + 1}",
+                )
+            )
+        return drawn
 
     @property
     def seconds(self) -> float:

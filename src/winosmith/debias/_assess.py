@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -37,6 +37,7 @@ from winosmith.debias._rows import checked_labels, number_rows
 from winosmith.errors import DataError
 from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
 from winosmith.parallel import one_thread
+from winosmith.report import Bars, Cloud, Svg, clouds as draw_clouds, histograms
 from winosmith.results import Result
 
 Direction = Literal["1||2", "2||1", "mean"]
@@ -111,9 +112,34 @@ class Assessment(Result):
             orders.
     """
 
-    subsets: tuple[Subset, ...]
+    subsets: tuple[Subset, ...] = field(metadata={"rows": True})
     settings: AssessmentSettings
     turns: bool = False
+
+    def panels(self) -> tuple[tuple[Svg, ...], ...]:
+        """Return the first two components, the first one, and the answer axis of each subset."""
+        clouds = [Cloud(s.name, s.points, s.point_answers, f"{s.rows:,} problems")
+                  for s in self.subsets]  # fmt: skip
+
+        def bars(name: str, found: AnswerHistograms) -> Bars:
+            null, told = found.null, "no KL: it needs both answers"
+            if found.kl is not None and null is not None:
+                noise = f"noise {null.mean:.3f}, {null.low:.3f}–{null.high:.3f}"
+                told = f"KL {found.kl:.3f} ({noise})"
+            return Bars(name, found.edges, found.counts, told)
+
+        return (
+            tuple(draw_clouds(clouds)),
+            histograms([bars(s.name, s.d1) for s in self.subsets], what="d₁"),
+            histograms(
+                [bars(s.name, s.axis) for s in self.subsets],
+                what="answer axis, standard deviations",
+            ),
+        )
+
+    def charts(self) -> list[Svg]:
+        """Return the drawings of the paper's figure 1, and the answer axis."""
+        return [svg for panel in self.panels() for svg in panel]
 
 
 def assess(

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from winosmith import report, text
 from winosmith.blocks import join_blocks, plain
 from winosmith.dataset import Dataset
-from winosmith.debias._assess import AnswerHistograms, Assessment, Subset
+from winosmith.debias._assess import Assessment, Subset
 from winosmith.debias._rows import number_rows
 from winosmith.errors import DataError
 from winosmith.metrics import first_of_twins, null_interval_label
@@ -441,9 +441,7 @@ def assessment_blocks(
     bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"
     ways = ", each problem in both orders of its options" if assessment.turns else ""
     fitted = "once, on all problems" if settings.fit == "all" else "on each subset separately"
-    clouds = report.clouds(
-        [report.Cloud(s.name, s.points, s.point_answers, f"{s.rows:,} problems") for s in subsets]
-    )
+    clouds, first, axis = assessment.panels()
     return [
         report.Drawing(
             "The first two principal components of the embeddings, by answer. The PCA was fitted "
@@ -456,36 +454,19 @@ def assessment_blocks(
             "divergence between the answers, and in brackets what noise gives: its mean, and "
             f"{null_interval_label(settings.draws)} in which the answers of whole blocks (twins, "
             "copies, look-alikes) are flipped at random.",
-            _histograms(subsets, "d1", "d₁"),
+            first,
             signature=signature,
         ),
         report.Drawing(
             "The answer axis: the direction along which the answers lie furthest apart, fitted on "
             "one half of the twins of a subset and read on the other, and the other way around. "
             "Where the two histograms cover each other, a linear model learns nothing.",
-            _histograms(subsets, "axis", "answer axis, standard deviations"),
+            axis,
             signature=signature,
         ),
         *_caution(subsets),
         _table(assessment),
     ]
-
-
-def _histograms(subsets: Sequence[Subset], which: str, what: str) -> tuple[report.Svg, ...]:
-    found: list[tuple[str, AnswerHistograms]] = [
-        (subset.name, getattr(subset, which)) for subset in subsets
-    ]
-    return report.histograms(
-        [report.Bars(name, along.edges, along.counts, _in_short(along)) for name, along in found],
-        what=what,
-    )
-
-
-def _in_short(found: AnswerHistograms) -> str:
-    if found.kl is None or found.null is None:
-        return "no KL: it needs both answers"
-    null = found.null
-    return f"KL {found.kl:.3f} (noise {null.mean:.3f}, {null.low:.3f}–{null.high:.3f})"
 
 
 def _caution(subsets: Sequence[Subset]) -> list[report.Block]:

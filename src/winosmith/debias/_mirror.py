@@ -35,6 +35,7 @@ from winosmith.debias._rows import number_labels
 from winosmith.errors import DataError
 from winosmith.options import Aim, Count, FalseShare, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import one_thread, ordered_map
+from winosmith.report import Svg, mirrored
 from winosmith.results import HIDDEN, Result, computed
 
 RUNS = 19
@@ -91,6 +92,11 @@ class MirrorResult(Result):
     def __post_init__(self) -> None:
         for array in (self.kept, self.removed, self.margins, self.options, self.leaving):
             array.flags.writeable = False
+
+    def charts(self) -> list[Svg]:
+        """Return the units at each margin, next to the mirror image of those that disagree."""
+        gone = np.isin(np.arange(len(self.margins)), self.removed)
+        return [mirrored(self.margins, gone, options=self.options, threshold=self.threshold)]
 
     @property
     @computed()

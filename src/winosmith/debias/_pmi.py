@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.debias._rows import problem_labels
 from winosmith.errors import InputError
@@ -58,7 +59,7 @@ class PmiResult(Result):
 
 @checked
 def pmi(
-    data: Dataset,
+    data: Any,
     *,
     size: int | None = None,
     threshold: float | None = None,
@@ -99,7 +100,7 @@ def pmi(
       rate at which twins are kept. `singles="keep"` keeps them all.
 
     Args:
-        data: two-option problems with known answers.
+        data: two-option problems with known answers, as a data set or as `formats.read` takes them.
         size: how many problems to keep: whole twins from the lowest score up, as many as fit;
             ties are broken by a draw, not by the order of the data.
         threshold: instead of `size`: keep what scores below.
@@ -115,6 +116,7 @@ def pmi(
         InputError: not exactly one of `size` and `threshold`; more singles are to be kept than
             `size` has room for.
     """
+    data = formats.dataset_of(data)
     if (size is None) == (threshold is None):
         raise InputError("either size or threshold is needed, and not both")
     if size is not None and not 0 <= size <= len(data):

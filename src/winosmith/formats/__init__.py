@@ -32,6 +32,7 @@ from winosmith.formats._read import (
     read_items,
     scan,
     set_aside,
+    splits_of,
     unfit,
     write,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "refuse_unread_pairs",
     "scan",
     "set_aside",
+    "splits_of",
     "stem",
     "tidy",
     "unfit",

@@ -53,6 +53,7 @@ from winosmith.metrics._graded import (
     clusters,
     columns,
     grade,
+    grade_models,
 )
 from winosmith.metrics._leaks import LEAST_GROUPS, Leak, Overlap, leaks, overlap, overlap_sentences
 from winosmith.metrics._people import (
@@ -220,6 +221,7 @@ __all__ = [
     "gap_readings",
     "gender_gap",
     "grade",
+    "grade_models",
     "guessing_level",
     "guessing_p_value",
     "holm",

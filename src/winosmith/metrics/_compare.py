@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from winosmith import report
+from winosmith import formats, report
 from winosmith.blocks import copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import _proportion
-from winosmith.metrics._graded import Graded, find_columns, seen_by
+from winosmith.metrics._graded import Graded, find_columns, grade_models, seen_by
 from winosmith.metrics._proportion import Proportion
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Scalar
@@ -88,48 +88,77 @@ class Comparison(Result):
     """
 
     accuracies: Mapping[str, Proportion]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Pair, ...] = field(metadata={"rows": True})
     against_scores: Mapping[str, int]
     invalid: Mapping[str, int]
     missing: Mapping[str, int]
     signature: Signature
 
+    def sentences(self) -> list[str]:
+        """Return each difference with its interval and p-value, and the conditions."""
+        scores = [f"{name} {own}" for name, own in self.accuracies.items()]
+        return [
+            f"Accuracy in percent, with its 95 % interval: {'; '.join(scores)}.",
+            *(
+                f"{pair.first} − {pair.second}: {points(pair.difference)} points (95 % interval "
+                f"{points_span(pair.interval)}; {report.p_value(pair.p_value)}, "
+                f"{probability(pair.adjusted)} after Holm's correction)."
+                for pair in self.pairs
+            ),
+            "The exact test swaps the models in each block of twins, families and copies.",
+            f"Conditions: {self.signature}.",
+        ]
+
+    def charts(self) -> list[report.Svg]:
+        """Return the accuracies with their intervals."""
+        rows = [
+            report.Measured(name, own.value, *own.interval) for name, own in self.accuracies.items()
+        ]
+        return [report.accuracies(rows)]
+
 
 def compare(
-    solvers: Mapping[str, Graded], *, baseline: str | None = None, seed: int = 0
+    answers: Any,
+    data: Dataset | formats.Readable | None = None,
+    *,
+    baseline: str | None = None,
+    seed: int = 0,
 ) -> Comparison:
     """Compare solvers on the same problems, each two of them.
 
     Args:
-        solvers: what each answered, by its name; two or more, on the same data set.
+        answers: of two solvers or more to the same problems, as `grade_models` takes them: files, a
+            table with a column for each, `answers.Answers` or the results of `grade` by name.
+        data: the problems; None if `answers` are graded.
         baseline: compare the others with this one only, which leaves fewer tests to correct for.
         seed: of the bootstrap.
 
     Raises:
         DataError: fewer than two, different data sets, or a baseline that is not there.
     """
+    solvers = grade_models(answers, data)
     if len(solvers) < 2:
         raise DataError("a comparison needs the predictions of two solvers or more")
     if baseline is not None and baseline not in solvers:
         raise DataError(f"the baseline {baseline!r} is not one of {', '.join(map(repr, solvers))}")
-    data = next(iter(solvers.values()))
-    other = next((n for n, g in solvers.items() if g.dataset.digest != data.dataset.digest), None)
+    first = next(iter(solvers.values()))
+    other = next((n for n, g in solvers.items() if g.dataset.digest != first.dataset.digest), None)
     if other is not None:
         raise DataError(f"{other!r} answered another data set; compare on the same problems")
     names = [name for name in solvers if name != baseline]
     pairs = [(n, baseline) for n in names] if baseline else list(combinations(names, 2))
     found = [_pair(a, b, solvers[a], solvers[b], seed) for a, b in pairs]
-    answers = "+".join(graded.digest[:6] for graded in solvers.values())
+    digests = "+".join(graded.digest[:6] for graded in solvers.values())
     return Comparison(
         {
-            n: _proportion.proportion(g.credit, data.clusters, ties=g.ties)
+            n: _proportion.proportion(g.credit, first.clusters, ties=g.ties)
             for n, g in solvers.items()
         },
         _adjusted(found),
         {name: graded.against_scores for name, graded in solvers.items() if graded.against_scores},
         {name: graded.invalid for name, graded in solvers.items() if graded.invalid},
         {name: graded.missing for name, graded in solvers.items() if graded.missing},
-        sign(data.dataset, seed, predictions=answers, draws=_proportion.DRAWS),
+        sign(first.dataset, seed, predictions=digests, draws=_proportion.DRAWS),
     )
 
 

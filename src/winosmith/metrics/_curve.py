@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError
-from winosmith.report import fixed, percent, short_size
+from winosmith.report import Svg, fixed, learning, percent, short_size
 from winosmith.results import HIDDEN, Result, computed, shown
 
 Floats = npt.NDArray[np.float64]
@@ -57,11 +57,35 @@ class LearningCurve(Result):
         extrapolations: one a form that could be fitted, and has fewer parameters than sizes.
     """
 
-    points: tuple[CurvePoint, ...]
+    points: tuple[CurvePoint, ...] = field(metadata={"rows": True})
     human: float
     take: Take
     area: float
     extrapolations: tuple[Extrapolation, ...]
+
+    def charts(self) -> list[Svg]:
+        """Return the chart of the curve with its extrapolations."""
+        ahead = np.geomspace(self.points[0].size, 250 * self.points[-1].size, 160)
+        lines = {}
+        for found in self.extrapolations:
+            values = found.at(ahead)
+            below = values <= 1
+            lines[found.form.name] = (ahead[below].tolist(), values[below].tolist())
+        runs = [
+            (float(p.size), value)
+            for p in self.points
+            for value in p.accuracies
+            if len(p.accuracies) > 1
+        ]
+        return [
+            learning(
+                [(float(point.size), point.taken) for point in self.points],
+                runs=runs,
+                lines=lines,
+                level=self.human,
+                level_name=f"people, {percent(self.human)}",
+            )
+        ]
 
 
 def learning_curve(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -13,13 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from winosmith import formats
+from winosmith.answers import Answers, read as read_answers
 from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError
+from winosmith.errors import DataError, InputError, OtherDataError
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.prediction import Prediction, align, first_ids
 from winosmith.problem import Origin, Problem, Scalar
 from winosmith.records import canonical
+from winosmith.results import HIDDEN, Result
 from winosmith.seen import Input, Sees, inputs
 
 Bools = npt.NDArray[np.bool_]
@@ -45,7 +49,7 @@ def clusters(dataset: Dataset) -> Labels:
 
 
 @dataclass(frozen=True)
-class Graded:
+class Graded(Result):
     """What a solver answered, next to what is right.
 
     A tie is worth 1 / (options tied) where the right option is among them, and 0 otherwise. So
@@ -59,9 +63,9 @@ class Graded:
         missing: number of problems that the solver was not asked, which are not in `dataset`.
     """
 
-    dataset: Dataset
-    predictions: tuple[Prediction, ...]
-    known_clusters: Labels | None = None
+    dataset: Dataset = field(metadata={"key": "data", "json": lambda data: data.digest})
+    predictions: tuple[Prediction, ...] = field(metadata={"rows": True})
+    known_clusters: Labels | None = field(default=None, metadata=HIDDEN)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     missing: int = 0
 
@@ -170,6 +174,55 @@ def grade(
         raise DataError("there is no problem to score")
     aligned = align(predictions, dataset)
     return Graded(dataset, aligned, known_clusters, parameters or {}, missing)
+
+
+def grade_models(
+    given: Any, data: Dataset | formats.Readable | None = None, *, partial: bool | None = False
+) -> dict[str, Graded]:
+    """Return the graded answers of each model, by its name.
+
+    Args:
+        given: the answers, as `answers.read` takes them (a path, a table …), or as it returns them;
+            or answers that are graded already, which are returned as they are.
+        data: the problems with their answers, as a data set or as `formats.read` takes them; None
+            if the answers are graded.
+        partial: allow problems without a prediction, and predictions without a problem, and warn
+            of them. None does not name this argument in the error.
+
+    Raises:
+        DataError: predictions don't fit the data set.
+        InputError: there are no problems to grade the answers with.
+    """
+    models = given if isinstance(given, Mapping) else {getattr(given, "solver", ""): given}
+    if models and all(isinstance(own, Graded) for own in models.values()):
+        return dict(models)
+    if data is None:
+        raise InputError("the problems are missing; give them as the second argument")
+    dataset = formats.dataset_of(data)
+    if not all(isinstance(own, Answers) for own in models.values()):
+        models = read_answers(given, dataset)
+    found: dict[str, Graded] = {}
+    shared, known = None if partial else clusters(dataset), {*dataset.ids}
+    for name, own in models.items():
+        try:
+            asked, fitting = own.shared(dataset) if partial else (dataset, own.of(dataset))
+        except OtherDataError as error:
+            if partial is None or not error.common:
+                raise
+            raise DataError(f"{error} (`partial=True` measures the problems of both)") from None
+        missing = len(dataset) - len(asked)
+        unknown = sum(one not in known for one in own.by_id)
+        notes = [
+            f"{missing:,} of {len(dataset):,} problems have no prediction and are omitted; "
+            f"{unknown:,} predictions have no problem"
+        ] * bool(missing or unknown)
+        if own.data not in (None, asked.blind().digest) and not partial:
+            notes.append("the answers are for data with another digest: the ids fit, but sentences "
+                         "may differ")  # fmt: skip
+        for note in notes:
+            warnings.warn(f"{name}: {note}", formats.ReadingNote, stacklevel=3)
+        found[name] = grade(asked, fitting.predictions, shared, own.parameters, missing)
+    return found
 
 
 def columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:

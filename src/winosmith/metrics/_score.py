@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from winosmith import formats, report
 from winosmith.blocks import plain, whole_twins
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError
-from winosmith.metrics._graded import Graded, check_comparable, find_columns
+from winosmith.errors import DataError, InputError
+from winosmith.metrics._graded import Graded, check_comparable, find_columns, grade_models
 from winosmith.metrics._proportion import (
     INTERVAL,
     SIZE,
@@ -25,7 +26,7 @@ from winosmith.metrics._proportion import (
 )
 from winosmith.prediction import Prediction, best_of
 from winosmith.problem import Scalar
-from winosmith.report import Signature, fixed, percent, probability, sign
+from winosmith.report import Signature, fixed, percent, probability, sign, span
 from winosmith.results import Result, shown
 
 MOST_GROUPS = 30
@@ -72,6 +73,29 @@ class Score(Result):
     notes: Mapping[str, str] = field(default_factory=dict)
     below_chance: Proportion | None = None
 
+    def sentences(self) -> list[str]:
+        """Return the accuracy next to chance, and the conditions."""
+        own = self.accuracy
+        return [
+            f"{own.in_words} items are answered correctly ({percent(own.value)}; 95 % interval "
+            f"{span(own.interval)} %, by blocks of twins, families and copies). Guessing gives "
+            f"{percent(own.chance or 0)} (exact one-sided {report.p_value(self.p_value)}, with "
+            "the labels of a block permuted together).",
+            f"Conditions: {self.signature}.",
+        ]
+
+    def charts(self, name: str = "Confidence") -> list[report.Svg]:
+        """Return the accuracy at each level of confidence; none without scores."""
+        own = self.calibration
+        if own is None:
+            return []
+        rows = [
+            report.Stated(b.confidence, b.accuracy.value, *b.accuracy.interval, b.accuracy.n)
+            for b in own.bins
+        ]
+        note = f"calibration error {own.ece:.3f}, if calibrated {own.ece_null[0]:.3f}"
+        return [report.reliability(rows, name=name, note=note)]
+
 
 def below_chance(graded: Graded) -> Proportion | None:
     """Return the accuracy of the valid answers if guessing is as bad with p ≤ 0.05; None otherwise.
@@ -104,11 +128,19 @@ def below_chance_sentence(found: Proportion) -> str:
 _RARE = 0.05
 
 
-def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
-    """Score predictions next to their answers.
+def score(
+    answers: Any,
+    data: Dataset | formats.Readable | None = None,
+    *,
+    by: Sequence[str] = (),
+    seed: int = 0,
+) -> Score:
+    """Score the predictions of a model next to the answers.
 
     Args:
-        graded: from `grade`.
+        answers: of one model, as `grade_models` takes them: a file, a table, `answers.Answers`, or
+            the result of `grade`.
+        data: the problems; None if `answers` are graded.
         by: fields whose values are scored apart: "origin.author", "lineage.root", a key of
             `extra` such as "winogender.gender". A field whose values are the same input for the
             solver is refused with the reason (`check_comparable`). Every key that ends in
@@ -117,15 +149,21 @@ def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
 
     Raises:
         DataError: a field that the data set does not have, or with too many values.
+        InputError: the answers are of several models, or there are no problems.
 
-    >>> from winosmith import Prediction
-    >>> from winosmith.metrics import grade
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(20)
-    >>> found = score(grade(data, [Prediction(p.id, 0) for p in data]))
+    >>> found = score([{"id": problem.id, "choice": "A"} for problem in data], data)
     >>> found.accuracy.value, found.twins.value, found.p_value
     (0.5, 0.0, 1.0)
     """
+    models = grade_models(answers, data)
+    if len(models) != 1:
+        raise InputError(
+            f"these are the answers of {len(models)} models ({', '.join(map(repr, models))}); "
+            "score each by itself, or `compare` them"
+        )
+    (graded,) = models.values()
     groups, refused, notes = _groups(graded, by)
     return Score(
         graded.share(chance=guessing_level(graded)),

@@ -64,6 +64,10 @@ class Stability(Result):
     overlap: Overlap | None
     signature: Signature
 
+    def charts(self, name: str = "solver") -> list[report.Svg]:
+        """Return the survival of families, and the accuracy by depth."""
+        return [svg for panels in stability_drawings({name: self}) for svg in panels]
+
 
 def stability(
     graded: Graded,

@@ -14,11 +14,14 @@ import re
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from winosmith.errors import InputError
 from winosmith.escape import for_page
+from winosmith.outputs import write_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -92,11 +95,23 @@ def draw(
     phone, where the chart shrinks to the screen.
     """
     title, description = for_page(title), for_page(description)
-    return Svg(_tidy(_painted(paint, width, height), title, description), title, description)
+
+    def painted(kind: str) -> bytes:
+        return _painted(paint, width, height, kind)
+
+    return Svg(_tidy(painted("svg"), title, description), title, description, painted)
 
 
-def _painted(paint: Callable[[Canvas], None], width: float, height: float) -> bytes:
-    """Return matplotlib's SVG of a chart that `paint` draws."""
+_METADATA = {
+    "svg": dict.fromkeys(("Date", "Creator", "Format", "Type")),
+    "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
+    "png": dict.fromkeys(("Software",)),
+}
+"""The metadata that files of each kind don't have, so that they are the same every time."""
+
+
+def _painted(paint: Callable[[Canvas], None], width: float, height: float, kind: str) -> bytes:
+    """Return a chart that `paint` draws as matplotlib's "svg", "png" or "pdf"."""
     from matplotlib import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
@@ -104,14 +119,20 @@ def _painted(paint: Callable[[Canvas], None], width: float, height: float) -> by
     with _LOCK, style.context(_SETTINGS, after_reset=True), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # browsers have it
         canvas = Canvas(figsize=(width / 72, height / 72), layout="constrained")
-        FigureCanvasSVG(canvas)
+        FigureCanvasSVG(canvas)  # it measures texts, whatever is written
         paint(canvas)
         if engine := canvas.get_layout_engine():  # once, where saving would draw all of it twice
             engine.execute(canvas)
             canvas.set_layout_engine(None)
         file = io.BytesIO()
-        no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        canvas.savefig(file, format="svg", metadata=no_metadata, transparent=True)
+        is_svg = kind == "svg"  # whose background is the page's
+        canvas.savefig(
+            file,
+            format=kind,
+            metadata=_METADATA[kind],
+            transparent=is_svg,
+            dpi="figure" if is_svg else 300,
+        )
     return file.getvalue()
 
 
@@ -128,6 +149,20 @@ class Svg:
     markup: str
     title: str
     description: str
+    _painted: Callable[[str], bytes] = field(repr=False, compare=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the drawing to a file; its extension is the format: .svg, .png or .pdf.
+
+        Raises:
+            InputError: another extension.
+        """
+        kind = Path(path).suffix.lower().removeprefix(".")
+        if kind not in _METADATA:
+            raise InputError(f"a chart can't be written as {str(path)!r}; use .svg, .png or .pdf")
+        made = self.markup.encode() if kind == "svg" else self._painted(kind)
+        with write_aside(path, "wb") as file:
+            file.write(made)
 
     def inline(self, key: str) -> str:
         """Return the markup for a page, with ids that start with `key` and the page's colours.

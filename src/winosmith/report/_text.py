@@ -135,6 +135,15 @@ def probability(p: float) -> str:
     return f"<{LEAST_P}" if p < LEAST_P else fixed(p, ".4f")
 
 
+def p_value(p: float) -> str:
+    """Return a p-value in a sentence.
+
+    >>> p_value(0.03125), p_value(2e-6)
+    ('p = 0.0313', 'p < 0.0001')
+    """
+    return f"p = {probability(p)}".replace("= <", "< ")
+
+
 def shown(value: object, form: str = "") -> str:
     r"""Return a value as reports print it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from winosmith.dataset import Dataset, Filtered
@@ -32,12 +32,12 @@ class Checked:
         valid: the ids of the kept problems that enough judges found valid.
     """
 
-    stages: tuple[Examined, ...]
-    set_aside: tuple[SetAside, ...]
+    stages: tuple[Examined, ...] = field(repr=False)
+    set_aside: tuple[SetAside, ...] = field(repr=False)
     funnel: Funnel
     result: Filtered
     signature: Signature
-    valid: frozenset[str] = frozenset()
+    valid: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def applied(self) -> Applied:

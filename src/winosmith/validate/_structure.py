@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
@@ -61,7 +61,7 @@ class Examined:
 
     dataset: Dataset
     stage: str
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...] = field(repr=False)
     checked: Mapping[str, int]
     applied: Applied | None = None
 
