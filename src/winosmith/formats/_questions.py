@@ -410,15 +410,7 @@ def _may_be(drafts: Sequence[_Draft]) -> str:
 def _without_repeats(
     drafts: Sequence[_Draft], names: Iterable[str], kind: str, answers: str, *, is_known: bool
 ) -> list[str]:
-    """Remove columns from `extra` that repeat the key; see `second_answers`.
-
-    Args:
-        drafts: the rows.
-        names: of the further columns.
-        kind: of the answers.
-        answers: their column.
-        is_known: whether no other column can be meant.
-    """
+    """Remove columns from `extra` that repeat the key; see `second_answers`."""
     columns = {
         name: [
             (draft.place, draft.readings(_answer(value)), key)

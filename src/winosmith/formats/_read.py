@@ -424,16 +424,12 @@ def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     problems = [one.item for one in entries if isinstance(one.item, Problem)]
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []
-    for pair, how in (
-        (paired_by_ids, "ids: no column"),
-        (paired_apart, "texts: no id or column"),
-    ):
+    for pair, how in ((paired_by_ids, "ids: no"), (paired_apart, "texts: no id or")):
         found = pair(entries)
-        halves = sum(isinstance(one.item, Problem) and bool(one.item.twin_id) for one in found)
-        if halves:
+        if halves := sum(isinstance(e.item, Problem) and bool(e.item.twin_id) for e in found):
             return found, [
                 f"{halves:,} of {len(problems):,} problems are read as {halves // 2:,} "
-                f"twin{'s' * (halves > 2)}, found by their {how} marks twins (name one with "
+                f"twin{'s' * (halves > 2)}, found by their {how} column marks twins (name one with "
                 "`pair_by=`, or give each problem a twin_id)"
             ]
     return entries, []

@@ -39,13 +39,9 @@ def reported(
     on_progress: Callable[[float], object] | None,
     share: float = 1.0,
 ) -> Iterator[P]:
-    """Yield rows or entries, and report the fraction of a text's lines that is read.
+    """Yield rows or entries, and report the fraction of a text's lines that is read, 0 to `share`.
 
-    Args:
-        found: the rows or entries.
-        source: the text; without one, nothing is reported.
-        on_progress: called now and then with the fraction, from 0 to `share`.
-        share: the fraction of all work that reading them is.
+    Without a text, nothing is reported.
     """
     lines = source.text.count("\n") + 1 if source and on_progress else 0
     for n, one in enumerate(found):
@@ -92,12 +88,7 @@ def _unnamed(source: Source) -> tuple[str, ...]:
 def shaped(
     rows: Iterable[data.Row[Record]], given: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
-    """Return rows with a column for each part of their values, and a sentence for each step.
-
-    Args:
-        rows: of any container.
-        given: the columns that the user names.
-    """
+    """Return rows with a column for each part of their values, and a sentence for each step."""
     found = [
         row
         if row.values is None or not isinstance(row.values.get("question"), Mapping)

@@ -130,7 +130,7 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
         if (
             len(twos) > 1
             and halves >= _NEARLY * len(twos)
-            and any(one.root != other.root and not _marked(one, other) for one, other in twos)
+            and any(a.root != b.root and (a.twin_id or a.id) != b.twin_id for a, b in twos)
         ):
             return key.partition(".")[2], 2 * len(twos)
     return None
@@ -145,7 +145,7 @@ def _mark(problem: Problem, value: Scalar) -> str | None:
 def paired_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Give two sentences a common `twin_id` if only the end of their ids differs ("-1", "-2").
 
-    They must be able to be a twin, too: different texts and answers, and a common option.
+    They have different texts and answers, too, and a common option.
     """
     found = list(entries)
     problems = _problems(found)
@@ -161,10 +161,6 @@ def paired_by_ids(entries: Iterable[Entry]) -> list[Entry]:
         for row in rows
     }
     return _named(found, ids)
-
-
-def _marked(one: Problem, other: Problem) -> bool:
-    return one.twin_id is not None and one.twin_id == other.twin_id
 
 
 def _may_be_halves(one: Problem, other: Problem) -> bool:
@@ -355,10 +351,7 @@ def _are_unequal(first: Problem, second: Problem) -> bool:
 def _is_same_text(one: str, other: str, longest: int) -> bool:
     """Return whether two sentences differ only in which of their pronouns is the blank.
 
-    Args:
-        one: a sentence, such as "a_m彼女z" or "a _ m her z".
-        other: another one, such as "a彼女m_z" or "a him m _ z".
-        longest: the number of letters of the longest pronoun; it has no space.
+    They do in "a _ m her z" and "a him m _ z". A pronoun has at most `longest` letters.
     """
     if one.count(BLANK) != 1 or other.count(BLANK) != 1:
         return False
