@@ -405,7 +405,9 @@ def test_a_tie_is_worth_its_share_whatever_the_source(data: Path, tmp_path: Path
         _text(tmp_path / "s.csv", "id,score1,score2,score3,score4\n" + "".join(
             f"{p.id},{','.join(map(str, own))}\n"
             for p, own in zip(DATA, scores, strict=True))),
+        tmp_path / "s.parquet",
     ]  # fmt: skip
+    pd.DataFrame({"id": DATA.ids, "scores": scores}).to_parquet(paths[-1])
     for path in paths:
         found = _score(data, path)
         assert (found["accuracy"]["right"], found["accuracy"]["ties"]) == (9, 6)
@@ -431,6 +433,36 @@ def test_a_filter_is_chosen_by_its_name(data: Path, tmp_path: Path) -> None:
         assert found["log"]["reported"] == {"exact_match": pytest.approx(right / 12)}
         assert _audit(data, path, *more)["log"]["filter"] == used
     assert "name one of 'strict', 'flexible'" in _run("score", data, path, "--filter", "x")
+
+
+def test_the_first_trial_is_the_one_with_the_lowest_number(data: Path, tmp_path: Path) -> None:
+    """Of HELM's trials 10, 2 and 1, the first is read, wherever its requests are in the file."""
+    read = [
+        json.loads(_helm(tmp_path, said, joint=True).read_text("utf-8"))
+        for said in ([(key + 1) % 4 for key in KEYS], KEYS)
+    ]
+    wrong, right = (one["request_states"] for one in read)
+    states = [{**one, "train_trial_index": n} for n in (10, 2) for one in wrong]
+    states += [{**one, "train_trial_index": 1} for one in right]
+    path = _text(tmp_path / "scenario_state.json", json.dumps(read[0] | {"request_states": states}))
+    found = _score(data, path)
+    assert (found["log"]["filter"], found["accuracy"]["right"]) == ("trial 1", 12)
+
+
+def test_models_are_not_compared_under_different_filters(data: Path, tmp_path: Path) -> None:
+    """If the first filters of two logs differ, one must be named, in one folder or in two."""
+    both = ("strict", "flexible")
+    for model, names in (("a", both), ("b", both[::-1])):
+        _jsonl(
+            tmp_path / "logs" / model / "samples_quiz_1.jsonl",
+            (_sample(p, [LETTERS[KEYS[at]]], filter=name)
+             for at, p in enumerate(DATA) for name in names),
+        )  # fmt: skip
+    for paths in ([tmp_path / "logs"], [tmp_path / "logs" / "a", tmp_path / "logs" / "b"]):
+        assert "choose the same one with --filter" in _run("score", data, *paths)
+        found = _run("score", data, *paths, "--filter", "strict")
+        used = [own["log"]["filter"] for own in found["solvers"].values()]
+        assert used == ["strict", "strict"]
 
 
 def test_epochs_and_scorers_are_chosen_by_their_names(tmp_path: Path) -> None:
@@ -613,8 +645,9 @@ def test_only_its_length_shows_whether_a_list_is_complete(
     more: list[str], data: Path, tmp_path: Path
 ) -> None:
     """A list of the data's length is complete, another is refused, with --partial or without."""
-    path = _text(tmp_path / "m.lst", "".join(f"{key + 1}\n" for key in KEYS))
-    assert _score(data, path, *more)["accuracy"]["right"] == 12
+    for end in ("", ".0"):
+        path = _text(tmp_path / "m.lst", "".join(f"{key + 1}{end}\n" for key in KEYS))
+        assert _score(data, path, *more)["accuracy"]["right"] == 12
     path = _text(tmp_path / "m.lst", "1\n" * 11)
     assert "the list has 11 labels; the data set has 12" in _run("score", data, path, *more)
 
@@ -658,6 +691,10 @@ def _others(n: int) -> list[Problem]:
         ("m.json", '{"question": "Who?"}\n{"question": "Why?"}\n', ":1: these are not answers"),
         ("m.json", '["A", 2.5]', r'a list has labels, such as 1 or "A", not 2.5'),
         ("m.json", '["A", "B"', "the list is not JSON"),
+        ("m.csv", "id,score1,score2,score3,score4\nq0,1,2,,4\n",
+         "m.csv:2: a score is empty, and a later one is not"),
+        ("m.csv", "id,score0,score1,score2,score3\nq0,1,2,3,4\n",
+         "scores are in 'score0', 'score1', 'score2', …; number them from score1 on"),
         ("m.lst", "1\n?\nx y\nNo\n", ":2: '?' is not a label, such as 1 or A"),
         ("m.lst", "1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
         ("m.lst", "1,2,1,1,2\n" * 12, ":1: the line has several labels, as a leaderboard"),

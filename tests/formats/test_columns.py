@@ -105,6 +105,17 @@ def test_families_are_known_by_their_words_and_numbers(
     assert formats.scan(path).items[0].options == ("a", "b")
 
 
+@pytest.mark.parametrize("text", ["罐子{}倒了，因为_很{}。", "{}번 상자에서 _가 {}."])
+def test_a_blank_may_touch_words_of_scripts_that_allow_it(tmp_path: Path, text: str) -> None:
+    """In Chinese the blank touches other words, and in Korean a particle; it is a blank anyway."""
+    rows = [{"문장": text.format(at // 2, "ab"[at % 2]), "x 1": "p", "x 2": "q", "y": at % 2}
+            for at in range(20)]  # fmt: skip
+    data = formats.read(
+        put(tmp_path, rows, ".csv"), columns=Columns(("문장",), ("x 1", "x 2"), "y")
+    )
+    assert all(problem.blank is not None for problem in data)
+
+
 def test_a_sentence_is_found_by_its_blank(tmp_path: Path) -> None:
     """A column of any name with one `_` in its texts is the sentence; its twins are found."""
     rows = [{"Satz": row.pop("Sentence"), **row} for row in sentences("")]
@@ -160,6 +171,58 @@ def test_labels_of_one_class_are_spelt_in_one_way(tmp_path: Path) -> None:
     ]
     named = formats.scan(put(tmp_path, rows), columns=Columns(choices=("label",)))
     assert not named.bad
+
+
+@pytest.mark.parametrize(
+    ("usual", "other"),
+    [("是", "是。"), ("हाँ", "हाँ।"), ("sí", "¡Sí!"), ("yes", "\u200byes"), ("10", "10\ufeff")],
+)
+def test_marks_of_any_script_and_invisible_ones_make_no_class(
+    tmp_path: Path, usual: str, other: str
+) -> None:
+    """A label with its script's full stop, or an invisible character, is no new class."""
+    rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": (usual, "否")[n % 2]}
+            for n in range(20)]  # fmt: skip
+    rows[4]["label"] = rows[6]["label"] = other
+    found = formats.scan(put(tmp_path, rows), columns=Columns(choices=("label",)))
+    assert {item.options for item in found.items if isinstance(item, Problem)} == {
+        tuple(sorted((usual, "否")))
+    }
+    assert "(lines 5 and 7) is read as" in found.notes[-1]
+
+
+@pytest.mark.parametrize("said", ["cre\u0300me", "crème\u200b", "\ufeffCrème"])
+def test_an_answer_is_the_option_that_looks_the_same(tmp_path: Path, said: str) -> None:
+    """Neither the form of an accent nor an invisible character makes an answer another text."""
+    row = {"question": "Why?", "option1": "tea", "option2": "crème"}
+    rows = [{**row, "answer": answer} for answer in (said, "tea")]
+    assert formats.read(put(tmp_path, rows)).answers == (1, 0)
+
+
+def test_a_typo_in_two_of_a_few_rows_is_reported(tmp_path: Path) -> None:
+    """A word in 2 rows that differs in one letter from one in 10 rows may be meant as it."""
+    labels = ["entailment", "neutral", "contradiction"] * 12
+    rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": one} for n, one in enumerate(labels)]
+    rows[2]["label"] = rows[5]["label"] = "contradition"
+    found = formats.scan(put(tmp_path, rows))
+    assert [bad.line for bad in found.bad] == [3, 6]
+    assert {len(item.options) for item in found.items if isinstance(item, Problem)} == {3}
+
+
+@pytest.mark.parametrize(
+    ("options", "numbers"), [("2341", (1.0, 2.0)), (("2.0", "3.0", "4.0", "1.0"), (1, 2))]
+)
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_whole_numbers_that_are_options_are_texts_with_and_without_a_point(
+    tmp_path: Path, options: Sequence[str], numbers: Sequence[float], suffix: str
+) -> None:
+    """Of the options 2, 3, 4 and 1, nobody knows whether 1.0 is the first or the last one."""
+    rows = [{"question": "Why?", **dict(zip("ABCD", options, strict=True)), "answer": number}
+            for number in numbers]  # fmt: skip
+    path = put(tmp_path, rows, suffix)
+    with pytest.raises(FormatError, match="may be texts of choices or numbers from"):
+        formats.read(path)
+    assert formats.read(path, columns=Columns(answer_is="text")).answers == (3, 0)
 
 
 @pytest.mark.parametrize(

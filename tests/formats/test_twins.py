@@ -310,6 +310,45 @@ def test_a_column_that_groups_rows_in_twos_is_asked_about(tmp_path: Path, way: s
     assert formats.read(tmp_path / "again.jsonl").problems == declined.problems
 
 
+def test_a_column_is_asked_about_if_many_problems_lack_their_other_half(tmp_path: Path) -> None:
+    """A column that groups 48 of 80 rows in twins is asked about, as validation leaves singles."""
+    path = tmp_path / "file.csv"
+    path.write_text(as_csv(far_apart(40), pair=lambda at: str(at // 2 if at < 48 else at)))
+    with pytest.raises(FormatError, match="'pair' puts 48 of 80 problems into pairs"):
+        formats.read(path)
+
+
+@pytest.mark.parametrize("ends", [("-1", "-2"), ("_a", "_b"), ("A", "B"), (".1", ".2")])
+@pytest.mark.parametrize("name", ["csv", "winosmith", "winogrande"])
+def test_ids_that_differ_in_their_end_pair(
+    tmp_path: Path, name: str, ends: tuple[str, str]
+) -> None:
+    """Halves whose ids differ only in such an end are twins, however few words they share.
+
+    Problems that are written as singles under such ids stay singles.
+    """
+    problems = [
+        replace(p, id=f"q{at // 2}{ends[at % 2]}", twin_id=None, extra=Extra())
+        for at, p in enumerate(far_apart(20))
+    ]
+    path = tmp_path / "file"
+    table = as_csv(problems, id=lambda at: problems[at].id)
+    path.write_text(
+        {
+            "csv": table,
+            "winosmith": as_own(problems),
+            "winogrande": table.replace(",id\n", ",qID\n", 1),
+        }[name]
+    )
+    read = formats.read(path)
+    assert {(read[a].id[:-1], read[b].id[:-1]) for a, b in read.twins} == {
+        (p.id[:-1], p.id[:-1]) for p in problems
+    }
+    if name != "winogrande":
+        formats.write(problems, tmp_path / "again", name)
+        assert not formats.read(tmp_path / "again").twins
+
+
 def test_a_column_of_other_twos_is_not_asked_about(tmp_path: Path) -> None:
     """Twos with other options, with the same answer or of copies are no question of twins."""
     problems = far_apart(20)

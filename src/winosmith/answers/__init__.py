@@ -20,11 +20,12 @@ from winosmith.answers._predictions import (
     read_predictions,
     write_predictions,
 )
-from winosmith.answers._read import read
+from winosmith.answers._read import check_same_filters, read
 
 __all__ = [
     "Answers",
     "Log",
+    "check_same_filters",
     "of_choices",
     "prediction_header",
     "prediction_record",

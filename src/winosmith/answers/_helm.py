@@ -42,7 +42,7 @@ def read(file: AnswerFile) -> list[Answers]:
             perturbed = state["instance"].get("perturbation") or {}
             name = perturbed.get("name", f"trial {state.get('train_trial_index', 0)}")
             trials[str(name)][str(state["instance"].get("id", len(trials[name])))].append(state)
-        names = sorted(trials, key=lambda name: not name.startswith("trial "))
+        names = sorted(trials, key=lambda name: (not name.startswith("trial "), len(name), name))
         (used,), log = choose_entries(file, names)
         rows = [_row(name, states, file) for name, states in trials[used].items()]
         folder = Path(file.path).absolute().parent.name

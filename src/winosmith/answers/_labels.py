@@ -24,7 +24,7 @@ from winosmith.records import parse_json
 SIZES = ("xs", "s", "m", "l", "xl")
 """The columns of a leaderboard submission, one for each training size (WinoGrande, table 4)."""
 
-_LABEL = re.compile(r"(\d\d?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
+_LABEL = re.compile(r"(\d\d?(?:\.0)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
 """A line of a list."""
 
 _SUBMITTED = re.compile(r"[12](\s*,\s*[12])+")

@@ -87,7 +87,8 @@ def recognise(file: AnswerFile) -> bool:
     keys = file.rows.first.keys()
     is_letter = isinstance(file.rows.first.get("choice"), str)
     is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys
-    return is_ours and not is_letter and file.rows.kind not in ("table", "delimited")
+    is_table = file.rows.kind == "delimited" or (file.rows.kind == "table" and "choice" in keys)
+    return is_ours and not is_letter and not is_table
 
 
 def read(file: AnswerFile) -> list[Answers]:

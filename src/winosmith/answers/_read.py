@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,8 +64,8 @@ def read(
         choice; an item that the model was not asked has no prediction.
 
     Raises:
-        FormatError: the source is of no known kind or about another data set, or a model answers
-            an item in two files.
+        FormatError: the source is of no known kind or about another data set, a model answers an
+            item in two files, or logs with the same filters would be read by different ones.
         MissingExtraError: an `.eval` log is read, and zipfile-zstd is not installed.
     """
     dataset = formats.dataset_of(dataset)
@@ -75,7 +75,18 @@ def read(
         for file, answers in _files(one, dataset, columns, filters):
             known = found.get(answers.solver)
             found[answers.solver] = _joined(known, answers, file) if known else answers
+    check_same_filters(found.values())
     return found
+
+
+def check_same_filters(found: Iterable[Answers]) -> None:
+    """Raise FormatError if logs with the same filters were read by different ones."""
+    first: dict[frozenset[str], Answers] = {}
+    for one in found:
+        known = first.setdefault(frozenset(one.log.filters), one)
+        if known.log.filter != one.log.filter:
+            what = f"{known.solver!r} is read by {known.log.filter!r}, and {one.solver!r} by "
+            raise FormatError(f"{what}{one.log.filter!r}; choose the same one with `filters=`")
 
 
 def _joined(known: Answers, more: Answers, file: str) -> Answers:

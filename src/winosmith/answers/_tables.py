@@ -21,11 +21,11 @@ from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, is_missing, read_choices
 from winosmith.data import Place, Record, cell
 from winosmith.errors import FormatError, ProblemError
-from winosmith.prediction import Prediction, best_of
+from winosmith.prediction import Prediction, best_of, first_ids
 
 _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
-_SCORE = re.compile(r"score_?([1-9]\d?)")
+_SCORE = re.compile(r"score_?(\d\d?)")
 
 
 def recognise(file: AnswerFile) -> bool:
@@ -65,6 +65,8 @@ def read(file: AnswerFile) -> list[Answers]:
     check_known(rows, file, "rows")
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
+    if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
+        raise file.error(f"the scores are in {first_ids(scored)}; number them from score1 on")
     places = {name: place for name, (place, _) in rows.items()}
     scores = {name: _scores(row, scored, place) for name, (place, row) in rows.items()}
     if choice is None and scored:
@@ -132,9 +134,14 @@ def _with_ids(
 
 
 def _scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
-    """Return the scores in the columns score1, score2, …, without empty cells."""
+    """Return the scores in the columns score1, score2, …; the last ones may be empty."""
+    cells: list[Any] = [row.get(name) for name in columns]
+    while cells and is_missing(cells[-1]):
+        cells.pop()
+    if any(map(is_missing, cells)):
+        raise FormatError("a score is empty, and a later one is not", *place[:3])
     try:
-        return tuple(float(row[name]) for name in columns if not is_missing(row.get(name)))
+        return tuple(map(float, cells))
     except (ValueError, TypeError) as error:
         raise FormatError(f"a score is not a number: {error}", *place[:3]) from None
 

@@ -90,7 +90,7 @@ def read_answers(
     Solvers with the same name have the names of their files.
 
     Raises:
-        FormatError: a file can't be read.
+        FormatError: a file can't be read, or logs would be read by different filters.
     """
     columns = given_columns()
     given = [
@@ -98,6 +98,7 @@ def read_answers(
         for path in paths
         for one in answers.read(path, dataset, columns, filters).values()
     ]
+    answers.check_same_filters(own for _, own in given)
     files, names = [path for path, _ in given], [own.solver for _, own in given]
     found: dict[str, answers.Answers] = {}
     for path, own in given:

@@ -16,7 +16,7 @@ from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import place as place_in_script
 from winosmith.formats._names import names_of, of_answers, plainly
 from winosmith.problem import Extra, Problem
-from winosmith.text import composed, edit_distance
+from winosmith.text import composed, edit_distance, visible
 
 KINDS = {
     "letter": "letters",
@@ -55,9 +55,14 @@ def readings(
 
     >>> readings("B", ["a cup", "a jug"]), readings("**2**", ["1", "2"])
     ({'letter': 1}, {'text': 1, '1': 1})
+    >>> readings("2.0", ["2", "1"]), readings(2, ["2.0", "1.0"])
+    ({'text': 0, '1': 1}, {'text': 0, '1': 1})
     """
     count = len(options)
+    value = visible(value) if isinstance(value, str) else value
     said = " ".join(str(value).split())
+    plain = said if said.isascii() else composed(said, "NFKC")  # ③
+    whole = None if isinstance(value, bool) else re.fullmatch(r"(-?\d{1,4})(?:\.0*)?", plain)
     found: dict[str, int] = {}
     if said in labels:
         found["label"] = labels.index(said)
@@ -72,6 +77,9 @@ def readings(
         text = option_of_text(said, signed)
     if text is None and (sign := PREFIX.match(said)):
         text = option_of_text(said[sign.end() :], options)
+    if text is None and whole:  # of a column of whole numbers with gaps
+        text = option_of_text(whole[1], options)
+        text = option_of_text(f"{whole[1]}.0", options) if text is None else text
     if text is not None:
         found["text"] = text
     if isinstance(value, bool):
@@ -80,10 +88,8 @@ def readings(
         return readings(bare[1] or bare[2], options, labels, signed, decks - 1)
     if (letter := letter_of(value)) and letter[1] < count:
         found["letter"] = letter[1]
-    if not said.isascii():
-        said = composed(said, "NFKC")  # ③
-    if isinstance(value, int) or re.fullmatch(r"\d{1,4}(\.0?)?", said):
-        number = value if isinstance(value, int) else int(float(said))
+    if whole:
+        number = int(whole[1])
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
     return found
@@ -120,13 +126,13 @@ def _labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Itera
 
 
 def option_of_text(text: str, options: Sequence[str]) -> int | None:
-    """Return the only option with a text; case counts only if it distinguishes options.
+    """Return the only option that looks like a text; case counts only if it distinguishes options.
 
     >>> option_of_text("A  cup", ["a cup", "a jug"]), option_of_text("Us", ["US", "us"])
     (0, None)
     """
-    said = " ".join(text.split())
-    tidied = [" ".join(option.split()) for option in options]
+    shown = (one if one.isascii() else visible(composed(one)) for one in (text, *options))
+    said, *tidied = (" ".join(one.split()) for one in shown)
     if tidied.count(said) == 1:
         return tidied.index(said)
     folded = said.casefold()
@@ -213,7 +219,8 @@ def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 class Classes:
     """The labels of all rows, used as the choices.
 
-    Labels that differ only in case, width or marks around them ("Yes", "yes.") are one label.
+    Labels that differ only in case, width, invisible characters or marks around them ("Yes",
+    "yes.") are one label.
 
     Attributes:
         options: the labels in order, with one spelling each.
@@ -259,20 +266,21 @@ class Classes:
 def _folded(label: str) -> str:
     """Return the form that is the same for all labels of one class.
 
-    >>> _folded("Yes."), _folded("‘ＹＥＳ’"), _folded("C++"), _folded("5!"), _folded("?")
-    ('yes', 'yes', 'c++', '5!', '?')
+    >>> _folded("Yes."), _folded("‘ＹＥＳ’"), _folded("是。"), _folded("C++"), _folded("5!")
+    ('yes', 'yes', '是', 'c++', '5!')
     """
-    folded = unicodedata.normalize("NFKC", label).casefold()
+    folded = unicodedata.normalize("NFKC", visible(label)).casefold()
     word = folded.strip(_AROUND)
-    return word if word.replace(" ", "").isalpha() else label.casefold()
+    is_word = all(unicodedata.category(sign)[0] in "LMZ" for sign in word)
+    return word if word and is_word else visible(label).casefold()
 
 
-_AROUND = " .,;:!'\"`‘’“”„«»()[]"
+_AROUND = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
 """Marks around a label that don't make it a different label."""
 
 _YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
 
-_FEW_LABELS, _TYPO, _SOME = 100, 10, 3
+_FEW_LABELS, _TYPO, _SOME = 100, 5, 3
 """Typos are looked for in at most that many labels; one is this many times rarer than its label,
 and occurs fewer times than this."""
 

@@ -211,7 +211,8 @@ def _of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
         right = flagged(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
     if (right := _scored([*value.values()])) is not None:  # {"a cup": 1, "a jug": 0}
-        texts_may_be = _in_order(keys) and len({*value.values()}) == len(value)
+        are_signs = any(keys == [*series[: len(keys)]] for series in SERIES)
+        texts_may_be = are_signs and len({*value.values()}) == len(value)
         if _OF_SCORES.search(name) or not (texts_may_be and (answered or len(value) > 2)):
             return Choices(tuple(keys), tuple(keys), right)
     texts = tuple(map(written, value.values()))
@@ -262,10 +263,6 @@ def _ending(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
     return next((key for key in keys if re.split(r"[\W_]+", key.casefold())[-1] in wanted), None)
 
 
-def _in_order(keys: Sequence[str]) -> bool:
-    return any(list(keys) == list(series[: len(keys)]) for series in SERIES)
-
-
 def _unpacked(cell: str, name: str) -> Any:
     """Return the list in a cell that is written as JSON, Python or numpy write it."""
     for read in (parse_json, lambda text: ast.literal_eval(_with_commas(text))):
@@ -299,11 +296,7 @@ def _cut(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | N
     """Return the choices of a text, cut at their letters or numbers; None if that is ambiguous.
 
     Signs that don't continue the series are part of a choice. If all choices begin a line, so are
-    signs inside a line.
-
-    Args:
-        text: the text of the choices, which starts with the first choice or at the first sign.
-        signs: the signs, starting with that of the first choice; None to find them.
+    signs inside a line. The text starts with the first choice, or at the first sign.
 
     >>> _cut("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), right=())

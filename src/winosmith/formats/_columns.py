@@ -34,6 +34,7 @@ from winosmith.formats._names import (
     there,
 )
 from winosmith.problem import BLANK, extra_key
+from winosmith.text import with_blank_apart
 
 Row = Mapping[str, Any]
 
@@ -64,8 +65,6 @@ class Columns:
                 f"an answer is one of {', '.join(get_args(AnswerIs))}; not {self.answer_is!r}"
             )
 
-
-_LONE = re.compile(rf"(?<!\w){BLANK}(?!\w)")
 
 _LOOK = 1000
 """The number of rows that represent a large set."""
@@ -365,13 +364,6 @@ class _Table:
         """Return the column with lists of choices, or else the columns with one choice each.
 
         If there are both, lists of one value contain answers.
-
-        Args:
-            asked: the columns of the question that the user named.
-            answer: the column of the answers.
-
-        Raises:
-            FormatError: several columns are possible.
         """
         one = next((name for name in there(CHOICES, self.names) if name != answer), None)
         families = self.names.families
@@ -439,10 +431,12 @@ def is_empty(value: Any) -> bool:
 def has_blank(value: Any) -> bool:
     """Return whether a value is a text with one `_` that is not part of a word.
 
-    >>> has_blank("The _ fell."), has_blank("a_b"), has_blank("_ and _")
-    (True, False, False)
+    In scripts without spaces between words, and next to particles, they may touch it.
+
+    >>> has_blank("The _ fell."), has_blank("因为_太重。"), has_blank("a_b"), has_blank("_ and _")
+    (True, True, False, False)
     """
-    return isinstance(value, str) and value.count(BLANK) == 1 and bool(_LONE.search(value))
+    return isinstance(value, str) and value.count(BLANK) == 1 and with_blank_apart(value) == value
 
 
 def _beside(question: Sequence[str], names: Names) -> str | None:

@@ -35,7 +35,6 @@ from winosmith.formats._columns import Columns, Plan, Row, further_keys, has_bla
 from winosmith.formats._letters import SERIES
 from winosmith.formats._names import TAKEN, names_of, of_answers, plainly
 from winosmith.formats._rows import DRAFTED, EVERY, PARSED, question_rows, recognises, shaped
-from winosmith.formats._twins import paired_by_ids
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
@@ -178,7 +177,7 @@ def _read_questions(
     for at, one in enumerate(_reported(entries, DRAFTED, 1, on_progress)):
         if isinstance(one, _Draft):
             entries[at] = _base.entry(one.place, one.raw, partial(_problem, one, kind, keys))
-    return paired_by_ids(one for one in entries if isinstance(one, Entry)), notes
+    return [one for one in entries if isinstance(one, Entry)], notes
 
 
 def _reported(
@@ -408,15 +407,7 @@ def _may_be(drafts: Sequence[_Draft]) -> str:
 def _without_repeats(
     drafts: Sequence[_Draft], names: Iterable[str], kind: str, answers: str, *, is_known: bool
 ) -> list[str]:
-    """Remove columns from `extra` that repeat the key; see `second_answers`.
-
-    Args:
-        drafts: the rows.
-        names: names of the further columns.
-        kind: kind of the answers.
-        answers: column of the answers.
-        is_known: whether the user named this column.
-    """
+    """Remove columns from `extra` that repeat the key; see `second_answers`."""
     columns = {
         name: [
             (draft.place, draft.readings(_answer(value)), key)

@@ -28,7 +28,7 @@ from winosmith.formats._detect import found, writer_named
 from winosmith.formats._jsonl import JSONL, lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED, reported
-from winosmith.formats._twins import paired_apart, paired_by, refuse_unread_pairs
+from winosmith.formats._twins import paired_apart, paired_by, paired_by_ids, refuse_unread_pairs
 from winosmith.formats._winogrande import WINOGRANDE
 from winosmith.lineage import apply_edits, check_lineages, edit_script
 from winosmith.outputs import write_aside
@@ -403,19 +403,19 @@ def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> boo
 
 
 def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Pair problems by their texts, with a note, if none has a twin id or a lineage."""
+    """Pair problems by ids or texts, with a note, if none has a twin id or a lineage."""
     problems = [one.item for one in entries if isinstance(one.item, Problem)]
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []
-    found = paired_apart(entries)
-    halves = sum(isinstance(one.item, Problem) and one.item.twin_id is not None for one in found)
-    if not halves:
-        return entries, []
-    return found, [
-        f"{halves:,} of {len(problems):,} problems are read as {halves // 2:,} "
-        f"twin{'s' * (halves > 2)}, found by their texts: no id or column marks twins (name one "
-        "with `pair_by=`, or give each problem a twin_id)"
-    ]
+    for pair, how in ((paired_by_ids, "ids: no"), (paired_apart, "texts: no id or")):
+        found = pair(entries)
+        if halves := sum(isinstance(e.item, Problem) and bool(e.item.twin_id) for e in found):
+            return found, [
+                f"{halves:,} of {len(problems):,} problems are read as {halves // 2:,} "
+                f"twin{'s' * (halves > 2)}, found by their {how} column marks twins (name one with "
+                "`pair_by=`, or give each problem a twin_id)"
+            ]
+    return entries, []
 
 
 def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:

@@ -39,13 +39,9 @@ def reported(
     on_progress: Callable[[float], object] | None,
     share: float = 1.0,
 ) -> Iterator[P]:
-    """Yield rows or entries, and report the fraction of a text's lines that have been read.
+    """Yield rows or entries, and report the fraction of a text's lines read, 0 to `share`.
 
-    Args:
-        found: the rows or entries.
-        source: the text; None reports nothing.
-        on_progress: called regularly with the fraction, from 0 to `share`.
-        share: reading's fraction of all work.
+    Without a text, nothing is reported.
     """
     lines = source.text.count("\n") + 1 if source and on_progress else 0
     for n, one in enumerate(found):
@@ -92,12 +88,7 @@ def _unnamed(source: Source) -> tuple[str, ...]:
 def shaped(
     rows: Iterable[data.Row[Record]], given: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
-    """Return rows with one column per part of their values, and one sentence per step.
-
-    Args:
-        rows: rows of any container.
-        given: the columns that the user named.
-    """
+    """Return rows with one column per part of their values, and one sentence per step."""
     found = [
         row
         if row.values is None or not isinstance(row.values.get("question"), Mapping)

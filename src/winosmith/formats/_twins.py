@@ -2,7 +2,7 @@
 
 The first of three methods that applies to a file is used:
 
-- Ids: both halves share an id except for "-1" and "-2" at its end (`paired_by_ids`).
+- Ids: both halves share an id except for its end, such as "-1" and "-2" (`paired_by_ids`).
 - A column that the user names (`pair_by`): problems with the same value there belong together. A
   column that looks like one and is not named is refused with a question (`refuse_unread_pairs`).
 - The texts: neighbours that ask for different options of the same two (`paired`), in published
@@ -35,9 +35,9 @@ _APART = 0.7
 train_debiased and train_xl, with shuffled lines and without ids, this finds 284 of 284, 1,999 of
 2,011 and 19,993 of 20,199 twins, and no pair that is not a twin."""
 
-_NEARLY = 0.9
-"""Least fractions of problems in pairs, and of pairs that look like twins, for a column that seems
-to mark twins."""
+_NEARLY, _MOST = 0.9, 0.5
+"""Least fractions of pairs that look like twins, and of problems in pairs, for a column that seems to
+mark twins. Validation removes the other half of many problems."""
 
 _ROUNDING = 1e-9
 """The largest rounding error of 70 % of a whole number."""
@@ -47,6 +47,9 @@ _LONGEST_PRONOUN = 4
 
 TASK = re.compile(r"(.+)-[12]")
 """WinoGrande's ids: the crowd task's id, and the number of the half."""
+
+_HALF = re.compile(r"(.+)[-_./ ][12abAB]|(.+\d)[abAB]")
+"""The ids of halves in other files: "q7_2", "q7b"."""
 
 Pair = tuple[int, int]
 
@@ -78,9 +81,10 @@ def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
     """Return whether a file of problems without twin ids would be paired or refused."""
-    entries = paired_apart(Entry(Place("", 0), "", item=problem) for problem in problems)
-    found = any(isinstance(one.item, Problem) and one.item.twin_id for one in entries)
-    return found or _unread_pairs(problems) is not None
+    entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
+    found = (*paired_by_ids(entries), *paired_apart(entries))
+    is_paired = any(isinstance(one.item, Problem) and one.item.twin_id for one in found)
+    return is_paired or _unread_pairs(problems) is not None
 
 
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
@@ -91,7 +95,7 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
         path: path of the file, for the message.
 
     Raises:
-        FormatError: at least 90 % of the problems share their value of a column with exactly one
+        FormatError: at least half of the problems share their value of a column with exactly one
             other problem; at least 90 % of these pairs have different texts, a common option and
             different answers (where known); and some of the pairs are not yet twins.
     """
@@ -112,7 +116,7 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     for problem in problems:
         for key, value in problem.extra.items():
             columns[key].append(value)
-    least = _NEARLY * len(problems)
+    least = _MOST * len(problems)
     for key, values in columns.items():
         different = len({*values})  # of pairs, half as many as values
         if 2 * different < least or 2 * (len(values) - different) < least:
@@ -127,7 +131,7 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
         if (
             len(twos) > 1
             and halves >= _NEARLY * len(twos)
-            and any(one.root != other.root and not _marked(one, other) for one, other in twos)
+            and any(a.root != b.root and (a.twin_id or a.id) != b.twin_id for a, b in twos)
         ):
             return key.partition(".")[2], 2 * len(twos)
     return None
@@ -140,14 +144,16 @@ def _mark(problem: Problem, value: Scalar) -> str | None:
 
 
 def paired_by_ids(entries: Iterable[Entry]) -> list[Entry]:
-    """Give two sentences a common `twin_id` if they look like a twin with WinoGrande's ids."""
+    """Give two sentences a common `twin_id` if only the end of their ids differs ("-1", "-2").
+
+    Their texts and answers must differ, and they must have a common option.
     found = list(entries)
     problems = _problems(found)
     tasks: defaultdict[str, list[int]] = defaultdict(list)
     for row, problem in problems.items():
-        task = TASK.fullmatch(problem.id)
-        if task and not problem.twin_id and problem.blank is not None:
-            tasks[task[1]].append(row)
+        half = _HALF.fullmatch(problem.id)
+        if half and not problem.twin_id and problem.blank is not None:
+            tasks[half[1] or half[2]].append(row)
     ids = {
         row: task
         for task, rows in tasks.items()
@@ -155,10 +161,6 @@ def paired_by_ids(entries: Iterable[Entry]) -> list[Entry]:
         for row in rows
     }
     return _named(found, ids)
-
-
-def _marked(one: Problem, other: Problem) -> bool:
-    return one.twin_id is not None and one.twin_id == other.twin_id
 
 
 def _may_be_halves(one: Problem, other: Problem) -> bool:
@@ -349,10 +351,7 @@ def _are_unequal(first: Problem, second: Problem) -> bool:
 def _is_same_text(one: str, other: str, longest: int) -> bool:
     """Return whether two sentences differ only in which of their pronouns is the blank.
 
-    Args:
-        one: a sentence, such as "a_m彼女z" or "a _ m her z".
-        other: another one, such as "a彼女m_z" or "a him m _ z".
-        longest: the number of letters in the longest pronoun, which has no space.
+    They do in "a _ m her z" and "a him m _ z". A pronoun has at most `longest` letters.
     """
     if one.count(BLANK) != 1 or other.count(BLANK) != 1:
         return False
