@@ -266,8 +266,13 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "families:family", ("judging-a",), status=404),
     V("visitor", "families:models"),
     V("visitor", "families:board"),
-    # The last ones: with scripts the first goes on and withdraws all; the other breaks the site.
-    V("admin", "moderate:batch", ("{unfinished}",)),
+    V("admin", "moderate:batch", ("{waiting batch}",)),
+    V("moderator", "moderate:batch", ("{stopped batch}",)),
+    V("moderator", "moderate:batch", ("{failed batch}",)),
+    V("admin", "run:job", ("{waiting batch}",)),
+    V("admin", "run:job", ("{stopped batch}",)),
+    V("admin", "run:job", ("{votes}",)),
+    # The last one breaks the site.
     V("moderator", "moderate:contests", status=503, before=BROKEN),
 )  # fmt: skip
 
@@ -294,7 +299,7 @@ NO_PAGE = {
     "judge:next": "leads to judge:turn",
     "judge:skip": "leads to judge:turn",
     "judge:undo": "leads to judge:turn",
-    "moderate:go_on": "leads to moderate:batch",
+    "moderate:job": "a part of moderate:batch and moderate:person",
     "moderate:log_csv": "a file",
     "take:count": "leads to take:round",
     "moderate:agreement_csv": "a file",
@@ -310,8 +315,9 @@ def staged() -> dict[str, str]:
     """Make the small site of `world`, and what pages need beside it; return what is named."""
     from django.conf import settings
 
+    from winosmith.web.jobs import BATCH, note
     from winosmith.web.moderate import batches, people
-    from winosmith.web.moderate.queue import Where
+    from winosmith.web.moderate.models import Batch
     from winosmith.web.people.accounts import reset
     from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.models import Problem
@@ -322,14 +328,12 @@ def staged() -> dict[str, str]:
     twin.topic = twin.anchor = LONG[:60]
     twin.save()
     Problem.objects.filter(ref="held-a").update(hints=[f"looks like {LONG}"])
-    everything = batches.all_matching(
-        admin,
-        "withdraw",
-        Where.read("state="),
-        LONG,
-        at=batches.stand(),
-        expected=Problem.objects.count(),
-    )
+    for state in ("waiting", "stopped", "failed"):
+        job = note(
+            admin, BATCH, {}, state=state, done=3, total=40, error=LONG if state == "failed" else ""
+        )
+        world.refs[f"{state} batch"] = job.mark
+        Batch.objects.create(mark=job.mark, actor=admin, action="withdraw", where="state=", job=job)
     _agreeing([world.people[name] for name in ("judge", "moderator", "admin", "owner", "other")])
     left = batches.picked(admin, "let-through", [("held-a", 99), ("held-b", 0)], LONG)
     people.appoint(admin, world.people["owner"], "pause", LONG)
@@ -337,7 +341,6 @@ def staged() -> dict[str, str]:
         **world.refs,
         "session cookie": settings.SESSION_COOKIE_NAME,
         "way back": reset(world.people["other"], 30).split("/")[-2],
-        "unfinished": everything.mark,
         "left alone": left.mark,
         "judge": pseudonym(judge),
         "moderator": pseudonym(world.people["moderator"]),

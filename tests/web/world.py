@@ -95,6 +95,7 @@ def _twin(owner: Any, name: str) -> Any:
 
 def make() -> World:
     """Make the people and things; to be called within a transaction that is rolled back."""
+    from winosmith.web.jobs import VOTES, note
     from winosmith.web.moderate.batches import picked
     from winosmith.web.people.accounts import invite
     from winosmith.web.people.models import Invitation, pseudonym
@@ -106,10 +107,14 @@ def make() -> World:
     _hold_something(world)  # before there is gold, which would come by chance
     world.problems["gold"] = _twin(owner, "gold")
     _judge_gold(world)
-    batch = picked(world.people["admin"], "reject", [("held-b", 0)], "because")
+    admin = world.people["admin"]
+    batch = picked(admin, "reject", [("held-b", 0)], "because")
+    votes = note(admin, VOTES, {"name": pseudonym(owner)}, state="waiting", total=2)
+    owner.appointments.create(actor=admin, kind="exclude", reason="because", job=votes)
     world.refs |= {
         "draft": Draft.objects.create(person=owner, topic="Kettles").ref,
         "batch": batch.mark,
+        "votes": votes.mark,
         "owner": pseudonym(owner),
         "number": owner.pk,
         "token": invite(["contributor"], 30).split("/")[-2],

@@ -19,8 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -49,14 +48,14 @@ def new_mark() -> str:
 
 
 class Job(models.Model):
-    """One thing that an admin did or asked for, or that the site does by itself.
+    """One thing that an admin or a moderator asked for, or that the site does by itself.
 
-    The rows of admins are never deleted: they are the log of these pages.
+    The rows of people are never deleted: they are the log of the admins' pages.
 
     Attributes:
         mark: its address; the kind, if the site does it again and again.
-        actor: the admin who asked for it; None for the site itself.
-        decided: the admin who confirmed, discarded, stopped or retried it.
+        actor: the person who asked for it; None for the site itself.
+        decided: the person who confirmed, discarded, stopped or retried it.
         kind: what is done.
         asked: what was asked for, by the form's names; never a secret.
         state: how far it is.
@@ -91,6 +90,8 @@ class Job(models.Model):
         LEARN = "learn", gettext_lazy("learning of word associations")
         MEASURE = "measure", gettext_lazy("measurement of families")
         ROUND = "round", gettext_lazy("round")
+        BATCH = "batch", gettext_lazy("action on many problems")
+        VOTES = "votes", gettext_lazy("change of a judge’s votes")
 
     class State(models.TextChoices):
         """How far it is."""
@@ -143,13 +144,17 @@ class Job(models.Model):
     @property
     def stoppable(self) -> bool:
         """Whether it can be stopped now."""
-        can = self.state in BEFORE or (self.state == self.State.RUNNING and self.kind == IMPORT)
-        return can and self.actor_id is not None
+        by_a_person = self.state in BEFORE and self.actor_id is not None
+        return by_a_person or (self.busy and self.kind in IN_PARTS)
 
     @property
     def retryable(self) -> bool:
-        """Whether it can run again: it has failed, and is not a mail, whose address is deleted."""
-        return self.state == State.FAILED and self.kind != MAIL
+        """Whether it can run again: it has failed or was stopped, and what it needs still exists.
+
+        The address of a mail is deleted, as is the file of a stopped import.
+        """
+        is_stopped = self.state == State.STOPPED and self.kind in CONTINUABLE
+        return is_stopped or (self.state == State.FAILED and self.kind != MAIL)
 
     @property
     def file(self) -> Path:
@@ -173,17 +178,21 @@ class Job(models.Model):
         self._decide(Q(state=State.SHOWN), ALREADY, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
-        """Stop what is read, waits to begin, or comes in from a file; what came in stays.
+        """Stop what is read, waits to begin, or is done in parts; the parts that are done stay.
 
         Raises:
             InputError: it can't be stopped, or ended already.
         """
-        now = Q(state__in=BEFORE) | Q(state=State.RUNNING, kind=IMPORT)
+        by_a_person = Q(state__in=BEFORE, actor__isnull=False)
+        now = by_a_person | Q(state__in=BUSY, kind__in=IN_PARTS)
         late = gettext_noop("This can’t be stopped any more.")
-        self._decide(now & Q(actor__isnull=False), late, State.STOPPED, decided=person)
+        with writing():
+            self._decide(now, late, State.STOPPED, decided=person)
+            if self.kind in stops:
+                stops[self.kind](self)
 
     def retry(self, person: Any) -> None:
-        """Let a job that failed run again; what it had finished is not done twice.
+        """Let a job that failed or was stopped run again; what is finished is not done twice.
 
         Raises:
             InputError: it is not `retryable`.
@@ -192,12 +201,12 @@ class Job(models.Model):
         state = State.WAITING
         if unread:
             state = State.READING
-        elif self.kind == IMPORT or self.error == ENDED:  # it may have done a part
+        elif self.kind in IN_PARTS or self.error == ENDED:  # it may have done a part
             state = State.RUNNING
         columns = {} if unread else {"decided": person}
-        failed = Q(state=State.FAILED) & ~Q(kind=MAIL)
+        ended = Q(state=State.FAILED) & ~Q(kind=MAIL) | Q(state=State.STOPPED, kind__in=CONTINUABLE)
         why = gettext_noop("This has not failed, or it can’t run again.")
-        self._decide(failed, why, state, tries=0, error="", **columns)
+        self._decide(ended, why, state, tries=0, error="", **columns)
 
     def _decide(self, now: Q, otherwise: str, state: Any, **columns: Any) -> None:
         """Change the row if it is still as it must be, in one transaction."""
@@ -216,7 +225,17 @@ State = Job.State
 (
     SETTINGS, IMPORT, TEST, TEST_CLOSE, TEST_PUBLISH, STUDY, STUDY_LINK, STUDY_CLOSE, STUDY_PLACES,
     STUDY_LIST, STUDY_PAID, BACKUP, MAIL, NEWS, PUBLISH, ORIGINS, TIDY, LEARN, MEASURE, ROUND,
+    BATCH, VOTES,
 ) = Job.Kind.values  # fmt: skip
+
+OF_MODERATORS = (BATCH, VOTES)
+"""Kinds that a moderator asks for, stops and lets continue."""
+
+CONTINUABLE = (ROUND, *OF_MODERATORS)
+"""Kinds that can continue after a stop; the file of an import is deleted."""
+
+IN_PARTS = (IMPORT, *CONTINUABLE)
+"""Kinds that can be stopped while they run."""
 
 BEFORE = (State.READING, State.WAITING)
 """States in which nothing was changed yet, and the worker is to come."""
@@ -236,7 +255,8 @@ ENDED = gettext_noop(
 )
 
 Progress = Callable[[int], object]
-"""Called with the number of problems that are done."""
+"""Called with the number of problems or votes that are done, perhaps in the transaction that does
+them; raises Stopped if somebody has stopped the job."""
 
 works: dict[str, Callable[[Job, Progress], dict[str, Any] | None]] = {}
 """By the kind: each carries a job out and returns its result; called again, it continues."""
@@ -252,10 +272,13 @@ HOUR, DAY = 3600.0, 24 * 3600.0
 lost: dict[str, Callable[[Job], object]] = {}
 """By the kind: each is called if a job failed because the worker ended during it."""
 
+stops: dict[str, Callable[[Job], object]] = {}
+"""By the kind: each is called in the transaction that stops a job."""
+
 duties: dict[str, float] = {}
 """By the kind: seconds between two runs of what the site does again and again by itself."""
 
-_APART = ((MAIL,), (NEWS, PUBLISH, ORIGINS, TIDY), (ROUND,))
+_APART = ((MAIL,), (NEWS, PUBLISH, ORIGINS, TIDY), (ROUND,), OF_MODERATORS)
 
 LANES = (*_APART, tuple(sorted(set(Job.Kind.values).difference(*_APART))))
 """Kinds that wait for each other."""
@@ -269,11 +292,11 @@ class NotNowError(Exception):
 
 
 class Stopped(Exception):  # noqa: N818 - it tells of a wish, not of a fault
-    """An admin stopped a job while the worker was at it."""
+    """Somebody stopped a job while the worker was at it."""
 
 
 def note(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
-    """Write down what an admin does, in the transaction that does it."""
+    """Write down what a person does or asks for, in the transaction that does it."""
     state = columns.pop("state", State.DONE)
     ended = timezone.now() if state == State.DONE else None
     return Job.objects.create(
@@ -384,7 +407,7 @@ def _tell(job: Job, done: int) -> None:
     """Write down how far a job is, also if it is to go no further.
 
     Raises:
-        Stopped: an admin has stopped it.
+        Stopped: somebody has stopped it.
     """
     row = Job.objects.filter(pk=job.pk)
     with writing():
@@ -398,7 +421,7 @@ def _write(job: Job, **columns: Any) -> None:
     """Change the row of a job that the worker is at.
 
     Raises:
-        Stopped: an admin has stopped it.
+        Stopped: somebody has stopped it.
     """
     with writing():
         if not Job.objects.filter(pk=job.pk, state__in=BUSY).update(**columns):
@@ -441,10 +464,9 @@ def work() -> None:
         return not ended.wait(EVERY) and server in (0, os.getppid())
 
     _lock.bounded()
-    while (lock := _locked(LOCK, ONE_WORKER)) is None:
+    while (_lock_of_worker := _locked(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
         if not goes_on():
             return
-    lock.file.write({"process": os.getpid()})
     take_over()
     for kinds in LANES:
         threading.Thread(target=_lane, args=(kinds,), name=kinds[0], daemon=True).start()
@@ -462,36 +484,35 @@ def work() -> None:
     os._exit(0)  # what the lanes are at is done again
 
 
-@dataclass(frozen=True)
-class SiteLock:
-    """A lock of the site's folder, and on PostgreSQL one of the database, of this thread."""
+def _locked(name: str, key: int, note: object = None) -> ExitStack | None:
+    """Take the lock of the folder and that of the database; None while another process has one.
 
-    file: FileLock
-    key: int
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        if connection.vendor == "postgresql" and connection.connection is not None:
-            with suppress(DatabaseError), connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [self.key])
-        self.file.close()
-
-
-def _locked(name: str, key: int) -> SiteLock | None:
-    """Take the lock of the folder and that of the database; None while another process has one."""
+    Args:
+        name: of the file in the site's folder.
+        key: of the PostgreSQL advisory lock.
+        note: what the file says while it is held.
+    """
     file = FileLock.take(settings.SITE.folder / name)
     if file is None:
         return None
-    if connection.vendor != "postgresql":
-        return SiteLock(file, key)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [key])
-        if cursor.fetchone()[0]:
-            return SiteLock(file, key)
-    file.close()
-    return None
+    held = ExitStack()
+    held.callback(file.close)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", [key])
+            if not cursor.fetchone()[0]:
+                held.close()
+                return None
+        held.callback(_unlock, key)
+    if note is not None:
+        file.write(note)
+    return held
+
+
+def _unlock(key: int) -> None:
+    if connection.connection is not None:
+        with suppress(DatabaseError), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [key])
 
 
 def worker_process(folder: Path) -> int | None:

@@ -21,20 +21,15 @@ from django.core.exceptions import SuspiciousOperation
 from django.core.paginator import Page
 from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-    HttpResponseBase,
-    HttpResponseRedirect,
-    StreamingHttpResponse,
-)
-from django.shortcuts import render, resolve_url
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render, resolve_url
 from django.template.loader import render_to_string
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_noop
 from django.views.decorators.http import require_http_methods
+from django.views.i18n import set_language
 
 from winosmith import __version__, report
 from winosmith.errors import RecipeError
@@ -73,21 +68,12 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     """
     if request.method != "POST":
         return _page(request, request.GET.get("next", ""))
-    wanted = request.POST.get("language")
+    wanted, back = request.POST.get("language"), request.POST.get("next", "")
     if wanted != "" and wanted not in dict(settings.LANGUAGES):
-        return _page(
-            request, request.POST.get("next", ""), _("Choose one of these languages."), 422
-        )
-    answer = HttpResponseRedirect(_way_back(request, request.POST.get("next", "")))
+        return _page(request, back, _("Choose one of these languages."), 422)
+    answer = redirect(_way_back(request, back))
     if wanted:
-        answer.set_cookie(
-            settings.LANGUAGE_COOKIE_NAME,
-            wanted,
-            max_age=settings.LANGUAGE_COOKIE_AGE,
-            secure=settings.LANGUAGE_COOKIE_SECURE,
-            httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
-            samesite=settings.LANGUAGE_COOKIE_SAMESITE,
-        )
+        answer.cookies = set_language(request).cookies
     else:
         answer.delete_cookie(
             settings.LANGUAGE_COOKIE_NAME, samesite=settings.LANGUAGE_COOKIE_SAMESITE
@@ -178,6 +164,15 @@ def csv_file(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpRespon
     return attached(StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8"), name)
 
 
+def waiting_page(
+    request: HttpRequest, part: str, context: dict[str, Any], busy: bool
+) -> HttpResponse:
+    """Answer a page that waits: with its part of the progress, or that it is to be read again."""
+    if not busy:
+        return HttpResponse(status=204, headers={"HX-Refresh": "true"})
+    return render(request, part, context)
+
+
 Sent = TypeVar("Sent", bound=HttpResponseBase)
 
 
@@ -203,6 +198,22 @@ def retold(text: str, phrases: Iterable[str]) -> str:
         if found := _made_of(phrase).fullmatch(text):
             return _(phrase) % found.groupdict()
     return text
+
+
+_ROW_FAULTS = (
+    gettext_noop("the row has %(cells)s cells; the header has %(names)s"),
+    gettext_noop("this is not a row of a table: %(error)s; is a quotation mark left open?"),
+    gettext_noop(
+        "this is not a row of a table: %(error)s; is a quotation mark left open? "
+        "(lines %(first)s to %(last)s are lost)"
+    ),
+)
+"""The reasons of `winosmith.data` for a row that can't be read."""
+
+
+def row_fault(reason: str | None) -> str:
+    """Return in the reader's language why a row of a table can't be read."""
+    return retold(reason or "", _ROW_FAULTS)
 
 
 @cache

@@ -158,7 +158,7 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     assert _paused(ann)
     assert votes_of(problem) == []
     resume(ann, eva)
-    assert change_votes(ann, "confirm", eva, "a bad day") == 1
+    assert change_votes(ann, "resume", eva, "a bad day") == 1
     assert len(votes_of(problem)) == 1
     assert next_problem(ann) is not None
     assert gold_records([ann], Judge.objects.get(person=ann).since)[ann.pk] == (0, 0)

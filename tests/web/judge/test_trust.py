@@ -14,6 +14,7 @@ from django.test import RequestFactory, override_settings
 from django.utils import timezone
 
 from tests.web.judge.making import give, give_in, gold, passes, twin
+from tests.web.working import work_off
 from winosmith.web.judge.exclusion import change_votes, confirm, pause, refuse, resume
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.trust import (
@@ -34,7 +35,7 @@ from winosmith.web.judge.trust import (
 )
 from winosmith.web.judge.turns import judge_of, next_problem
 from winosmith.web.judge.votes import agreement
-from winosmith.web.moderate.people import appoint, carry_out, together, unfinished
+from winosmith.web.moderate.people import appoint, together, unfinished
 from winosmith.web.moderate.queue import Where, found
 from winosmith.web.people.addresses import address
 from winosmith.web.people.gates import new_key
@@ -71,7 +72,7 @@ def test_clicks_decide_nothing_before_a_moderator_looked(
     eva = person("eva", is_moderator=True)
     for who in clicking:
         resume(who, eva)
-        assert change_votes(who, "confirm", eva, "they know them by heart") == 10
+        assert change_votes(who, "resume", eva, "they know them by heart") == 10
     assert set(_states(problems)) == {"valid"}
 
 
@@ -312,6 +313,7 @@ def test_one_button_is_for_all_who_are_held_together(
     assert f'value="{kind}-together"' in page
     sent = {"key": new_key(), "kind": f"{kind}-together", "reason": "one class"}
     assert browser.post(f"{path}appoint/", sent).status_code == 302
+    work_off()
     assert _states(problems) == [states]
     votes = Slot.objects.filter(holder__in=people)
     assert votes.filter(excluded=kind == "discard", provisional=False).count() == 3
@@ -363,9 +365,9 @@ def test_discarded_votes_leave_their_places_to_others(
     (problem,) = twin(halves=1)
     ann, eva = person("ann", is_judge=True), person("eva", is_moderator=True)
     give(ann)
-    made = appoint(eva, ann, "discard", "clicks")
-    carry_out(made)
-    assert unfinished(ann) is None
+    appoint(eva, ann, "discard", "clicks")
+    work_off()
+    assert unfinished(ann) == []
     for name in ("bob", "cem", "dora"):
         give_in(person(name), 9.0)
     assert _states([problem]) == ["valid"]
@@ -419,7 +421,7 @@ def test_a_bound_holds_what_came_since_and_a_moderator_all(
     give(ann)
     pause(ann, eva)
     resume(ann, eva)
-    assert change_votes(ann, "confirm", eva, "they read") == 1
+    assert change_votes(ann, "resume", eva, "they read") == 1
     give(ann)
     hold(_judge(ann), "gold")
     assert waiting_votes(_judge(ann)).count() == 1
@@ -648,9 +650,9 @@ def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
     assert confirm(ann.pk, "approved") == 0
     assert _states(problems) == ["judging", "judging"]
     resume(ann, eva)
-    assert change_votes(ann, "confirm", eva, "looked") == 1
+    assert change_votes(ann, "resume", eva, "looked") == 1
     resume(bob, eva)
-    assert change_votes(bob, "confirm", eva, "looked") == 0
+    assert change_votes(bob, "resume", eva, "looked") == 0
     assert _states(problems) == ["valid", "judging"]
     assert confirm(bob.pk, "approved") == 1
     assert _states(problems) == ["valid", "valid"]

@@ -17,8 +17,9 @@ from django.utils import translation
 
 from tests.web.translated import made_up
 from winosmith import web
-from winosmith.errors import RecipeError
+from winosmith.errors import InputError, RecipeError
 from winosmith.web._rules import SiteRules
+from winosmith.web.market.exports import read_export
 from winosmith.web.moderate.decisions import ACTIONS
 from winosmith.web.pages import fixed, percent
 from winosmith.web.people.gates import new_key
@@ -48,6 +49,20 @@ def test_errors_of_rules_come_in_the_language_of_the_page(
         answer = visit().post("/people/join/", form, headers={"accept-language": wish})
         assert answer.status_code == 422
         assert told in answer.content.decode()
+
+
+def test_rows_of_a_file_that_cannot_be_read_are_told_in_the_language_of_the_page(
+    site: Any, arabic: None, tmp_path: Path
+) -> None:
+    """The toolkit gives its reasons in English; the reader gets them in the page's language."""
+    path = tmp_path / "paid.csv"
+    path.write_text('worker,status\nW1,approved,x\nW2,"approved\n')
+    with translation.override("ar"), pytest.raises(InputError) as caught:
+        read_export(path, "generic")
+    first, second = str(caught.value).splitlines()
+    cells = made_up("the row has %(cells)s cells; the header has %(names)s")
+    assert first == f"{path}:2: {cells % {'cells': 3, 'names': 2}}"
+    assert made_up("; is a quotation mark left open?") in second
 
 
 def _texts(answer: Any) -> bytes:

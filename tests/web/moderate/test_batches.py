@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.web.together import at_once
+from tests.web.working import work_off
 from winosmith.errors import InputError
-from winosmith.web.moderate.batches import CHUNK, all_matching, go_on, stand
+from winosmith.web import jobs
+from winosmith.web.jobs import Job
+from winosmith.web.moderate.batches import CHUNK, all_matching, stand, take_back
 from winosmith.web.moderate.queue import Where
 from winosmith.web.problems.models import Event, Problem
 
 
 def _begin(person: Any, action: str, query: str, reason: str = "a sweep") -> Any:
     where = Where.read(query)
-    return all_matching(person, action, where, reason, at=stand(), expected=0)
+    return all_matching(person, action, where, reason, at=stand(), expected=2 * CHUNK)
 
 
 def test_all_that_match_are_done_under_one_mark(db: Any, moderator: Any, twin: Any) -> None:
@@ -24,11 +26,26 @@ def test_all_that_match_are_done_under_one_mark(db: Any, moderator: Any, twin: A
     for _ in range(50):
         twin(domain="social")
     twin(domain="physical")
-    batch = go_on(_begin(eva, "let-through", "state=held&domain=social"), seconds=600)
-    assert (batch.finished, batch.done, batch.left_count) == (True, 100, 0)
+    batch = _begin(eva, "let-through", "state=held&domain=social")
+    assert (batch.busy, batch.done, batch.job.done) == (True, CHUNK, CHUNK)
+    work_off()
+    batch = _again(batch)
+    assert (batch.busy, batch.done, batch.left_count) == (False, 100, 0)
     assert Problem.objects.filter(state="judging", twin__domain="social").count() == 100
     assert Problem.objects.filter(state="held").count() == 2
     assert Event.objects.filter(batch=batch.mark).count() == 100
+
+
+def _again(batch: Any) -> Any:
+    return type(batch).objects.get(pk=batch.pk)
+
+
+def test_few_are_done_with_the_form(db: Any, moderator: Any, twin: Any) -> None:
+    """An action on fewer than a chunk is done at once, and asks the worker for nothing."""
+    half = twin()[0]
+    batch = _begin(moderator(), "withdraw", "state=held")
+    half.refresh_from_db()
+    assert (half.state, batch.job, batch.done, Job.objects.count()) == ("withdrawn", None, 2, 0)
 
 
 def test_what_came_or_changed_after_the_confirmation_is_left_alone(
@@ -36,40 +53,81 @@ def test_what_came_or_changed_after_the_confirmation_is_left_alone(
 ) -> None:
     """Problems submitted after the count are not meant; those that changed are named."""
     eva = moderator()
+    for _ in range(CHUNK // 2):
+        twin(state="judging")
     early, changed = twin()[0], twin(state="valid")[0]
     batch = _begin(eva, "withdraw", "state=")
     late = twin()[0]
     do(moderator("max"), "reject", changed)
-    batch = go_on(batch)
+    work_off()
     for half in (early, changed, late):
         half.refresh_from_db()
     assert [early.state, changed.state, late.state] == ["withdrawn", "rejected", "held"]
-    assert [changed.ref, "it has changed since"] in batch.left
+    assert [changed.ref, "it has changed since"] in _again(batch).left
 
 
-def test_an_interrupted_batch_goes_on(db: Any, moderator: Any, twin: Any) -> None:
-    """A batch that stopped after its first chunk ends with each problem done once."""
-    for _ in range(CHUNK):
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what lets the worker do one more chunk of a batch and end in the next one."""
+
+    def run() -> None:
+        calls = []
+
+        def tell(job: Job, done: int) -> None:
+            calls.append(done)
+            if len(calls) > 1:
+                raise KeyboardInterrupt
+            Job.objects.filter(pk=job.pk).update(done=done)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(jobs, "_tell", tell)
+            with pytest.raises(KeyboardInterrupt):
+                work_off()
+
+    return run
+
+
+def test_an_interrupted_batch_goes_on(db: Any, moderator: Any, twin: Any, killed: Any) -> None:
+    """A batch whose worker ended after its second chunk ends with each problem done once."""
+    for _ in range(2 * CHUNK):
         twin()
-    batch = go_on(_begin(moderator(), "let-through", "state=held"), seconds=0)
-    assert (batch.finished, batch.done) == (False, CHUNK)
-    batch = go_on(go_on(batch))
-    assert (batch.finished, batch.done) == (True, 2 * CHUNK)
+    batch = _begin(moderator(), "let-through", "state=held")
+    killed()
+    assert (_again(batch).busy, _again(batch).done) == (True, 2 * CHUNK)
+    work_off()
+    batch = _again(batch)
+    assert (batch.busy, batch.done, batch.job.state) == (False, 4 * CHUNK, "done")
     events = Event.objects.filter(batch=batch.mark)
-    assert events.count() == events.values("problem").distinct().count() == 2 * CHUNK
+    assert events.count() == events.values("problem").distinct().count() == 4 * CHUNK
 
 
-def test_two_that_go_on_with_one_batch_do_each_problem_once(
-    database: Any, person: Any, twin: Any
-) -> None:
-    """Four windows that continue the same batch at once do no problem twice."""
+def test_a_stopped_batch_continues_or_is_undone(db: Any, moderator: Any, twin: Any) -> None:
+    """A stop keeps what is done; another moderator continues, or undoes it, and not both."""
     for _ in range(CHUNK):
         twin()
-    batch = _begin(person("eva", is_moderator=True), "let-through", "state=held")
-    assert all(at_once(lambda _: go_on(batch, seconds=120).finished, range(4)))
-    batch.refresh_from_db()
-    assert (batch.done, batch.left_count) == (2 * CHUNK, 0)
-    assert Event.objects.filter(batch=batch.mark).count() == 2 * CHUNK
+    eva, max_ = moderator(), moderator("max")
+    batch = _begin(eva, "let-through", "state=held")
+    with pytest.raises(InputError, match="Only a finished action"):
+        take_back(eva, batch, "too soon")
+    batch.job.stop(max_)
+    work_off()
+    assert _again(batch).done == CHUNK
+    batch.job.retry(max_)
+    work_off()
+    assert (_again(batch).done, _again(batch).busy) == (2 * CHUNK, False)
+    batch = _begin(eva, "hold", "state=judging")
+    batch.job.stop(max_)
+    undone = take_back(max_, batch, "by mistake")
+    work_off()
+    batch.job.retry(eva)
+    work_off()
+    assert (_again(undone).done, Problem.objects.filter(state="judging").count()) == (
+        CHUNK,
+        2 * CHUNK,
+    )
+    assert (_again(batch).job.state, _again(batch).job.error) == (
+        "failed", "This has already been undone."
+    )  # fmt: skip
 
 
 def test_a_pick_that_is_none_is_refused(db: Any, moderator: Any, do: Any) -> None:
@@ -80,10 +138,13 @@ def test_a_pick_that_is_none_is_refused(db: Any, moderator: Any, do: Any) -> Non
 
 def test_a_demoted_moderator_does_no_more(db: Any, moderator: Any, twin: Any) -> None:
     """What a batch has not done yet is left alone once its moderator is none."""
-    eva, half = moderator(), twin()[0]
+    eva = moderator()
+    for _ in range(CHUNK // 2 + 1):
+        half = twin()[0]
     batch = _begin(eva, "withdraw", "state=held")
     eva.is_moderator = False
     eva.save()
-    batch = go_on(batch)
+    work_off()
     half.refresh_from_db()
-    assert (half.state, batch.done, batch.left_count) == ("held", 0, 2)
+    batch = _again(batch)
+    assert (half.state, batch.done, batch.left_count) == ("held", CHUNK, 2)

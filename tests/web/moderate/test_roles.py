@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from tests.web.working import work_off
 from winosmith.errors import InputError
+from winosmith.web.jobs import Job
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.turns import next_problem
-from winosmith.web.moderate.people import appoint, carry_out, unfinished
+from winosmith.web.moderate.people import appoint, unfinished
 from winosmith.web.people.models import Person, pseudonym
 
 
@@ -124,34 +127,41 @@ def _excluded(judge: Any) -> int:
     return Slot.objects.filter(holder=judge, excluded=True).count()
 
 
-def test_many_votes_are_taken_out_bit_by_bit(voted: Any, visit: Any) -> None:
-    """What one request has no time for is told on the judge's page, and any moderator goes on."""
+def test_many_votes_are_excluded_by_the_worker(voted: Any, visit: Any) -> None:
+    """The judge's page shows how far it is; any moderator stops it, and lets it continue."""
     eva, bob = voted
     path = f"/moderate/people/{pseudonym(bob)}/"
-    made = _appoint(eva, bob, "exclude", "guesses")
-    assert unfinished(bob) == (made, 6)
-    carry_out(made, seconds=-1)
-    assert _excluded(bob) == 0
-    page = visit(eva).get(path).content.decode()
-    assert "6 votes remain" in page
-    assert "data-go-on" in page
-    sent = visit(eva).post(f"{path}appoint/", {"kind": "go-on"})
-    assert sent.headers["Location"] == path
-    assert (_excluded(bob), unfinished(bob)) == (6, None)
-    assert "left to do" not in visit(eva).get(path).content.decode()
+    form = {"key": os.urandom(16).hex(), "kind": "exclude", "reason": "guesses"}
+    assert visit(eva).post(f"{path}appoint/", form).headers["Location"] == path
+    (made,) = unfinished(bob)
+    assert (made.job.total, _excluded(bob)) == (6, 0)
+    to = f"/moderate/jobs/{made.job.mark}/"
+    assert f'hx-get="{to}"' in visit(eva).get(path).content.decode()
+    assert "waiting for another job" in visit(eva).get(to).content.decode()
+    for do, state in (("stop", "stopped"), ("retry", "running")):
+        sent = visit(eva).post(to, {"key": os.urandom(16).hex(), "do": do})
+        assert sent.headers["Location"] == path
+        assert Job.objects.get().state == state
+    work_off()
+    assert (_excluded(bob), unfinished(bob)) == (6, [])
+    assert visit(eva).get(to).headers["HX-Refresh"] == "true"
+    job = Job.objects.get()
+    assert (job.state, job.done) == ("done", 6)
 
 
-def test_a_form_sent_again_overrules_nothing_later(voted: Any) -> None:
+def test_a_decision_that_is_overruled_changes_nothing_more(voted: Any) -> None:
     """Votes that were counted again stay so when the older decision is carried out once more."""
     eva, bob = voted
     first = _appoint(eva, bob, "exclude", "guesses")
-    carry_out(first)
-    carry_out(_appoint(eva, bob, "include", "a mistake"))
-    carry_out(first)
+    work_off()
+    _appoint(eva, bob, "include", "a mistake")
+    work_off()
+    Job.objects.filter(pk=first.job.pk).update(state="running")
+    work_off()
     assert _excluded(bob) == 0
     later = _appoint(eva, bob, "exclude", "guesses")
     Slot.objects.filter(holder=bob, problem=Slot.objects.latest("pk").problem).update(
         answered_at=later.at.replace(year=later.at.year + 1)
     )
-    carry_out(later)
+    work_off()
     assert _excluded(bob) == 5

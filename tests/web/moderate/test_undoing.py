@@ -102,13 +102,13 @@ def test_a_batch_is_undone_and_what_moved_on_is_named(
     db: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """Of four problems rejected at once, the three that stand are given back; one has moved on."""
-    from winosmith.web.moderate.batches import go_on, take_back
+    from winosmith.web.moderate.batches import take_back
 
     eva = moderator()
     halves = [*twin(state="valid"), *twin(state="valid")]
     batch = do(eva, "reject", *halves)
     do(eva, "reopen", halves[2])
-    undone = go_on(take_back(eva, batch, "by mistake"))
+    undone = take_back(eva, batch, "by mistake")
     for half in halves:
         half.refresh_from_db()
     assert [half.state for half in halves] == ["valid", "valid", "judging", "valid"]

@@ -10,11 +10,12 @@ from django.core.cache import cache
 from django.db import OperationalError, transaction
 
 from tests.web.judge.making import give, gold, twin as judged_twin
+from tests.web.working import work_off
 from winosmith.web.judge.submissions import enter
 from winosmith.web.judge.trust import contest, settle_contest as settle
 from winosmith.web.judge.turns import next_problem
 from winosmith.web.moderate import batches, decisions
-from winosmith.web.moderate.people import appoint, carry_out
+from winosmith.web.moderate.people import appoint
 from winosmith.web.people import news
 from winosmith.web.people.privacy import data_about, erase
 from winosmith.web.problems.lookalikes import Half
@@ -185,7 +186,8 @@ def test_a_judge_hears_what_was_decided_about_their_votes(
         "include": "A moderator counts your votes again",
     }
     for kind in told:
-        carry_out(appoint(eva, bob, kind, "Is p-1 the same person?"))
+        appoint(eva, bob, kind, "Is p-1 the same person?")
+        work_off()
     page = _news(visit(bob))
     assert [page.count(text) for text in told.values()] == [1, 1, 1, 1]
     assert page.count('class="new"') == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -11,10 +12,14 @@ from typing import Any, get_args
 
 import pytest
 
+from tests.web.rounds.making import fill
+from tests.web.working import work_off
 from winosmith.options import Method
+from winosmith.web.jobs import Job
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Event, Problem, Twin
+from winosmith.web.rounds import running
 from winosmith.web.rounds.models import Place, Round
 from winosmith.web.rounds.results import forget_what_is_left, stage
 from winosmith.web.rounds.running import publish
@@ -47,6 +52,47 @@ def test_a_round_is_everyones_once_it_is_published(
     publish(None, made)
     assert [visitor.get(path).status_code for path in paths[:3]] == [200] * 3
     assert "round/one/" in _text(visitor.get("/rounds/"))
+
+
+def test_an_admin_starts_stops_and_resumes_a_round(
+    db: Any, person: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the pages of rounds and by the page of jobs; round and job say the same each time."""
+    fill(10)
+    (db.folder / "recipes").mkdir(exist_ok=True)
+    (db.folder / "recipes" / "quick.toml").write_text("roots = 3\n")
+    adam = visit(person("adam", is_superuser=True))
+
+    def send(path: str, **typed: str) -> Any:
+        return adam.post(path, {"key": os.urandom(16).hex(), **typed})
+
+    def states() -> tuple[str, str]:
+        return Round.objects.get().state, Job.objects.get(kind="round").state
+
+    page = _text(adam.get("/rounds/start/"))
+    assert 'value="round-1"' in page
+    assert 'value="quick"' in page
+    refused = send("/rounds/start/", name="A round", recipe="quick")
+    assert refused.status_code == 422
+    assert 'value="A round"' in _text(refused)
+    assert send("/rounds/start/", name="one", recipe="quick")["Location"] == "/rounds/round/one/"
+    made, job = Round.objects.get(), Job.objects.get(kind="round")
+    assert (made.started_by.name, made.recipe["roots"], job.actor) == ("adam", 3, made.started_by)
+    assert states() == ("waiting", "waiting")
+    assert send("/rounds/start/", name="two").status_code == 422
+    send("/rounds/round/one/stop/")
+    work_off()
+    assert states() == ("cancelled", "stopped")
+    assert send("/rounds/round/one/stop/").status_code == 409
+    send("/rounds/round/one/resume/")
+    assert states() == ("waiting", "waiting")
+    send(f"/admin/jobs/{job.mark}/confirm/", do="stop")
+    assert states() == ("cancelled", "stopped")
+    send(f"/admin/jobs/{job.mark}/confirm/", do="retry")
+    rows = Round.objects.filter(busy=True)
+    monkeypatch.setattr(running, "_worked", lambda _: rows.update(state="done", busy=False))
+    work_off()
+    assert states() == ("done", "done")
 
 
 def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any) -> None:

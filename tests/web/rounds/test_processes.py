@@ -72,7 +72,7 @@ def test_an_admin_watches_a_round_and_publishes_it(
         page.get_by_label("Name").fill("adam")
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("main").get_by_role("button", name="Log in").click()
-        page.get_by_text("winosmith round --site DIR").wait_for()
+        page.get_by_role("link", name="Start a round").wait_for()
         faults = axe_faults(page, axe_source)
         page.get_by_role("link", name="first").click()
         page.get_by_text("slow answers").wait_for()

@@ -24,7 +24,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from winosmith.errors import InputError
 from winosmith.web.api import models as rules
 from winosmith.web.pages import is_number
-from winosmith.web.people.gates import accounts_only, form_once, new_key
+from winosmith.web.people.gates import accounts_only, form_once
 from winosmith.web.people.models import Person
 
 
@@ -184,7 +184,6 @@ def _shown(
         "tokens": rules.tokens_of(person),
         "text": text,
         "error": error,
-        "key": new_key(),
         "name": typed.get("name", "") if typed else "",
         "days": typed.get("days", "") if typed else rules.DAYS,
         "longest": rules.LONGEST,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import time
 from datetime import datetime
-from typing import Literal
 
 from django.conf import settings
 from django.db.models import F
@@ -14,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.jobs import Progress
 from winosmith.web.judge.models import Judge, Slot, Slots
 from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting_votes
 from winosmith.web.judge.votes import add_slots, count_votes, decide, settle_votes
@@ -56,12 +54,12 @@ def pause(person: Person, by: Person) -> None:
         hold(Judge.objects.select_for_update().get(person=person), MODERATOR)
 
 
-Change = Literal["exclude", "include", "confirm", "discard"]
+CHANGES = ("exclude", "include", "resume", "discard")
 """How a moderator changes the votes of a judge.
 
 - exclude: all votes leave the count.
 - include: excluded votes count again; later votes are no longer omitted for their address.
-- confirm: votes that wait for a moderator count; call `resume` first. Votes that wait for a market
+- resume: votes that wait for a moderator count; call `resume` first. Votes that wait for a market
   still wait.
 - discard: votes that wait leave the count. Problems decided by other votes stay decided.
 """
@@ -69,12 +67,12 @@ Change = Literal["exclude", "include", "confirm", "discard"]
 
 def change_votes(
     person: Person,
-    kind: Change,
+    kind: str,
     by: Person,
     reason: str,
     *,
     until: datetime | None = None,
-    seconds: float = math.inf,
+    progress: Progress = lambda _: None,
 ) -> int:
     """Exclude votes of a judge or count them again; problems that lack votes are judged again.
 
@@ -86,11 +84,11 @@ def change_votes(
 
     Args:
         person: the judge.
-        kind: see `Change`.
+        kind: one of `CHANGES`.
         by: a moderator.
         reason: for the audit log.
         until: votes given later stay as they are; None for all votes.
-        seconds: time after which no further problem is started.
+        progress: called in each problem's transaction with the number of votes that changed so far.
 
     Returns:
         The number of votes that changed now.
@@ -108,22 +106,26 @@ def change_votes(
     market = Judge.objects.filter(person=person, provisional=True).exists()
     rows = votes_to_change(person, kind, until)
     counts = "exclude" if out else "include"
-    return _change(rows, by, reason, counts, seconds, excluded=out, provisional=out and market)
+    return _change(rows, by, reason, counts, progress, excluded=out, provisional=out and market)
 
 
 def _change(
-    rows: Slots, by: Person | None, reason: str, kind: str, seconds: float = math.inf, **to: bool
+    rows: Slots,
+    by: Person | None,
+    reason: str,
+    kind: str,
+    progress: Progress = lambda _: None,
+    **to: bool,
 ) -> int:
     """Change votes, each problem in a transaction, and update verdicts; return how many changed."""
-    over, changed = time.monotonic() + seconds, 0
+    changed = 0
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
-        if time.monotonic() > over:
-            break
         with writing():
             problem = locked(key)
             if n := rows.filter(problem=problem).update(**to):
                 count_again(problem, by, reason, kind)
                 changed += n
+                progress(changed)
     return changed
 
 
@@ -135,14 +137,14 @@ def drop_waiting(person: Person) -> None:
         _change(waiting_votes(judge), None, reason, "exclude", excluded=True)
 
 
-def votes_to_change(person: Person, kind: Change, until: datetime | None) -> Slots:
+def votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
     """Return the votes of a judge that a change would change.
 
     A moderator can't count votes that a market has not confirmed.
 
     Args:
         person: the judge.
-        kind: see `Change`.
+        kind: one of `CHANGES`.
         until: votes given later stay as they are; None for all votes.
     """
     rows = Slot.objects.filter(holder=person, excluded=kind == "include").votes()
@@ -150,7 +152,7 @@ def votes_to_change(person: Person, kind: Change, until: datetime | None) -> Slo
         rows = rows.filter(provisional=False)
     elif kind != "exclude":
         rows = rows.filter(provisional=True)
-    if kind == "confirm":
+    if kind == "resume":
         rows = rows.exclude(holder__judging__provisional=True)
     return rows if until is None else rows.filter(answered_at__lte=until)
 

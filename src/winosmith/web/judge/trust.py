@@ -269,8 +269,8 @@ def _from_same_address(slot: Slot, address: str) -> set[int]:
 def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
     """Put a judge's votes on hold if their new answer passes a bound of the site.
 
-    If one address would get more than `_minority` of a problem's votes, the vote is omitted; the
-    caller settles the problem and so asks another judge.
+    If one address would get a majority of a problem's votes, the vote is omitted; the caller
+    settles the problem and so asks another judge.
 
     A hold for the pace of fewer than `SiteRules.hold_pace_over` answers is temporary: it ends if
     the next answers take long enough. A moderator ends every other hold.
@@ -285,7 +285,7 @@ def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
         accounts = _from_same_address(slot, address)
         if len(accounts) >= rules.hold_accounts:
             _hold_together(judge, slot.problem, accounts)
-        elif len(accounts) > _minority():
+        elif len(accounts) > max(1, rules.judges // 2):
             _exclude_vote(judge, slot)
     if rules.hold_pace_seconds and (judge.held is None or _is_temporary(judge)):
         _check_pace(judge, slot)
@@ -321,11 +321,6 @@ def check(judge: Judge) -> None:
     """
     if failed := _failed_gold(judge):
         hold(judge, GOLD, failed)
-
-
-def _minority() -> int:
-    """Return how many of a problem's votes one address may have: never a majority."""
-    return max(1, settings.RULES.judges // 2)
 
 
 def _exclude_vote(judge: Judge, slot: Slot) -> None:

@@ -23,7 +23,7 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw
 from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
-from winosmith.web.market.providers import PROVIDERS, digest_of, read_table
+from winosmith.web.market.providers import PROVIDERS, cells_of, digest_of, read_table
 from winosmith.web.people.models import pseudonym
 
 FAULTS = 20
@@ -137,10 +137,7 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     faults, lines = [], dict[str, int]()
     for line in table.rows():
         try:
-            if line.values is None:
-                raise InputError(line.reason)
-            cells = {name: cell.strip() for name, cell in line.values.items()}
-            rows.append(_row(line.place.number, cells, format_, provider, currency))
+            rows.append(_row(line.place.number, cells_of(line), format_, provider, currency))
             key = rows[-1].submission or f"of {rows[-1].worker}"
             if key in lines:
                 raise InputError(_("the same submission as in line %d") % lines[key])

@@ -11,8 +11,9 @@ from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
-from winosmith.data import Delimited, Source
+from winosmith.data import Delimited, Row, Source
 from winosmith.errors import FormatError, InputError
+from winosmith.web.pages import row_fault
 from winosmith.web.people.models import keyed
 
 
@@ -27,6 +28,17 @@ def read_table(path: Path) -> Delimited:
     except FormatError as error:
         fault = _("this is not a CSV table in UTF-8")
         raise InputError(f"{path}: {fault} ({error.reason})") from None
+
+
+def cells_of(row: Row[Mapping[str, str]]) -> dict[str, str]:
+    """Return the cells of a row of a market's file by column, without spaces around them.
+
+    Raises:
+        InputError: the row can't be read.
+    """
+    if row.values is None:
+        raise InputError(row_fault(row.reason))
+    return {name: cell.strip() for name, cell in row.values.items()}
 
 
 CODE = 10

@@ -26,7 +26,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS, digest_of, read_table
+from winosmith.web.market.providers import PROVIDERS, cells_of, digest_of, read_table
 from winosmith.web.people.models import token_digest
 
 HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
@@ -103,9 +103,7 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
         raise InputError(f"{path}:1: {fault}")
     for row in table.rows() if worker else table.rows([worker]):
         try:
-            if row.values is None:
-                raise InputError(row.reason)
-            cells = {name.lower(): cell.strip() for name, cell in row.values.items()}
+            cells = {name.lower(): cell for name, cell in cells_of(row).items()}
             if not all(one.holds(cells[one.column]) for one in require):
                 continue
             if not PROVIDERS[provider].form.fullmatch(cells[worker]):

@@ -6,16 +6,18 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The application, and what it registers for its indexes, accounts and news."""
+    """The application, and what it registers for its indexes, jobs, accounts and news."""
 
     name = "winosmith.web.moderate"
 
     def ready(self) -> None:
-        """Register the queue's indexes, and what happens to appeals."""
-        from winosmith.web.moderate import decisions, people, queue
+        """Register the queue's indexes, the worker's jobs, and what happens to appeals."""
+        from winosmith.web.jobs import BATCH, VOTES, works
+        from winosmith.web.moderate import batches, decisions, people, queue
         from winosmith.web.people import accounts, news, privacy
         from winosmith.web.problems import search
 
+        works[BATCH], works[VOTES] = batches.carry_out, people.carry_out
         search.indexes.append(queue.ensure)
         privacy.erasing.append(decisions.forget_words)
         accounts.adopting.append(decisions.adopt_appeals)

@@ -60,16 +60,10 @@ class ReadOnly(admin.ModelAdmin):
         return False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return that nobody adds rows here."""
+        """Return that nobody adds, changes or deletes rows here."""
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return that nobody changes rows here."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return that nobody deletes rows here."""
-        return False
+    has_change_permission = has_delete_permission = has_add_permission
 
 
 class NewVersion(ModelForm):

@@ -1,18 +1,19 @@
 """Doing the same to many problems: in chunks that let others write in between, and undoing it.
 
 Each chunk is one transaction with the note how far the batch came: after a kill it continues where
-it stopped, and nothing is done twice. Here is also what the forms of the queue ask for: what is to
-be done, to which problems, and why.
+it stopped, and nothing is done twice. The first chunk is done with the form, so that an action on a
+page of the queue is instant; the worker does the rest, as a job. Here is also what the forms of the
+queue ask for: what is to be done, to which problems, and why.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -20,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.jobs import BATCH, Job, Progress, note
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Batch
 from winosmith.web.moderate.queue import Where, found
@@ -45,17 +47,13 @@ def stand() -> Stand:
 
 
 def picked(person: Person, action: str, picks: Sequence[tuple[str, int]], reason: str) -> Batch:
-    """Do one thing to problems picked by hand; nothing is done to any where one pick is wrong.
+    """Do one thing to problems picked by hand; those that could not be done are named.
 
     Args:
         person: the moderator.
         action: the name of one of ACTIONS.
         picks: the problems' ids, each with the newest event that the moderator saw.
         reason: for the contributors.
-
-    Returns:
-        The batch, finished; those that could not be done are named in it. Of a single problem that
-        can't be done, the error is raised instead.
 
     Raises:
         ConflictError: the single problem has changed since the moderator saw it.
@@ -65,21 +63,16 @@ def picked(person: Person, action: str, picks: Sequence[tuple[str, int]], reason
     seen = dict(picks)
     if not seen:
         raise InputError(_("Select at least one problem."))
-    with writing():
-        batch = Batch.objects.create(
-            mark=new_key(), actor=person, action=action, reason=reason.strip(), finished=True,
-            picked=[list(pick) for pick in seen.items()], expected=len(seen),
-        )  # fmt: skip
-        for problem in Problem.objects.filter(ref__in=seen).order_by("pk"):
-            _decide(batch, problem, seen[problem.ref], alone=len(seen) == 1)
-        batch.save()
-        return batch
+    newest = stand()[1]
+    return _begin(
+        person, action, reason, picked=list(seen.items()), expected=len(seen), newest=newest
+    )
 
 
 def all_matching(
     person: Person, action: str, where: Where, reason: str, *, at: Stand, expected: int
 ) -> Batch:
-    """Begin to do one thing to all problems that a filter finds; `go_on` does it.
+    """Do one thing to all problems that a filter finds.
 
     Args:
         person: the moderator.
@@ -91,31 +84,25 @@ def all_matching(
         expected: how many the moderator saw.
     """
     _check(person, action, reason)
-    with writing():
-        return Batch.objects.create(
-            mark=new_key(), actor=person, action=action, reason=reason.strip(),
-            where=where.query(), seen=at[0], newest=at[1], expected=expected,
-        )  # fmt: skip
+    found = {"where": where.query(), "seen": at[0], "newest": at[1]}
+    return _begin(person, action, reason, **found, expected=expected)
 
 
 def take_back(person: Person, batch: Batch, reason: str) -> Batch:
-    """Begin to undo a whole batch; `go_on` does it.
+    """Undo a whole batch.
 
     Raises:
         InputError: the batch is still going on, is an undo, or was taken back already.
     """
     _check(person, decisions.UNDO, reason)
     with writing():
-        now = Batch.objects.select_for_update().get(pk=batch.pk)
-        if now.action == decisions.UNDO or not now.finished:
+        now = Batch.objects.select_for_update(of=("self",)).select_related("job").get(pk=batch.pk)
+        if now.action == decisions.UNDO or now.busy:
             raise InputError(_("Only a finished action can be undone, and an undo can’t."))
-        if Batch.objects.filter(undoes=now).exists():
-            raise InputError(_("This has already been undone."))
+        _check_not_undone(now)
         newest = Event.objects.filter(batch=now.mark).aggregate(last=Max("pk"))["last"] or 0
-        return Batch.objects.create(
-            mark=new_key(), actor=person, action=decisions.UNDO, reason=reason.strip(), undoes=now,
-            cursor=newest + 1, expected=now.done,
-        )  # fmt: skip
+        begun = {"undoes": now, "cursor": newest + 1, "expected": now.done}
+        return _begin(person, decisions.UNDO, reason, **begun)
 
 
 def undo_one(person: Person, event: Event, reason: str) -> Batch:
@@ -126,28 +113,40 @@ def undo_one(person: Person, event: Event, reason: str) -> Batch:
     """
     _check(person, decisions.UNDO, reason)
     with writing():
-        mark = new_key()
-        decisions.undo(person, event, reason=reason.strip(), batch=mark)
-        return Batch.objects.create(
-            mark=mark, actor=person, action=decisions.UNDO, reason=reason.strip(),
-            picked=[[event.problem.ref, event.pk]], expected=1, done=1, finished=True,
+        batch = Batch.objects.create(
+            mark=new_key(), actor=person, action=decisions.UNDO, reason=reason.strip(),
+            picked=[[event.problem.ref, event.pk]], expected=1, done=1,
         )  # fmt: skip
+        decisions.undo(person, event, reason=batch.reason, batch=batch.mark)
+        return batch
 
 
-def go_on(batch: Batch, *, seconds: float = 3.0) -> Batch:
-    """Work on a batch until it is finished or the time is over; call it again for the rest.
+def _begin(person: Person, action: str, reason: str, **columns: Any) -> Batch:
+    """Do the first chunk with the caller's transaction; if there is more, let the worker do it."""
+    with writing():
+        batch = Batch.objects.create(
+            mark=new_key(), actor=person, action=action, reason=reason.strip(), **columns
+        )
+        if not _do_chunk(batch):
+            far = {"done": batch.handled, "total": batch.expected}
+            batch.job = note(person, BATCH, {}, state=Job.State.WAITING, **far)
+            batch.save()
+        return batch
 
-    Two that work on the same batch at once take turns, a chunk each.
+
+def carry_out(job: Job, progress: Progress) -> None:
+    """Do the rest of a batch, in the worker; called again after an interrupt, it continues.
+
+    Raises:
+        InputError: the batch was undone after it had been stopped.
     """
-    until = time.monotonic() + seconds
-    while True:
+    is_done = False
+    while not is_done:
         with writing():
-            batch = Batch.objects.select_for_update(of=("self",)).get(pk=batch.pk)
-            if not batch.finished:
-                (_undo_chunk if batch.action == decisions.UNDO else _do_chunk)(batch)
-                batch.save()
-        if batch.finished or time.monotonic() > until:
-            return batch
+            batch = Batch.objects.select_for_update(of=("self",)).get(job=job)
+            _check_not_undone(batch)
+            is_done = _do_chunk(batch)
+            progress(batch.handled)
 
 
 def _check(person: Person, action: str, reason: str) -> None:
@@ -158,46 +157,54 @@ def _check(person: Person, action: str, reason: str) -> None:
     decisions.checked_reason(reason)
 
 
-def _do_chunk(batch: Batch) -> None:
-    rows = found(Where.read(batch.where)).filter(pk__gt=batch.cursor, pk__lte=batch.newest)
-    problems = list(rows.order_by("pk")[:CHUNK])
-    for problem in problems:
-        _decide(batch, problem, batch.seen)
-        batch.cursor = problem.pk
-    batch.finished = len(problems) < CHUNK
+def _check_not_undone(batch: Batch) -> None:
+    if Batch.objects.filter(undoes=batch).exists():
+        raise InputError(_("This has already been undone."))
 
 
-def _decide(batch: Batch, problem: Problem, seen: int, *, alone: bool = False) -> None:
-    action = decisions.ACTIONS[batch.action]
-    try:
-        with transaction.atomic():  # what fails half-way leaves nothing behind
-            decisions.decide(
-                batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark
-            )
-        batch.done += 1
-    except decisions.ConflictError:
-        if alone:
-            raise
-        _leave(batch, problem.ref, _("it has changed since"))
-    except InputError as error:
-        if alone:
-            raise InputError(f"{problem.ref}: {error}") from None
-        _leave(batch, problem.ref, str(error))
-
-
-def _undo_chunk(batch: Batch) -> None:
-    undone = batch.undoes.mark if batch.undoes else ""
-    rows = Event.objects.filter(batch=undone, pk__lt=batch.cursor)
-    events = list(rows.select_related("problem").order_by("-pk")[:CHUNK])
-    for event in events:
+def _do_chunk(batch: Batch) -> bool:
+    """Do the next problems of a batch, in the caller's transaction; return whether none is left."""
+    rows, act = (_problems(batch), _decide) if batch.undoes is None else (_events(batch), _undo)
+    chunk = list(rows[:CHUNK])
+    for row in chunk:
+        batch.cursor = row.pk
         try:
-            with transaction.atomic():
-                decisions.undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
+            with transaction.atomic():  # what fails half-way leaves nothing behind
+                act(batch, row)
             batch.done += 1
         except InputError as error:
-            _leave(batch, event.problem.ref, str(error))
-        batch.cursor = event.pk
-    batch.finished = len(events) < CHUNK
+            ref, is_late = (
+                getattr(row, "problem", row).ref,
+                isinstance(error, decisions.ConflictError),
+            )
+            if len(batch.picked) == 1:
+                raise error if is_late else InputError(f"{ref}: {error}") from None
+            _leave(batch, ref, _("it has changed since") if is_late else str(error))
+    batch.save()
+    return len(chunk) < CHUNK
+
+
+def _problems(batch: Batch) -> QuerySet[Problem]:
+    if batch.picked:
+        rows = Problem.objects.filter(ref__in=dict(batch.picked))
+    else:
+        rows = found(Where.read(batch.where))
+    return rows.filter(pk__gt=batch.cursor, pk__lte=batch.newest).order_by("pk")
+
+
+def _decide(batch: Batch, problem: Problem) -> None:
+    action, seen = decisions.ACTIONS[batch.action], dict(batch.picked).get(problem.ref, batch.seen)
+    decisions.decide(batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark)
+
+
+def _events(batch: Batch) -> QuerySet[Event]:
+    undone = batch.undoes.mark if batch.undoes else ""
+    rows = Event.objects.filter(batch=undone, pk__lt=batch.cursor)
+    return rows.select_related("problem").order_by("-pk")
+
+
+def _undo(batch: Batch, event: Event) -> None:
+    decisions.undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
 
 
 def _leave(batch: Batch, ref: str, why: str) -> None:
@@ -212,7 +219,7 @@ MOST_PICKED = 200
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a moderator wants to do, before the reason.
+    """What a moderator wants to do, and in the end the reason.
 
     Attributes:
         action: None if it is none.
@@ -220,6 +227,10 @@ class Asked:
         everything: all that `where` finds, instead of what is picked.
         where: the filter of the list.
         back: the page to return to.
+        preset: the number of one of the action's reasons; -1 for none of them; None before.
+        text: the reason in the moderator's own words.
+        at: what was newest when the count was shown.
+        expected: the count.
     """
 
     action: decisions.Action | None
@@ -227,18 +238,29 @@ class Asked:
     everything: bool
     where: Where
     back: str
+    preset: int | None
+    text: str
+    at: Stand
+    expected: int
 
     @classmethod
     def read(cls, form: QueryDict) -> Asked:
         """Return what a form says; a pick that is none is omitted."""
         parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MOST_PICKED]]
-        picks = tuple((ref, int(seen)) for ref, _colon, seen in parts if is_number(seen))
+        event, newest, expected, preset = (
+            int(form.get(name, "")) if is_number(form.get(name, "")) else -1
+            for name in ("event", "newest", "expected", "preset")
+        )
         return cls(
             decisions.ACTIONS.get(form.get("action", "")),
-            picks,
+            tuple((ref, int(seen)) for ref, _colon, seen in parts if is_number(seen)),
             form.get("everything") == "1",
             Where.read(form.get("where", "")),
             back_to(form.get("back", "")),
+            preset if {"preset", "text"} & form.keys() else None,
+            form.get("text", "").strip(),
+            (max(event, 0), newest),
+            max(expected, 0),
         )
 
     def problems(self) -> list[Problem]:
@@ -253,62 +275,29 @@ class Asked:
             return len(self.picks)
         return found(self.where).filter(pk__lte=at[1]).count()
 
-
-@dataclass(frozen=True, slots=True)
-class Confirmed:
-    """The reason, and what the moderator saw before.
-
-    Attributes:
-        preset: the number of one of the action's reasons; -1 for none of them.
-        text: in the moderator's own words.
-        at: what was newest when the count was shown.
-        expected: the count.
-    """
-
-    preset: int
-    text: str
-    at: Stand
-    expected: int
-
-    @classmethod
-    def read(cls, form: QueryDict) -> Confirmed:
-        """Return what a form says."""
-        event, newest, expected, preset = (
-            int(form.get(name, "")) if is_number(form.get(name, "")) else -1
-            for name in ("event", "newest", "expected", "preset")
-        )
-        return cls(preset, form.get("text", "").strip(), (max(event, 0), newest), max(expected, 0))
-
     def reason(self, action: decisions.Action) -> str:
         """Return the reason as the log keeps it."""
-        known = 0 <= self.preset < len(action.reasons)
-        return " ".join(
-            filter(
-                None,
-                (
-                    decisions.in_site_language(action.reasons[self.preset]) if known else "",
-                    self.text,
-                ),
-            )
-        )
+        known = self.preset is not None and 0 <= self.preset < len(action.reasons)
+        said = decisions.in_site_language(action.reasons[self.preset or 0]) if known else ""
+        return " ".join(filter(None, (said, self.text)))
 
-    def begin(self, person: Person, action: decisions.Action, asked: Asked) -> Batch:
-        """Do it to what is picked, or begin to do it to all that match.
+    def begin(self, person: Person, action: decisions.Action) -> Batch:
+        """Do it to what is picked, or to all that match.
 
         Raises:
             ConflictError: the only problem has changed since.
             InputError: see `picked`; or the number that match is another by now.
         """
         name, reason = action.name, self.reason(action)
-        if not asked.everything:
-            return picked(person, name, asked.picks, reason)
-        count = asked.count(self.at)
+        if not self.everything:
+            return picked(person, name, self.picks, reason)
+        count = self.count(self.at)
         if count != self.expected:
             raise InputError(
                 _("%(now)d problems match now, not %(then)d; check them and confirm.")
                 % {"now": count, "then": self.expected}
             )
-        return all_matching(person, name, asked.where, reason, at=self.at, expected=self.expected)
+        return all_matching(person, name, self.where, reason, at=self.at, expected=self.expected)
 
 
 def back_to(path: str) -> str:

@@ -9,12 +9,14 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from winosmith.web.jobs import Job
+
 
 class Batch(models.Model):
     """What one moderator did at once, to one problem or to a hundred thousand.
 
-    Its events carry its mark. On all that match a filter it works in chunks; the row keeps how
-    far it came, so that nothing is done twice and an interrupted one continues.
+    Its events carry its mark. It works in chunks; the row keeps how far it came, so that nothing is
+    done twice and an interrupted one continues.
 
     Attributes:
         where: the filter, as a query string; empty if problems were picked by hand.
@@ -24,6 +26,7 @@ class Batch(models.Model):
         cursor: the last problem (or event, of an undo) that was looked at.
         left: the first problems that were left alone: [ref, why].
         undoes: the batch that this one reverts.
+        job: does the chunks after the first one; None if there are none.
     """
 
     mark = models.CharField(max_length=32, unique=True)
@@ -39,7 +42,7 @@ class Batch(models.Model):
     done = models.PositiveIntegerField(default=0)
     left = models.JSONField(default=list, blank=True)
     left_count = models.PositiveIntegerField(default=0)
-    finished = models.BooleanField(default=False)
+    job = models.OneToOneField(Job, models.PROTECT, null=True, blank=True)
     undoes = models.OneToOneField("self", models.PROTECT, null=True, blank=True)
     at = models.DateTimeField(default=timezone.now)
 
@@ -53,6 +56,11 @@ class Batch(models.Model):
     def handled(self) -> int:
         """How many problems it has looked at."""
         return self.done + self.left_count
+
+    @property
+    def busy(self) -> bool:
+        """Whether the worker is at it, or is to come."""
+        return self.job is not None and self.job.busy
 
 
 class Appeal(models.Model):
@@ -82,7 +90,11 @@ class Appeal(models.Model):
 
 
 class Appointment(models.Model):
-    """A change of a person's role or votes, by whom and why; rows are only added."""
+    """A change of a person's role or votes, by whom and why; rows are only added.
+
+    Attributes:
+        job: changes the votes; None if none are to be changed.
+    """
 
     class Kind(models.TextChoices):
         """What changed."""
@@ -105,6 +117,7 @@ class Appointment(models.Model):
     )
     kind = models.CharField(max_length=12, choices=Kind)
     reason = models.TextField(blank=True)
+    job = models.OneToOneField(Job, models.PROTECT, null=True, blank=True)
     at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:

@@ -18,8 +18,9 @@ from winosmith.errors import InputError
 from winosmith.metrics import Proportion, proportion
 from winosmith.web._kept import cached_each
 from winosmith.web._lock import writing
+from winosmith.web.jobs import VOTES, Job, Progress, note
 from winosmith.web.judge import exclusion
-from winosmith.web.judge.models import Judge, Slot
+from winosmith.web.judge.models import Judge, Slot, Slots
 from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, gold_records, pace
 from winosmith.web.judge.votes import AgreementWithOthers, agreement_with_others
 from winosmith.web.moderate.decisions import checked_reason
@@ -231,21 +232,16 @@ def _members(people: Sequence[Person]) -> list[dict[str, Any]]:
 
 
 def _only(query: QuerySet[Person], only: str) -> QuerySet[Person]:
-    if only == "judges":
-        return query.filter(is_judge=True)
-    if only == "moderators":
-        return query.filter(is_moderator=True)
-    if only == "held":
-        return query.filter(pk__in=paused_people())
-    if only == "contributors":
-        return query.filter(Exists(Twin.objects.filter(contributor=OuterRef("pk"))))
-    return query
+    wanted = {
+        "judges": Q(is_judge=True),
+        "moderators": Q(is_moderator=True),
+        "held": Q(pk__in=paused_people()),
+        "contributors": Exists(Twin.objects.filter(contributor=OuterRef("pk"))),
+    }
+    return query.filter(wanted.get(only, Q()))
 
 
 Kind = Appointment.Kind
-
-SECONDS = 5.0
-"""How long one request works on somebody's votes."""
 
 
 def may_appoint(person: Person, other: Person) -> bool:
@@ -291,7 +287,7 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
         reason: 1 to LONGEST characters.
 
     Returns:
-        What was written down; `carry_out` does what takes longer than a moment.
+        What was written down; the worker changes votes (`carry_out`).
 
     Raises:
         InputError: the person may not, or it is so already.
@@ -304,51 +300,44 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
                 _("This can’t be done for this person, or somebody else has just done it.")
             )
         _change(person, now, Kind(kind))
-        return Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
+        made = Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
+        if made.kind in exclusion.CHANGES:
+            asked, waits = {"name": pseudonym(now)}, Job.State.WAITING
+            made.job = note(person, VOTES, asked, state=waits, total=_votes(made).count())
+            made.save(update_fields=["job"])
+        return made
 
 
-def carry_out(appointment: Appointment, *, seconds: float = SECONDS) -> None:
-    """Change somebody's votes as it was decided, until the time is over.
+def carry_out(job: Job, progress: Progress) -> None:
+    """Change somebody's votes as it was decided, in the worker.
 
-    Each problem is a transaction of its own; call it again for the rest (`unfinished`). Problems
-    that lack votes then are judged on. Nothing else of an appointment is left to do, and nothing at
-    all of one that a later one overrules.
+    Each problem is a transaction of its own, so a job that was interrupted continues. Problems that
+    lack votes then are judged on. A decision that a later one overrules changes nothing.
     """
-    kind = Kind(appointment.kind)
-    kinds = next((kinds for kinds in (_COUNTED, _WAITING) if kind in kinds), None)
-    if kind in _CHANGES and kinds and appointment == _last(appointment.person, kinds):
+    made = Appointment.objects.select_related("person", "actor").get(job=job)
+    kinds = _COUNTED if made.kind in _COUNTED else _WAITING
+    if made.actor is not None and made == _last(made.person, kinds):
+        before = job.total - _votes(made).count()
         exclusion.change_votes(
-            appointment.person,
-            _CHANGES[kind],
-            appointment.actor,
-            appointment.reason,
-            until=appointment.at,
-            seconds=seconds,
+            made.person,
+            made.kind,
+            made.actor,
+            made.reason,
+            until=made.at,
+            progress=lambda changed: progress(before + changed),
         )
 
 
-def unfinished(other: Person) -> tuple[Appointment, int] | None:
-    """Return what was decided about somebody's votes and is not carried out yet, and on how many.
-
-    None if nothing is left to do.
-    """
-    for kinds in (_COUNTED, _WAITING):
-        last = _last(other, kinds)
-        if last is not None and last.actor is not None and last.kind in _CHANGES:
-            change = _CHANGES[Kind(last.kind)]
-            left = exclusion.votes_to_change(other, change, last.at).count()
-            if left:
-                return last, left
-    return None
+def unfinished(other: Person) -> list[Appointment]:
+    """Return the decisions about somebody's votes that hold and are not carried out yet."""
+    found = (_last(other, kinds) for kinds in (_COUNTED, _WAITING))
+    return [one for one in found if one and one.job and one.job.state != Job.State.DONE]
 
 
-_CHANGES: dict[Any, exclusion.Change] = {
-    Kind.EXCLUDE: "exclude",
-    Kind.INCLUDE: "include",
-    Kind.RESUME: "confirm",
-    Kind.DISCARD: "discard",
-}
-"""What changes votes, and how."""
+def _votes(made: Appointment) -> Slots:
+    """Return the votes that a decision has still to change."""
+    return exclusion.votes_to_change(made.person, made.kind, made.at)
+
 
 _COUNTED = (Kind.EXCLUDE, Kind.INCLUDE)
 _WAITING = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
@@ -373,7 +362,7 @@ def votes_news(person: Person, after: datetime) -> Iterator[Item]:
 
 def _last(other: Person, kinds: Sequence[Any]) -> Appointment | None:
     rows = Appointment.objects.filter(person=other, kind__in=kinds)
-    return rows.select_related("person", "actor").order_by("-pk").first()
+    return rows.select_related("person", "actor", "job").order_by("-pk").first()
 
 
 def _change(person: Person, other: Person, kind: Appointment.Kind) -> None:

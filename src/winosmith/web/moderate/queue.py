@@ -217,27 +217,16 @@ def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
         return query.filter(pk__in=open_ones)
     if only == "close":
         # Said as what it is not, so that SQLite walks the list instead of sorting two states.
-        return narrow_majority(
-            query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}])
-        )
+        near = [f"{n + 1},{n}" for n in range(1, 50)]  # votes one apart: 2:1, 3:2, …
+        close = Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near))
+        return query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}]).filter(close)
     if only == "hinted":
         return hinted(query)
     if only == "suspect":
-        return decided_by_held(query)
+        since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
+        votes = Slot.objects.counting().filter(since, holder__judging__held__isnull=False)
+        return query.filter(state__in=(State.VALID, State.REJECTED), pk__in=votes.values("problem"))
     return query.filter(**{only: True})
-
-
-def narrow_majority(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return the problems with votes one apart: 2:1, 3:2, …"""
-    near = [f"{n + 1},{n}" for n in range(1, 50)]
-    return query.filter(Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near)))
-
-
-def decided_by_held(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return the problems that were decided with a vote of a judge who is now on hold."""
-    since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
-    votes = Slot.objects.counting().filter(since, holder__judging__held__isnull=False)
-    return query.filter(state__in=(State.VALID, State.REJECTED), pk__in=votes.values("problem"))
 
 
 def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:

@@ -12,13 +12,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
+from winosmith.web.jobs import OF_MODERATORS, Job
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
 from winosmith.web.moderate import batches, dossier, people as members, queue as lists
 from winosmith.web.moderate.agreement import LEAST, MOST, named_pairs, rows
 from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
-from winosmith.web.pages import csv_file, is_number, newest, percent
+from winosmith.web.pages import csv_file, is_number, newest, percent, waiting_page
 from winosmith.web.people.gates import form_once, moderators_only
 from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
@@ -89,7 +90,7 @@ def ask(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def act(request: HttpRequest) -> HttpResponse:
     """Do what was confirmed, once; a problem that changed meanwhile is shown as it stands now."""
-    asked, confirmed = batches.Asked.read(request.POST), batches.Confirmed.read(request.POST)
+    asked = batches.Asked.read(request.POST)
     action = asked.action
     if action is None:
         raise Http404
@@ -97,14 +98,13 @@ def act(request: HttpRequest) -> HttpResponse:
         result = form_once(
             request,
             request.user,
-            lambda: {"mark": confirmed.begin(request.user, action, asked).mark},
+            lambda: {"mark": asked.begin(request.user, action).mark},
         )
     except ConflictError as conflict:
-        return _conflict(request, asked, confirmed, conflict)
+        return _conflict(request, asked, conflict)
     except InputError as error:
-        return _ask(request, asked, confirmed, error)
-    made = batches.go_on(Batch.objects.get(mark=result["mark"]))
-    return redirect(_after(asked.back, made))
+        return _ask(request, asked, error)
+    return redirect(_after(asked.back, result["mark"]))
 
 
 @require_POST
@@ -128,15 +128,14 @@ def undo(request: HttpRequest) -> HttpResponse:
         result = form_once(request, request.user, begin)
     except InputError as error:
         return render(request, "moderate/refused.html", {"error": error, "back": back}, status=409)
-    made = batches.go_on(Batch.objects.get(mark=result["mark"]))
-    return redirect(_after(back, made))
+    return redirect(_after(back, result["mark"]))
 
 
 @require_safe
 @moderators_only
 def batch(request: HttpRequest, mark: str) -> HttpResponse:
     """Show what was done at once, how far it came, and what was left alone."""
-    made = get_object_or_404(Batch.objects.select_related("actor", "undoes"), mark=mark)
+    made = get_object_or_404(Batch.objects.select_related("actor", "undoes", "job"), mark=mark)
     events = Event.objects.filter(batch=mark).select_related("problem").order_by("pk")
     return render(
         request,
@@ -146,25 +145,35 @@ def batch(request: HttpRequest, mark: str) -> HttpResponse:
             "what": dossier.what_is_done(made.action),
             "events": events[:50],
             "undone_by": Batch.objects.filter(undoes=made).first(),
-            "can_undo": made.finished and made.done and made.action != UNDO,
+            "can_undo": not made.busy and made.done and made.action != UNDO,
             "back": reverse("moderate:batch", args=[mark]),
         },
     )
 
 
-@require_POST
 @moderators_only
-def go_on(request: HttpRequest, mark: str) -> HttpResponse:
-    """Go on with a batch that has not finished; its moderator or any other may."""
-    batches.go_on(get_object_or_404(Batch, mark=mark))
-    return redirect("moderate:batch", mark=mark)
+def job(request: HttpRequest, mark: str) -> HttpResponse:
+    """Show how far an action is, to a page that waits; or stop it or let it run again, once."""
+    found = get_object_or_404(Job.objects.filter(kind__in=OF_MODERATORS), mark=mark)
+    if request.method != "POST":
+        return waiting_page(request, "moderate/parts/progress.html", {"job": found}, found.busy)
+    act = found.retry if request.POST.get("do") == "retry" else found.stop
+    judge = found.asked.get("name")
+    page = (
+        redirect("moderate:person", judge)
+        if judge
+        else redirect("moderate:batch", found.batch.mark)
+    )
+    try:
+        form_once(request, request.user, lambda: act(request.user))
+    except InputError as error:
+        context = {"error": error, "back": page.url}
+        return render(request, "moderate/refused.html", context, status=409)
+    return page
 
 
 def _ask(
-    request: HttpRequest,
-    asked: batches.Asked,
-    confirmed: batches.Confirmed | None = None,
-    error: InputError | None = None,
+    request: HttpRequest, asked: batches.Asked, error: InputError | None = None
 ) -> HttpResponse:
     at = batches.stand()
     return render(
@@ -172,7 +181,6 @@ def _ask(
         "moderate/ask.html",
         {
             "asked": asked,
-            "confirmed": confirmed,
             "error": error,
             "at": at,
             "count": asked.count(at),
@@ -182,17 +190,11 @@ def _ask(
     )
 
 
-def _conflict(
-    request: HttpRequest,
-    asked: batches.Asked,
-    confirmed: batches.Confirmed,
-    conflict: ConflictError,
-) -> HttpResponse:
+def _conflict(request: HttpRequest, asked: batches.Asked, conflict: ConflictError) -> HttpResponse:
     """Show what somebody else did and what one wanted to do, side by side."""
     problem = conflict.problem
     context = {
         "asked": asked,
-        "confirmed": confirmed,
         "error": conflict,
         "row": dossier.rows(request.user, [problem])[0],
         "since": [dossier.entry(event) for event in conflict.since],
@@ -200,9 +202,10 @@ def _conflict(
     return render(request, "moderate/conflict.html", context, status=409)
 
 
-def _after(back: str, made: Batch) -> str:
-    """Return where a moderator continues: to the list, or to what was left alone."""
-    if not made.finished or made.left_count:
+def _after(back: str, mark: str) -> str:
+    """Return where a moderator continues: to the list, or to what runs yet or was left alone."""
+    made = Batch.objects.select_related("job").get(mark=mark)
+    if made.busy or made.left_count:
         return reverse("moderate:batch", args=[made.mark])
     return f"{back}{'&' if '?' in back else '?'}done={made.mark}"
 
@@ -257,7 +260,12 @@ def _contests(
         "slot__problem__twin__contributor", "slot__problem__as_gold"
     )
     waiting = [
-        _contest_row(request.user, one)
+        {
+            "contest": one,
+            "row": dossier.rows(request.user, [one.slot.problem])[0],
+            "chose": "" if one.slot.choice is None else one.slot.problem.options[one.slot.choice],
+            "own": one.slot.holder_id == request.user.pk,
+        }
         for one in query.filter(upheld=None).order_by("at")[:MOST_CONTESTS]
     ]
     context = {
@@ -268,16 +276,6 @@ def _contests(
         "words": words,
     }
     return render(request, "moderate/contests.html", context, status=409 if error else 200)
-
-
-def _contest_row(reader: Person, one: Contest) -> dict[str, Any]:
-    problem, chosen = one.slot.problem, one.slot.choice
-    return {
-        "contest": one,
-        "row": dossier.rows(reader, [problem])[0],
-        "chose": "" if chosen is None else problem.options[chosen],
-        "own": one.slot.holder_id == reader.pk,
-    }
 
 
 SIZE = 50
@@ -320,9 +318,6 @@ def download(request: HttpRequest) -> StreamingHttpResponse:
     """Stream the log as CSV."""
     return csv_file(dossier.log_rows(dossier.LogFilters.read(request.GET)), "audit-log.csv")
 
-
-GO_ON = "go-on"
-"""What the form sends that continues with a change of many votes."""
 
 TOGETHER = "-together"
 """How a change ends that is about all who are held together."""
@@ -395,32 +390,18 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
     """Change what somebody may do, once."""
     other, kind = _get_person(name), request.POST.get("kind", "")
 
-    def act() -> dict[str, list[int]]:
-        people = [other]
-        if kind.endswith(TOGETHER):
-            people += members.together(other)
-        said, reason = kind.removesuffix(TOGETHER), request.POST.get("reason", "")
-        made = [members.appoint(request.user, one, said, reason) for one in people]
-        return {"appointments": [one.pk for one in made]}
+    def act() -> None:
+        others = members.together(other) if kind.endswith(TOGETHER) else []
+        for one in (other, *others):
+            members.appoint(
+                request.user, one, kind.removesuffix(TOGETHER), request.POST.get("reason", "")
+            )
 
     try:
-        if kind == GO_ON:
-            return _gone_on(request, other)
-        result = form_once(request, request.user, act, kind)
-        rows = Appointment.objects.select_related("person", "actor")
-        for made in rows.filter(pk__in=result["appointments"]).order_by("pk"):
-            members.carry_out(made)
+        form_once(request, request.user, act, kind)
     except InputError as error:
         return _person(request, other, error, request.POST.get("reason", ""), kind)
     return redirect("moderate:person", name=name)
-
-
-def _gone_on(request: HttpRequest, other: Person) -> HttpResponse:
-    """Go on with what a moderator decided about many votes; any other one may, too."""
-    waiting = members.unfinished(other)
-    if waiting is not None and members.may_appoint(request.user, other):
-        members.carry_out(waiting[0])
-    return redirect("moderate:person", name=pseudonym(other))
 
 
 def _get_person(name: str) -> Person:
@@ -454,9 +435,7 @@ def _person(
         "named": other.name if request.user.is_superuser and not other.anonymous else "",
         "erasable": request.user.is_superuser and not other.erased,
         "own": other.pk == request.user.pk,
-        "unfinished": members.unfinished(other)
-        if members.may_appoint(request.user, other)
-        else None,
+        "unfinished": members.unfinished(other),
         "possible": [(k.value, _label(k)) for k in members.possible(request.user, other)],
         "appointments": other.appointments.select_related("actor").order_by("-pk"),
         "problems": f"{reverse('moderate:queue')}?state=&by={pseudonym(other)}",

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.people.gates import form_once, moderators_only, new_key
+from winosmith.web.people.gates import form_once, moderators_only
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Model
 
@@ -34,7 +34,6 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
             "revisions": asking.revisions(found),
             "failures": asking.failures(found) if moderates else (),
             "moderates": moderates,
-            "key": new_key(),
         },
     )
 

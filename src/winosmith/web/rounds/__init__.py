@@ -15,13 +15,14 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the worker does, and what becomes of texts of people who were erased."""
-        from winosmith.web.jobs import ROUND, lost, works
+        from winosmith.web.jobs import ROUND, lost, stops, works
         from winosmith.web.people.privacy import erasing, tidying
 
         # Both load `winosmith.rounds`: no command waits for that to set a site up.
         running = partial(import_module, "winosmith.web.rounds.running")
         results = partial(import_module, "winosmith.web.rounds.results")
-        works[ROUND] = lambda job, _progress: running().carry_out(job)
+        works[ROUND] = lambda job, progress: running().carry_out(job, progress)
         lost[ROUND] = lambda job: running().lose(job)
+        stops[ROUND] = lambda job: running().cancel(running().find_round(job))
         erasing.append(lambda person, texts: results().forget_texts(person, texts))
         tidying["rounds"] = lambda _now, _before: results().forget_what_is_left()

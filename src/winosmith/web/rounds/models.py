@@ -27,7 +27,7 @@ class Round(models.Model):
         error: why it failed, for moderators.
         record: its figures, as `round.json` holds them; None before it is done.
         changes: its figures next to the last round's: [what, before, now, form].
-        timings: the seconds of each step: [title, seconds].
+        timings: the seconds of each step: [number, title, seconds].
     """
 
     class State(models.TextChoices):

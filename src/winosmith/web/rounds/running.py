@@ -27,13 +27,20 @@ from winosmith.errors import InputError, OutputError
 from winosmith.finished import BuildFiles
 from winosmith.outputs import OutputFolder
 from winosmith.records import read_toml
-from winosmith.rounds import Change, Round as Found, RoundRecipe, changes, round_of, run_round
+from winosmith.rounds import (
+    Change,
+    Round as Found,
+    RoundRecipe,
+    changes,
+    round_of,
+    run_round,
+)
 from winosmith.study import make_solver, trained_on
 from winosmith.validate import write_votes
 from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
-from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, rounds_are_idle
+from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, rounds_are_idle
 from winosmith.web.judge.votes import responses, vote_rules
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
@@ -121,12 +128,7 @@ def recipe_for(round_: Round, pool: Path) -> RoundRecipe:
     files = {"data": str(pool / PROBLEMS)}
     if (pool / VOTES).stat().st_size:
         files["votes_file"] = str(pool / VOTES)
-    return round_of({**round_.recipe, **files}, folder=base_of(round_))
-
-
-def base_of(round_: Round) -> Path:
-    """Return from where the relative paths of a round's recipe are seen."""
-    return Path(round_.base or settings.SITE.folder)
+    return round_of({**round_.recipe, **files}, folder=Path(round_.base or settings.SITE.folder))
 
 
 LEAST = 20
@@ -156,13 +158,14 @@ def next_name() -> str:
     return f"round-{number}"
 
 
-def start(name: str, table: Mapping[str, Any], base: str = "") -> Round:
-    """Return a new round, to be carried out; it is compared with the one published last.
+def start(name: str, table: Mapping[str, Any], base: str = "", by: Person | None = None) -> Round:
+    """Return a new round, with its job; it is compared with the one published last.
 
     Args:
         name: of the round: small letters, digits and dashes.
         table: its recipe, as `complete` fills it.
         base: from where relative paths of the recipe are seen; "" for the site's folder.
+        by: an admin; None for anyone who has a terminal.
 
     Raises:
         BusyError: another round waits or runs.
@@ -173,7 +176,7 @@ def start(name: str, table: Mapping[str, Any], base: str = "") -> Round:
     filled = complete(table, name)
     checked_recipe(filled)
     with writing():
-        round_ = Round(name=name, recipe=filled, base=base)
+        round_ = Round(name=name, recipe=filled, base=base, started_by=by)
         if Round.objects.filter(name=name).exists() or round_.folder.exists():
             raise InputError(_("A round with this name already exists; choose another name."))
         count = public_problems().count()
@@ -189,7 +192,7 @@ def start(name: str, table: Mapping[str, Any], base: str = "") -> Round:
 
 
 def cancel(round_: Round) -> None:
-    """Give up a round that waits or runs; what it has done so far stays for another try.
+    """Give up a round that waits or runs, with its job; what it has done stays for another try.
 
     A process that is at it stops before its next step.
 
@@ -203,6 +206,8 @@ def cancel(round_: Round) -> None:
         locked.state, locked.busy = Round.State.CANCELLED, False
         locked.ended = timezone.now()
         locked.save(update_fields=["state", "busy", "ended"])
+        job = Job.objects.filter(mark=_mark(locked), state__in=BUSY)
+        job.update(state=Job.State.STOPPED, ended=locked.ended)
 
 
 def again(round_: Round) -> None:
@@ -253,10 +258,11 @@ def _only_one() -> None:
 
 
 def _saved(round_: Round) -> None:
-    """Write a round that waits."""
+    """Write a round that waits, and its job."""
     try:
         with transaction.atomic():
             round_.save()
+            hand_over(round_)
     except IntegrityError:  # somebody was quicker by a moment, on a server without turns
         raise BusyError(_("Another round, or one of this name, has just been started.")) from None
 
@@ -312,7 +318,7 @@ class Teller:
         self.at = -1
         self.doing = Doing(of=len(self.steps))
         self.due = 0.0
-        self.timings: list[tuple[str, float]] = []
+        self.timings: list[tuple[int, str, float]] = []
 
     @contextmanager
     def __call__(self, title: str, total: int | None) -> Iterator[Advance]:
@@ -328,7 +334,8 @@ class Teller:
         )  # fmt: skip
         self._noted(step=title, doing=asdict(self.doing))
         yield self._advance
-        self.timings.append((title, round(time.time() - self.doing.since, 2)))
+        seconds = round(time.time() - self.doing.since, 2)
+        self.timings.append((self.doing.number, title, seconds))
 
     def _place(self, title: str) -> int:
         """Return which step this is: the next one of its title; steps may be omitted."""
@@ -395,15 +402,7 @@ def _usual(round_: Round) -> dict[tuple[int, str], float] | None:
     before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
     if before is None:
         return None
-    titles = steps_of([table["name"] for table in before.recipe["solvers"]])
-    found: dict[tuple[int, str], float] = {}
-    at = 0
-    for title, seconds in before.timings:
-        later = [n for n in range(at, len(titles)) if titles[n] == title]
-        if later:
-            at = later[0] + 1
-            found[at, title] = float(seconds)
-    return found
+    return {(number, title): seconds for number, title, seconds in before.timings}
 
 
 _STEPS = {
@@ -450,7 +449,7 @@ CHUNK = 1000
 
 
 def store(
-    round_: Round, found: Found, timings: list[tuple[str, float]], told: Callable[[int], None]
+    round_: Round, found: Found, timings: list[tuple[int, str, float]], told: Callable[[int], None]
 ) -> bool:
     """Write what came of a round; return whether it was still running, and is done now.
 
@@ -598,32 +597,44 @@ def _last(round_: Round) -> str | None:
     return str(folder) if (folder / "round.json").exists() else None
 
 
+def _mark(round_: Round) -> str:
+    return f"round-{round_.pk}"
+
+
 def hand_over(round_: Round) -> Job:
-    """Let the worker carry a round out; return the job, the same for each round."""
-    mark, columns = f"round-{round_.pk}", {"error": "", "tries": 0}
+    """Let the worker carry a round out; return the job, the same for each try."""
+    mark = _mark(round_)
     with writing():
-        new = Job(mark=mark, kind=ROUND, asked={"round": round_.pk}, state=Job.State.WAITING)
-        Job.objects.bulk_create([new], ignore_conflicts=True)
+        columns = {"kind": ROUND, "asked": {"name": round_.name}, "actor": round_.started_by}
+        Job.objects.get_or_create(mark=mark, defaults={**columns, "state": Job.State.WAITING})
         job = Job.objects.filter(mark=mark)
-        job.update(**columns)
+        job.update(error="", tries=0)
         job.exclude(state__in=BUSY).update(state=Job.State.WAITING)
     return job.get()
 
 
+def find_round(job: Job) -> Round:
+    """Return the round of a job."""
+    return Round.objects.select_related("last").get(name=job.asked["name"])
+
+
 def lose(job: Job) -> None:
     """Write down that a round failed because the worker ended during it."""
-    _fail(Round.objects.get(pk=job.asked["round"]), _(ENDED))
+    _fail(find_round(job), _(ENDED))
 
 
-def carry_out(job: Job) -> None:
+def carry_out(job: Job, progress: Progress) -> None:
     """Carry out the round of a job, in the worker.
 
     Raises:
         InputError: it failed; the reason is also in its row.
+        Stopped: it was cancelled at this moment.
     """
-    round_ = Round.objects.select_related("last").get(pk=job.asked["round"])
-    if round_.state == Round.State.FAILED:  # an admin retries the job
+    round_ = find_round(job)
+    if round_.state in (Round.State.FAILED, Round.State.CANCELLED):  # an admin retries the job
+        progress(0)
         again(round_)
+        round_.refresh_from_db()
     while round_.busy:  # again, if it was cancelled and resumed while it ran
         _carried_out(round_)
         round_.refresh_from_db()

@@ -1,9 +1,11 @@
-"""The pages of rounds: all of them, one, its report and files, flags; an admin publishes one."""
+"""The pages of rounds: all of them, one, its report and files, flags; admins start and publish."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
+from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import (
@@ -15,29 +17,43 @@ from django.http import (
     StreamingHttpResponse,
 )
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.judge.models import note_read
-from winosmith.web.pages import attached, beside
+from winosmith.web.pages import attached, beside, waiting_page
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.rounds import results, running
 from winosmith.web.rounds.models import Round
 
 
+class StartForm(forms.Form):
+    """What is asked for a new round."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        help_text=gettext_lazy("Small letters, digits and dashes; it is part of the address."),
+        max_length=40,
+        initial=running.next_name,
+    )
+    recipe = forms.ChoiceField(
+        label=gettext_lazy("Recipe"),
+        help_text=gettext_lazy("A file in the folder “recipes” of the site."),
+        choices=lambda: [("", _("the standard one")), *((n, n) for n in running.named_recipes())],
+        required=False,
+    )
+
+
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """List the rounds: those that are published, to moderators all."""
-    moderates = _moderates(request)
     rows = Round.objects.order_by("-pk")
-    if not moderates:
+    if not _moderates(request):
         rows = rows.exclude(published=None).order_by("-published")
     context = {
         "rounds": [(row, results.sizes(row)) for row in rows],
-        "moderates": moderates,
-        "admin": _is_admin(request),
     }
     return render(request, "rounds/index.html", context)
 
@@ -52,33 +68,55 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 def progress(request: HttpRequest, name: str) -> HttpResponse:
     """Answer a page that waits: with how far the round is, or that the page is to be read again."""
     round_ = seen_by(request, name)
-    if not round_.busy:
-        return HttpResponse(status=204, headers={"HX-Refresh": "true"})
     context = {"round": round_, "progress": running.progress_of(round_)}
-    return render(request, "rounds/parts/progress.html", context)
+    return waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
+
+
+@gates.admins_only
+def start(request: HttpRequest) -> HttpResponse:
+    """Ask for the name and the recipe of a new round, and start it, once a form."""
+    form, person = StartForm(request.POST or None), cast(Person, request.user)
+    if request.method == "POST" and form.is_valid():
+        name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
+        table, base = running.read_recipe(recipe) if recipe else ({}, "")
+
+        def act() -> None:
+            running.start(name, table, base, person)
+
+        try:
+            gates.form_once(request, person, act)
+        except InputError as error:
+            form.add_error(None, str(error))
+        else:
+            return redirect("rounds:one", name)
+    status = 422 if form.errors else 200
+    return render(request, "rounds/start.html", {"form": form}, status=status)
 
 
 @require_POST
 @gates.admins_only
-def publish(request: HttpRequest, name: str) -> HttpResponse:
-    """Let everyone see what came of a round, once a form."""
+def act(request: HttpRequest, name: str, do: str) -> HttpResponse:
+    """Publish a round, stop it or let it continue, once a form."""
     round_, person = seen_by(request, name), cast(Person, request.user)
+    acts: dict[str, tuple[Callable[[], object], str]] = {
+        "publish": (lambda: running.publish(person, round_), _("The round is published.")),
+        "stop": (lambda: running.cancel(round_), _("The round is stopped.")),
+        "resume": (lambda: running.again(round_), _("The round continues.")),
+    }
+    change, message = acts[do]
     try:
-        gates.form_once(request, person, lambda: running.publish(person, round_))
+        gates.form_once(request, person, change)
     except InputError as error:
         return _shown(request, seen_by(request, name), error)
-    messages.success(request, _("The round is published."))
+    messages.success(request, message)
     return redirect("rounds:one", name)
 
 
 def _shown(request: HttpRequest, round_: Round, error: InputError | None = None) -> HttpResponse:
     context: dict[str, Any] = {
         "round": round_,
-        "moderates": _moderates(request),
-        "admin": _is_admin(request),
         "progress": running.progress_of(round_),
         "error": error,
-        "key": gates.new_key(),
     }
     if round_.state == Round.State.DONE:
         roots = results.roots_of(round_)
@@ -101,11 +139,6 @@ def seen_by(request: HttpRequest, name: str) -> Round:
 
 def _moderates(request: HttpRequest) -> bool:
     return bool(request.user.is_authenticated and request.user.moderates)
-
-
-def _is_admin(request: HttpRequest) -> bool:
-    person = request.user
-    return bool(person.is_authenticated and person.is_active and person.is_superuser)
 
 
 SIZE = 20

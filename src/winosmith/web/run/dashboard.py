@@ -283,12 +283,8 @@ def funnel(found: Counts) -> list[tuple[str, int, float | None]]:
     return [(_("came in"), came, None), *shares]
 
 
-def now_waiting() -> dict[str, int]:
-    """Return what waits, by kind; on a large site it is kept for a while."""
-    return cached("run.dashboard.now", _waiting).value
-
-
 def _waiting() -> Kept[dict[str, int]]:
+    """Return what waits, by kind."""
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
     by_kind = {
@@ -310,7 +306,7 @@ def as_context(asked: str) -> dict[str, Any]:
         "view": view,
         "plots": plots(found),
         "funnel": funnel(found),
-        "now": now_waiting(),
+        "now": cached("run.dashboard.now", _waiting).value,
         "since": found.first[0],
         "week": view == "weeks",
     }

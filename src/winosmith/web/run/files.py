@@ -27,6 +27,7 @@ from winosmith.web._import import (
     with_free_ids,
 )
 from winosmith.web.jobs import IMPORT, Job, Progress, Reading
+from winosmith.web.pages import row_fault
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
 from winosmith.web.run.uploads import PIECE, most, taken
@@ -117,7 +118,8 @@ class FileForm(forms.Form):
             InputError: it can't be read, or nothing can come of it.
         """
         typed = self.cleaned_data
-        asked = {"file": file_name(typed), **beside}
+        name = typed["sent_name"] if typed["sent"] else typed["file"].name
+        asked = {"file": PurePath(str(name)).name[-LONGEST:] or "file", **beside}  # no path
         asked |= {name.rstrip("_"): typed[name] for name in self.asks}
         return taken(Job(actor=person, kind=self.kind, asked=asked), typed)
 
@@ -216,7 +218,7 @@ def look_at(
         where = name if error.line is None else f"{name}:{error.line}"
         raise InputError(f"{where}: {_without_options(error.reason)}") from None
     found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
-    bad = [(entry.line, str(entry.reason)) for entry in contents.bad]
+    bad = [(entry.line, row_fault(entry.reason)) for entry in contents.bad]
     bad += [(line, _("a claim, not a problem")) for line, e in found if not isinstance(e, Problem)]
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
     bad += [(line, NUL) for line, e in problems if holds_nul(e)]
@@ -272,12 +274,6 @@ def look(job: Job, reading: Reading) -> None:
             for one in found.dataset[:EXAMPLES]
         ],
     }
-
-
-def file_name(typed: dict[str, Any]) -> str:
-    """Return what the file of a form is called on these pages: no path, and not without end."""
-    name = typed["sent_name"] if typed["sent"] else typed["file"].name
-    return PurePath(str(name)).name[-LONGEST:] or "file"
 
 
 def there(job: Job) -> Path:

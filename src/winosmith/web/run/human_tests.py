@@ -110,11 +110,6 @@ def close_test(person: Person, name: str, *, drop: bool) -> Job:
     return note(person, TEST_CLOSE, {"name": name, "drop": drop})
 
 
-def find_results(name: str) -> None:
-    """Find the results of a closed test: in no transaction, as it may take seconds."""
-    rounds.keep_figures(rounds.round_named(name))
-
-
 def propose_publishing(person: Person, name: str) -> Job:
     """Return what would become public of a closed test, a job to be saved.
 

@@ -7,16 +7,8 @@ from typing import Any
 from django import forms, template
 from django.utils.translation import gettext as _, gettext_lazy
 
-from winosmith.web.jobs import (
-    IMPORT,
-    SETTINGS,
-    STUDY,
-    STUDY_LIST,
-    STUDY_PAID,
-    STUDY_PLACES,
-    TEST,
-    Job,
-)
+from winosmith.web import jobs
+from winosmith.web.jobs import Job
 from winosmith.web.run.choices import label, word
 from winosmith.web.run.files import ImportForm
 from winosmith.web.run.human_tests import TestForm
@@ -25,12 +17,8 @@ from winosmith.web.run.studies import ListForm, PaidForm, PlacesForm, StudyForm
 register = template.Library()
 
 FORMS: dict[str, type[forms.Form]] = {
-    IMPORT: ImportForm,
-    TEST: TestForm,
-    STUDY: StudyForm,
-    STUDY_PLACES: PlacesForm,
-    STUDY_LIST: ListForm,
-    STUDY_PAID: PaidForm,
+    jobs.STUDY: StudyForm,
+    **{form.kind: form for form in (ImportForm, TestForm, PlacesForm, ListForm, PaidForm)},
 }
 
 OTHERS = {
@@ -45,7 +33,7 @@ def told(job: Job) -> list[tuple[Any, str]]:
 
     Of what is not asked for, a form's empty fields, nothing is reported; of settings all is.
     """
-    if job.kind == SETTINGS:
+    if job.kind == jobs.SETTINGS:
         return [(label(name), _chosen(name, value)) for name, value in job.asked.items()]
     told = [(name, str(value)) for name, value in job.asked.items() if value is not None]
     return [_of_form(job.kind, *each) for each in told if each[1] not in ("", "False")]

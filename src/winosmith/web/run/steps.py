@@ -115,7 +115,7 @@ def _rules() -> Step:
     judges = ngettext("%d judge a problem", "%d judges a problem", rules.judges) % rules.judges
     join = _("everyone can sign up") if rules.signup == "open" else _("accounts only by invitation")
     others = choosable().keys() - settings_of(GROUPS[0]).keys()
-    looked = bool(settings.SITE.fixed & others) or _jobs(SETTINGS).exists()
+    looked = bool(settings.SITE.fixed & others) or Job.objects.filter(kind=SETTINGS).exists()
     return Step(
         _("Check the rules"),
         _("Who may take part, how many judge a problem, and when votes wait for a moderator."),
@@ -232,7 +232,7 @@ def _counted(title: str, why: str, counts: dict[str, Any], to: str, act: str) ->
 
 
 def _backup() -> Step:
-    last = _jobs(BACKUP).filter(state=Job.State.DONE).order_by("-pk").first()
+    last = Job.objects.filter(kind=BACKUP, state=Job.State.DONE).order_by("-pk").first()
     return Step(
         _("Make a backup"),
         _("It contains the whole site with its key, and stays on the server."),
@@ -244,7 +244,3 @@ def _backup() -> Step:
         reverse("run:backups"),
         _("Backups"),
     )
-
-
-def _jobs(kind: str) -> Any:
-    return Job.objects.filter(kind=kind)

@@ -14,18 +14,8 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
-from winosmith.web.jobs import (
-    STUDY,
-    STUDY_CLOSE,
-    STUDY_LINK,
-    STUDY_LIST,
-    STUDY_PAID,
-    STUDY_PLACES,
-    Job,
-    Progress,
-    Reading,
-    note,
-)
+from winosmith.web import jobs
+from winosmith.web.jobs import Job, Progress, Reading, note
 from winosmith.web.market.exports import Plan, apply, plan, read_export
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import PROVIDERS
@@ -116,7 +106,7 @@ def make_study(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
     study, token = create_study(*(values[key] for key in _FIRST), **rest)
     asked = {**values, "currency": study.currency}
     told = {key: str(value) for key, value in asked.items() if value not in (None, "")}
-    note(person, STUDY, {k: v for k, v in told.items() if not k.endswith("code")})
+    note(person, jobs.STUDY, {k: v for k, v in told.items() if not k.endswith("code")})
     return study, token
 
 
@@ -132,7 +122,7 @@ def link_anew(person: Person, name: str) -> tuple[Study, str]:
     study = study_named(name)
     if study.closed:
         raise InputError(_("This study is closed."))
-    note(person, STUDY_LINK, {"name": name})
+    note(person, jobs.STUDY_LINK, {"name": name})
     return study, new_link(study)
 
 
@@ -143,11 +133,13 @@ def end_study(person: Person, name: str) -> Job:
         InputError: there is no such study, or it is closed.
     """
     close_study(study_named(name))
-    return note(person, STUDY_CLOSE, {"name": name})
+    return note(person, jobs.STUDY_CLOSE, {"name": name})
 
 
 class PlacesForm(forms.Form):
     """How many people the market sends from now on."""
+
+    kind = jobs.STUDY_PLACES
 
     places = forms.IntegerField(
         label=gettext_lazy("People sent by the market"), min_value=1, max_value=MOST_PLACES
@@ -158,7 +150,7 @@ class PlacesForm(forms.Form):
         places = self.cleaned_data["places"]
         return Job(
             actor=person,
-            kind=STUDY_PLACES,
+            kind=self.kind,
             state=Job.State.SHOWN,
             asked={"name": name, "places": places},
             came={
@@ -172,7 +164,7 @@ class PlacesForm(forms.Form):
 class ListForm(FileForm):
     """Who may come, or may not."""
 
-    kind = STUDY_LIST
+    kind = jobs.STUDY_LIST
     asks = ("allowed", "require")
     allowed = forms.ChoiceField(
         label=gettext_lazy("Meaning of the list"),
@@ -210,7 +202,7 @@ class ListForm(FileForm):
 class PaidForm(FileForm):
     """What the market says of those who came."""
 
-    kind = STUDY_PAID
+    kind = jobs.STUDY_PAID
     asks = ("final",)
     final = forms.BooleanField(
         label=gettext_lazy("This file contains all submissions"),

@@ -20,8 +20,8 @@ from winosmith.web.jobs import BACKUP, BUSY, MAIL, TEST, Job, duties, worker_pro
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import study_link
 from winosmith.web.market.studies import progress as how_far
-from winosmith.web.pages import newest
-from winosmith.web.people.gates import admins_only, form_once, new_key
+from winosmith.web.pages import newest, waiting_page
+from winosmith.web.people.gates import admins_only, form_once
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups as kept, files, human_tests, studies as paid
 from winosmith.web.run.choices import Choices, choose, turn_to_choose
@@ -29,7 +29,7 @@ from winosmith.web.run.dashboard import as_context
 from winosmith.web.run.steps import faults, left, steps
 from winosmith.web.run.uploads import PIECE, most, put
 from winosmith.web.take.models import Round
-from winosmith.web.take.rounds import round_progress
+from winosmith.web.take.rounds import keep_figures, round_progress
 
 SIZE = 50
 """Jobs on a page."""
@@ -74,7 +74,6 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "failed": rows.filter(state=Job.State.FAILED)[:SIZE],
         "duties": rows.filter(mark__in=list(duties)).order_by("at"),
         "worker": worker_process(site_settings.SITE.folder),
-        "key": new_key(),
     }
     return render(request, "run/running.html", context)
 
@@ -178,7 +177,7 @@ def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
     done = _with_test(request, name, lambda: human_tests.close_test(person, name, drop=given_up))
     if not isinstance(done, str):
         return done
-    human_tests.find_results(name)  # others write in the meantime
+    keep_figures(get_object_or_404(Round, name=name))  # in no transaction: it may take seconds
     messages.success(request, _("The test is closed; here are its results."))
     return redirect("take:round", name)
 
@@ -297,7 +296,7 @@ def _with_study(
 ) -> HttpResponseBase:
     study = get_object_or_404(Study, name=name)
     if request.method != "POST":
-        page = {"row": how_far(study), "key": new_key()}
+        page = {"row": how_far(study)}
         return render(request, "run/ask_study.html", page)
     try:
         form_once(request, request.user, act)
@@ -359,9 +358,7 @@ def job(request: HttpRequest, mark: str) -> HttpResponse:
 def progress(request: HttpRequest, mark: str) -> HttpResponse:
     """Answer a page that waits: with how far it is, or that the page is to be read again."""
     found = _found(mark)
-    if not found.busy:
-        return HttpResponse(status=204, headers={"HX-Refresh": "true"})
-    return render(request, "run/parts/progress.html", {"job": found, "key": new_key()})
+    return waiting_page(request, "run/parts/progress.html", {"job": found}, found.busy)
 
 
 @require_POST
@@ -384,7 +381,7 @@ def _job(
     request: HttpRequest, found: Job, error: InputError | None = None, status: int = 200
 ) -> HttpResponse:
     address = _address(request).rstrip("/")
-    context = {"job": found, "error": error, "key": new_key(), "address": address}
+    context = {"job": found, "error": error, "address": address}
     return render(request, "run/job.html", context, status=status)
 
 
@@ -428,5 +425,5 @@ def _form(
     request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
 ) -> HttpResponse:
     address = _address(request).rstrip("/")
-    told = {"form": form, "key": new_key(), "piece": PIECE, "most": most(), "address": address}
+    told = {"form": form, "piece": PIECE, "most": most(), "address": address}
     return render(request, page, {**told, **context}, status=422 if form.errors else status)

@@ -11,6 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("problems", "0001_initial"),
+        ("run", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -42,6 +43,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("reason", models.TextField(blank=True)),
+                (
+                    "job",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="run.job",
+                    ),
+                ),
                 ("at", models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
                 (
                     "actor",
@@ -84,7 +94,15 @@ class Migration(migrations.Migration):
                 ("done", models.PositiveIntegerField(default=0)),
                 ("left", models.JSONField(blank=True, default=list)),
                 ("left_count", models.PositiveIntegerField(default=0)),
-                ("finished", models.BooleanField(default=False)),
+                (
+                    "job",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="run.job",
+                    ),
+                ),
                 ("at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "actor",

@@ -55,6 +55,8 @@ class Migration(migrations.Migration):
                             ("learn", "learning of word associations"),
                             ("measure", "measurement of families"),
                             ("round", "round"),
+                            ("batch", "action on many problems"),
+                            ("votes", "change of a judge’s votes"),
                         ],
                         max_length=12,
                     ),

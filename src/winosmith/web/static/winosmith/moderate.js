@@ -87,8 +87,6 @@
   if (letters) letters.checked = stored();
   show();
   count();
-  const further = document.querySelector("[data-go-on]");
-  if (further) further.requestSubmit();
   // A page out of the back button's cache is old: what one decides there is checked by the server,
   // but the list should be as it is now.
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
