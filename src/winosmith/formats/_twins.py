@@ -36,8 +36,8 @@ train_debiased and train_xl, with shuffled lines and without ids, this finds 284
 2,011 and 19,993 of 20,199 twins, and no pair that is not a twin."""
 
 _NEARLY, _MOST = 0.9, 0.5
-"""Least fractions of pairs that look like twins, and of problems in pairs, for a column that seems to
-mark twins. Validation removes the other half of many problems."""
+"""Least fractions of pairs that look like twins, and of problems in pairs, for a column that seems
+to mark twins. Validation removes the other half of many problems."""
 
 _ROUNDING = 1e-9
 """The largest rounding error of 70 % of a whole number."""
@@ -147,6 +147,7 @@ def paired_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Give two sentences a common `twin_id` if only the end of their ids differs ("-1", "-2").
 
     Their texts and answers must differ, and they must have a common option.
+    """
     found = list(entries)
     problems = _problems(found)
     tasks: defaultdict[str, list[int]] = defaultdict(list)
