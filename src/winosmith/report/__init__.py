@@ -33,15 +33,17 @@ from winosmith.report._charts_debias import (
     phase_sizes,
     scores,
 )
-from winosmith.report._charts_humans import SheetPart, items_by_right, over_the_sheet
 from winosmith.report._charts_models import (
     ALONG,
     Along,
     Measured,
+    SheetPart,
     Stated,
     accuracies,
     depth_accuracy,
+    items_by_right,
     learning,
+    over_the_sheet,
     reliability,
     short_size,
     survival,
