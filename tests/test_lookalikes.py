@@ -20,6 +20,7 @@ ROWS = st.lists(st.frozensets(st.sampled_from("abcdefghijk"), max_size=9), max_s
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have few rows searched as many are, one at a time or together, without their neighbours."""
     monkeypatch.setattr(lookalikes, "_DIRECT", 0)
+    monkeypatch.setattr(lookalikes, "_MANY", 0)
     monkeypatch.setattr(lookalikes, "_NEIGHBOURS", 1)
     monkeypatch.setattr(lookalikes, "_AT_ONCE", request.param)
 

@@ -2,8 +2,8 @@
 
 Two sets that share most of their words share one of their rarest words (a prefix filter: Chaudhuri,
 Ganti and Kaushik 2006). A product of sparse matrices therefore finds the candidates, and a second
-one counts their common words. Before, each row is compared with its neighbours in alphabetical
-order: the rows of a template have enough similar ones among them.
+one counts their common words. If there are many rows, each is first compared with its neighbours in
+alphabetical order: the rows of a template have enough similar ones among them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ Least = Callable[[Ints, Ints], Ints]
 _DIRECT = 12
 """Number of rows up to which all pairs are compared."""
 
+_MANY = 1000
+"""Number of rows from which on neighbours are compared first."""
+
 _NEIGHBOURS = 20
-"""Number of neighbours of a row that are compared first."""
+"""Number of neighbours of each row."""
 
 _AT_ONCE = 200_000
 """Number of shared rare words that are counted at once."""
@@ -157,7 +160,7 @@ def find(
                 wanted.take(*pair)
 
     by_words = np.array(sorted(range(len(rows)), key=lambda row: rows[row][::-1]))
-    for step in range(1, _NEIGHBOURS + 1):
+    for step in range(1, _NEIGHBOURS + 1) if len(rows) > _MANY else ():
         take(by_words[:-step], by_words[step:])
     holders = sparse.csr_array(rarest.T)
     cost, done = rarest @ holders.sum(axis=1), 0
