@@ -27,6 +27,9 @@ _DIRECT = 12
 _MANY = 1000
 """Number of rows from which on neighbours are compared first."""
 
+_MORE = 16
+"""A similar row has one of a row's rarest words, and one more for each so many words."""
+
 _NEIGHBOURS = 20
 """Number of neighbours of each row."""
 
@@ -127,10 +130,10 @@ def find(
         on_progress: called at times with the approximate number of finished rows.
     """
     if len(words) <= _DIRECT:
-        for one, other in combinations(range(len(words)), 2):
-            apart = owners is None or owners[one] != owners[other]
-            if apart and wanted.wants(one, other) and _alike(words[one], words[other], least):
-                wanted.take(one, other)
+        for row, later in combinations(range(len(words)), 2):
+            apart = owners is None or owners[row] != owners[later]
+            if apart and wanted.wants(row, later) and _alike(words[row], words[later], least):
+                wanted.take(row, later)
         return
     from scipy import sparse  # here, so that commands that import blocks start fast
 
@@ -146,11 +149,16 @@ def find(
         starts = np.concatenate([[0], np.cumsum(lengths)])
         return sparse.csr_array((np.ones(len(at), np.int32), at, starts), shape)
 
-    every, rarest = matrix(sizes), matrix(_prefixes(sizes, least))
+    lengths = _prefixes(sizes, least)
+    every, rarest = matrix(sizes), matrix(lengths)
+    last = np.array(
+        [row[length - 1] if row else -1 for row, length in zip(rows, lengths, strict=True)]
+    )
 
-    def take(one: Ints, other: Ints) -> None:
+    def take(one: Ints, other: Ints, most: Ints) -> None:
+        """Add the similar pairs; `most` is an upper limit of the words that each pair shares."""
         needed = np.maximum(least(sizes[one], sizes[other]), 1)
-        fits = (needed <= np.minimum(sizes[one], sizes[other])) & (one != other)
+        fits = (needed <= most) & (one != other)
         if owners is not None:
             fits &= owners[one] != owners[other]
         one, other, needed = one[fits], other[fits], needed[fits]
@@ -161,24 +169,31 @@ def find(
 
     by_words = np.array(sorted(range(len(rows)), key=lambda row: rows[row][::-1]))
     for step in range(1, _NEIGHBOURS + 1) if len(rows) > _MANY else ():
-        take(by_words[:-step], by_words[step:])
+        one, other = by_words[:-step], by_words[step:]
+        take(one, other, np.minimum(sizes[one], sizes[other]))
     holders = sparse.csr_array(rarest.T)
     cost, done = rarest @ holders.sum(axis=1), 0
     while len(left := wanted.pending(np.arange(done, len(rows)))):
         on_progress(done)
         part = left[: max(1, int(np.searchsorted(np.cumsum(cost[left]), _AT_ONCE, "right")))]
-        at, other = (rarest[part] @ holders).nonzero()
-        take(part[at], other)
+        shared = (rarest[part] @ holders).tocoo()
+        one, other = part[shared.row], shared.col
+        # Of the row whose rarest words end first, only the other words may be shared, too.
+        first = np.where(last[one] <= last[other], one, other)
+        most = shared.data + sizes[first] - lengths[first]
+        take(one, other, np.minimum(most, np.minimum(sizes[one], sizes[other])))
         done = int(part[-1]) + 1
 
 
 def _prefixes(sizes: Ints, least: Least) -> Ints:
-    """Return the number of rarest words of each row, of which every similar row has one."""
+    """Return the number of rarest words of each row, of which every similar row has some."""
     lengths = np.zeros_like(sizes)
     for size in np.unique(sizes[sizes > 0]):
         others = np.arange(1, size + 1)
         shares = np.maximum(least(others, np.full(size, size)), 1)
-        lengths[sizes == size] = size - shares[shares <= others].min() + 1
+        lengths[sizes == size] = min(
+            size, size - shares[shares <= others].min() + 1 + size // _MORE
+        )
     return lengths
 
 
