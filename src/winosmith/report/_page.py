@@ -8,17 +8,15 @@ only markup that enters a page unescaped is what `winosmith.report` itself drew 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from itertools import groupby
+from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from winosmith.escape import for_page
 from winosmith.report._svg import Svg
 from winosmith.report._text import Signature, Value, shown
-from winosmith.text import Change
 
 
 @dataclass(frozen=True)
@@ -204,140 +202,6 @@ class Code:
     block: ClassVar = "code"
 
 
-SMALL = 12
-"""Families up to this size are shown whole; in larger ones, correct branches are folded."""
-
-FEWEST = 3
-"""The least number of versions that are folded."""
-
-_HEIGHTS = {True: "5", None: "7.5", False: "10"}
-
-DEEPEST = 8
-"""The largest number of indents, so that long lines of descent stay legible."""
-
-
-@dataclass(frozen=True)
-class Version:
-    """A problem in its family.
-
-    Attributes:
-        changes: joined, they are the sentence and the removed parts of its parent.
-        answer: the correct option.
-        depth: its distance from its root; None if that is not known.
-        right: whether each solver is correct; None for a tie.
-        parent: the place of its parent among the versions; None for the root, and for a problem
-            whose parent is missing.
-    """
-
-    changes: Sequence[Change]
-    answer: str
-    depth: int | None
-    right: Sequence[bool | None]
-    parent: int | None = None
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Consecutive rows: (level, version); folded if all of them are correct."""
-
-    rows: Sequence[tuple[int, Version]]
-    folded: bool = False
-
-
-@dataclass(frozen=True)
-class Family:
-    """A root and its versions.
-
-    Attributes:
-        name: the root's sentence, or its start.
-        versions: in an order of the data's; a parent may come after its child.
-    """
-
-    name: str
-    versions: Sequence[Version]
-
-    def wrong(self, solver: int) -> int:
-        """Return the number of versions on which a solver is incorrect."""
-        return sum(version.right[solver] is False for version in self.versions)
-
-    def ties(self, solver: int) -> int:
-        """Return the number of versions with a tie of a solver."""
-        return sum(version.right[solver] is None for version in self.versions)
-
-    def strip(self, solver: int) -> tuple[str, str, str]:
-        """Return the outlines of the right, the wrong and the tied versions, for three SVG paths.
-
-        Each is a bar 4 wide, every 5, by depth; the wrong ones are 10 high, ties 7.5, right ones 5.
-        """
-        order = sorted(self.versions, key=lambda v: (v.depth is None, v.depth or 0))
-        bars: dict[bool | None, list[str]] = {True: [], False: [], None: []}
-        for place, version in enumerate(order):
-            right = version.right[solver]
-            high = _HEIGHTS[right]
-            bars[right].append(f"M{5 * place} 10v-{high}h4v{high}z")
-        return "".join(bars[True]), "".join(bars[False]), "".join(bars[None])
-
-    @cached_property
-    def segments(self) -> list[Segment]:
-        """The versions from the root on, each after its parent, in segments to show or fold."""
-        children: dict[int | None, list[int]] = {}
-        for place, version in enumerate(self.versions):
-            children.setdefault(version.parent, []).append(place)
-        fine = self._fine(children) if len(self.versions) > SMALL else set()
-        runs = [
-            (folded, [(min(level, DEEPEST), self.versions[place]) for _, level, place in run])
-            for folded, run in groupby(_walk(children, fine), key=lambda step: step[0])
-        ]
-        return [Segment(rows, folded and len(rows) >= FEWEST) for folded, rows in runs]
-
-    def _fine(self, children: dict[int | None, list[int]]) -> set[int]:
-        """Return the places at and below which every solver is correct on every version."""
-        order = [place for _, _, place in _walk(children, set())]
-        fine: set[int] = set()
-        for place in reversed(order):
-            if all(self.versions[place].right) and fine.issuperset(children.get(place, ())):
-                fine.add(place)
-        return fine
-
-
-def _walk(children: dict[int | None, list[int]], fine: set[int]) -> Iterator[tuple[bool, int, int]]:
-    """Yield (folded, level, place) from the roots down; folded ones come after their siblings."""
-    roots = children.get(None, [])
-    waiting = [(False, 0, place) for place in reversed(roots)]
-    while waiting:
-        folded, level, place = waiting.pop()
-        yield folded, level, place
-        below = children.get(place, [])
-        last = [] if folded else [child for child in below if child in fine]
-        first = [child for child in below if folded or child not in fine]
-        waiting += [(True, level + 1, child) for child in reversed(last)]
-        waiting += [(folded, level + 1, child) for child in reversed(first)]
-
-
-@dataclass(frozen=True)
-class Families:
-    """Families, each folded away behind its root.
-
-    Attributes:
-        title: the heading over them.
-        solvers: the names of the solvers, in the order of `Version.right`.
-        families: in the order in which they are shown.
-        note: small print under the heading.
-    """
-
-    title: str
-    solvers: Sequence[str]
-    families: Sequence[Family]
-    note: str = ""
-    block: ClassVar = "families"
-
-    @property
-    def letters(self) -> Sequence[str]:
-        """A letter for each solver, from A; a single solver has none."""
-        several = len(self.solvers) > 1
-        return [chr(ord("A") + at) if several else "" for at in range(len(self.solvers))]
-
-
 @dataclass(frozen=True)
 class OnPage:
     """Blocks that only a page shows, made together with it.
@@ -350,7 +214,7 @@ class OnPage:
     block: ClassVar = "page"
 
 
-Block = Text | Cards | Table | Drawing | Passages | Code | Families | OnPage
+Block = Text | Cards | Table | Drawing | Passages | Code | OnPage
 
 
 @dataclass(frozen=True)
