@@ -27,8 +27,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from winosmith.testing import find_postgres, postgres_server
 from winosmith.web import Site
+
+sys.path.append(str(Path(__file__).parents[1] / "trials"))
+
+from crowd.postgres import find_postgres, postgres_server
 
 WORDS = [f"word{number}" for number in range(400)]
 START = "The trophy did not fit into the brown suitcase in the hall because the _ was too large ."

@@ -29,8 +29,11 @@ import time
 from pathlib import Path
 
 from winosmith import Dataset, Origin, Problem, formats, practice, validate
-from winosmith.testing import find_postgres, postgres_server
 from winosmith.web import Site
+
+sys.path.append(str(Path(__file__).parents[1] / "trials"))
+
+from crowd.postgres import find_postgres, postgres_server
 
 
 def originals():

@@ -47,9 +47,11 @@ GROUND_LIBRARIES = {"numpy", "rapidfuzz"}
 FOR_ONE_MODULE = {
     "parallel": {"scipy", "threadpoolctl"},
     "fetch": {"pooch", "requests"},
+    "lookalikes": {"scipy"},
     "options": {"pydantic"},
 }
-"""What only one module of it may use: BLAS, to keep it to one thread; downloads; validation."""
+"""What only one module of it may use: BLAS, to keep it to one thread; downloads; sparse
+matrices; validation."""
 
 HEAVY = """numpy scipy sklearn numba llvmlite threadpoolctl torch transformers safetensors
 matplotlib rich pandas jinja2 pooch pydantic requests""".split()

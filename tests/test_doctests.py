@@ -11,7 +11,7 @@ import pytest
 
 import winosmith
 
-EXTRAS = ("torch", "transformers", "accelerate", "safetensors")
+EXTRAS = ("torch", "transformers", "safetensors")
 """Libraries without which a module may be out of reach."""
 
 

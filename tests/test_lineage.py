@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Edit, Lineage, Origin, Problem
-from winosmith.errors import DataError, ProblemError
+from winosmith.errors import ProblemError
 from winosmith.lineage import (
     UNVALIDATED,
     Depths,
@@ -17,7 +17,6 @@ from winosmith.lineage import (
     check_lineages,
     depths,
     edit_script,
-    explain,
     perturbed,
 )
 from winosmith.problem import Extra
@@ -335,24 +334,6 @@ def test_a_perturbation_that_changes_nothing_is_refused() -> None:
     root = problem("The cup hit the _ .")
     with pytest.raises(ProblemError, match="changes neither sentence nor options"):
         perturbed(root, root.sentence, root.options, 1, source="person")
-
-
-def test_the_depths_are_explained() -> None:
-    """The printed depth of the appendix's example is explained beside the edits that are there."""
-    (root_sentence, _, _), (sentence, printed, _) = APPENDIX
-    root = problem(root_sentence, options=("Sue", "Sally"))
-    child = problem(
-        sentence, 1, options=("Sue", "Sally"), lineage=Lineage("0", "0", declared=printed)
-    )
-    said = explain(Dataset([root, child]), 1).splitlines()
-    assert said[0] == "declared 5: as stated; neither way of counting gives it"
-    assert said[1].startswith("lineage 7: the token positions touched in 1 step from the root")
-    assert said[2].startswith("edit 7: the fewest edits from the root: ")
-    assert all(part in said[2] for part in ("ran → raced", "−about", "−such", "good → powerful"))
-    assert explain(Dataset([root, child]), 0) == "a root: its depths are 0"
-    assert "not here" in explain(Dataset([child]), 0)
-    with pytest.raises(DataError, match="there is no row 2"):
-        explain(Dataset([root, child]), 2)
 
 
 def test_tokens_stand_apart_for_an_edit() -> None:

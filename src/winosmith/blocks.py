@@ -21,7 +21,7 @@ from winosmith.text import composed, pieces, tokens, visible
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from winosmith.lookalikes import Wanted
+    from winosmith.lookalikes import Ints, Wanted
 
 __all__ = [
     "HOLDERS",
@@ -149,20 +149,16 @@ class _Joined:
     def __init__(self, forest: _Forest, rows: Sequence[int]):
         self._forest, self._rows = forest, rows
 
-    def settled(self, numbers: Iterable[int]) -> bool:
-        roots = map(self._root, numbers)
-        first = next(roots, None)
-        return all(root == first for root in roots)
+    def pending(self, numbers: Ints) -> Ints:
+        return (
+            numbers if len({self._root(row) for row in range(len(self._rows))}) > 1 else numbers[:0]
+        )
 
     def wants(self, one: int, other: int) -> bool:
         return self._root(one) != self._root(other)
 
     def take(self, one: int, other: int) -> None:
         self._forest.join(self._rows[one], self._rows[other])
-
-    def take_of(self, numbers: Sequence[int], others: Sequence[int]) -> None:
-        for number in (*numbers, *others):
-            self.take(numbers[0], number)
 
     def _root(self, number: int) -> int:
         return self._forest.root(self._rows[number])

@@ -32,7 +32,6 @@ __all__ = [
     "check_lineages",
     "depths",
     "edit_script",
-    "explain",
     "perturbed",
 ]
 
@@ -409,8 +408,7 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     """Return the faults in lineages by row.
 
     Faults are cycles, a root that differs from the parent's, and edits that don't turn the parent's
-    sentence into the child's. A declared depth may differ from the number of edits, as in EvoGrad;
-    `explain` shows the difference.
+    sentence into the child's. A declared depth may differ from the number of edits, as in EvoGrad.
 
     Args:
         dataset: the problems.
@@ -477,80 +475,3 @@ def _faults_of_missing(dataset: Dataset) -> dict[int, str]:
                 f"the declared depth is {of.declared}, but sentence and options are the root's"
             )
     return found
-
-
-_SIGNS = {"substitute": "{old} → {new}", "insert": "+{new}", "delete": "−{old}"}
-
-
-def explain(dataset: Dataset, row: int) -> str:
-    """Return an explanation of each depth of a problem, one per line.
-
-    Raises:
-        DataError: the row does not exist.
-
-    >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"))
-    >>> one = perturbed(root, "The mug hit the _ .", root.options, 0, source="person")
-    >>> two = perturbed(one, "The cup hit the old _ .", root.options, 1, source="person", declared=3)
-    >>> print(explain(Dataset([root, one, two]), 2))
-    declared 3: as stated; neither way of counting gives it
-    lineage 2: the token positions touched in 2 steps from the root; 3 edits were made
-    edit 1: the fewest edits from the root: +old
-    """  # noqa: E501
-    if not 0 <= row < len(dataset):
-        raise DataError(f"there is no row {row}; the data set has {len(dataset):,} rows")
-    path = _path_to_root(dataset, row)
-    of = depths(Dataset(path))[0]
-    if of == (0, 0, 0) and path[0].lineage is None:
-        return "a root: its depths are 0"
-    return "\n".join([_of_declared(of), _of_lineage(of, path), _of_edit(of, path[0], dataset)])
-
-
-def _path_to_root(dataset: Dataset, row: int) -> list[Problem]:
-    """Return the problem, its ancestors, and its root if known."""
-    found: dict[int, None] = {}
-    now: int | None = row
-    while now is not None and now not in found:
-        found[now] = None
-        lineage = dataset[now].lineage
-        now = _row_of(dataset, lineage.parent) if lineage else None
-    first = dataset[row].lineage
-    root = _row_of(dataset, first.root) if first else None
-    if root is not None:
-        found[root] = None
-    return [dataset[at] for at in found]
-
-
-def _of_declared(of: Depths) -> str:
-    if of.declared is None:
-        return "declared —: nothing is stated"
-    same = [name for name in ("lineage", "edit") if getattr(of, name) == of.declared]
-    agrees = f"it is the {' and the '.join(same)} depth" if same else ""
-    if not same and None in (of.lineage, of.edit):
-        agrees = "not all that it could be compared with is known"
-    return f"declared {of.declared}: as stated; {agrees or 'neither way of counting gives it'}"
-
-
-def _of_lineage(of: Depths, path: list[Problem]) -> str:
-    if of.lineage is None:
-        return "lineage —: an ancestor is not here, or the edits do not fit"
-    steps = [p for p in path if p.lineage]
-    cut = {p.id: tokens(p.sentence) for p in path}
-    made = sum(
-        len(p.lineage.edits or edit_script(cut[p.lineage.parent], cut[p.id]))
-        for p in steps
-        if p.lineage
-    )
-    return (
-        f"lineage {of.lineage}: the token positions touched in {number_of(len(steps), 'step')} "
-        f"from the root; {number_of(made, 'edit')} {'was' if made == 1 else 'were'} made"
-    )
-
-
-def _of_edit(of: Depths, problem: Problem, dataset: Dataset) -> str:
-    if of.edit is None or problem.lineage is None:
-        return "edit —: the root is not here"
-    root = dataset[dataset.row(problem.lineage.root)]
-    script = edit_script(tokens(root.sentence), tokens(problem.sentence))
-    signs = [_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script]
-    shown = ", ".join(signs) or "none, the sentence is the root's"
-    return f"edit {of.edit}: the fewest edits from the root: {shown}"

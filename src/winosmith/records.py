@@ -17,10 +17,6 @@ from typing import Any
 
 from winosmith.errors import FormatError, ProblemError, RecipeError
 from winosmith.problem import (
-    EXTRA_KEY,
-    MAX_COUNT,
-    MAX_OPTIONS,
-    MIN_OPTIONS,
     ONLY,
     Claim,
     Edit,
@@ -44,7 +40,6 @@ __all__ = [
     "problem_record",
     "read_text",
     "read_toml",
-    "schema",
 ]
 
 Record = dict[str, Any]
@@ -266,95 +261,6 @@ def claim_of(record: Mapping[str, Any]) -> Claim:
     """
     _check_keys(record, _CLAIM_KEYS, needed=("problem_id", "sentence", "candidate"))
     return Claim(**{**record, "extra": Extra(record.get("extra"))})
-
-
-def schema() -> Record:
-    """Return the JSON Schema (draft 2020-12) of a line of our JSON Lines: a problem or a claim.
-
-    `problem_of` and `claim_of` also check rules that no schema can state, such as that an answer is
-    one of the options.
-
-    >>> sorted(schema()["$defs"]["problem"]["required"])
-    ['id', 'options', 'sentence']
-    """
-    text = {"type": "string", "minLength": 1, "pattern": r"\S"}
-    maybe = {"type": ["string", "null"]}
-    count = {"minimum": 0, "maximum": MAX_COUNT}
-    whole = {"type": ["integer", "null"], **count}
-    edit = {
-        "type": "object",
-        "properties": {
-            "op": {"enum": ["substitute", "insert", "delete"]},
-            "at": {"type": "integer", **count},
-            "old": {"type": "string"},
-            "new": {"type": "string"},
-        },
-        "required": ["op", "at"],
-        **_CLOSED,
-    }
-    lineage = {
-        "type": ["object", "null"],
-        "properties": {
-            "root": text,
-            "parent": text,
-            "edits": {"type": "array", "items": edit},
-            "declared": whole,
-        },
-        "required": ["root", "parent"],
-        **_CLOSED,
-    }
-    extra = {
-        "type": ["object", "null"],
-        "propertyNames": {"pattern": f"^{EXTRA_KEY.pattern}$"},
-        "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
-    }
-    problem: Record = {
-        "id": text,
-        "sentence": text,
-        "options": {
-            "type": "array",
-            "items": text,
-            "minItems": MIN_OPTIONS,
-            "maxItems": MAX_OPTIONS,
-            "uniqueItems": True,
-        },
-        "answer": {"type": ["integer", "null"], "minimum": 0, "maximum": MAX_OPTIONS - 1},
-        "twin_id": {**text, "type": ["string", "null"]},
-        "pronoun": maybe,
-        "origin": {
-            "type": ["object", "null"],
-            "properties": {f.name: maybe for f in fields(Origin)},
-            **_CLOSED,
-        },
-        "lineage": lineage,
-        "embargo": {"type": "boolean"},
-        "extra": extra,
-        "blank": whole,
-    }
-    claim: Record = {
-        "problem_id": text,
-        "sentence": {"type": "string", "pattern": "^[^_]*_[^_]*$"},
-        "candidate": text,
-        "holds": {"type": ["boolean", "null"]},
-        "pronoun": maybe,
-        "extra": extra,
-    }
-    kinds = {
-        "problem": (problem, ["id", "sentence", "options"]),
-        "claim": (claim, ["problem_id", "sentence", "candidate"]),
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A line of winosmith's own JSON Lines",
-        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in kinds],
-        "$defs": {
-            name: {"type": "object", "properties": keys, "required": needed} | _CLOSED
-            for name, (keys, needed) in kinds.items()
-        },
-    }
-
-
-_CLOSED = {"additionalProperties": False}
 
 
 def _check_keys(

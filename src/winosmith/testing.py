@@ -1,25 +1,18 @@
 """Helpers for tests, ours and those of projects that build on winosmith.
 
-A chat server that answers with a function; a temporary PostgreSQL server; made-up twins and
-families; tiny untrained language models.
+A chat server that answers with a function; made-up twins and families; tiny untrained language
+models.
 """
 
 from __future__ import annotations
 
 import http.server
 import json
-import os
 import random
-import shutil
-import signal
-import socket
-import subprocess
-import tempfile
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +22,9 @@ from winosmith.errors import require
 from winosmith.problem import Lineage, Problem
 
 __all__ = [
-    "PostgresServer",
     "chat_server",
-    "find_postgres",
     "made_families",
     "made_twins",
-    "postgres_server",
     "tiny_language_model",
 ]
 
@@ -110,177 +100,6 @@ def _completion(reply: Reply) -> Any:
         ],
         "usage": {key: value for key, value in usage.items() if value is not None},
     }
-
-
-PS = shutil.which("ps") or "/bin/ps"
-
-
-def find_postgres() -> Path | None:
-    """Return the folder of PostgreSQL's programs, on the path or where Debian puts them."""
-    for found in (
-        shutil.which("initdb"),
-        *sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))[::-1],
-    ):
-        if found and Path(found).resolve().with_name("postgres").exists():
-            return Path(found).resolve().parent
-    return None
-
-
-class PostgresServer:
-    """A server on a loopback port, without passwords.
-
-    Attributes:
-        settings: of the server, as for `postgres -c`; read at each start.
-        environment: variables for its processes, in addition to the caller's.
-    """
-
-    def __init__(self, programs: Path, folder: Path, settings: Mapping[str, str] | None = None):
-        self.programs, self.folder = programs, folder
-        self.settings = dict(settings or {})
-        self.environment: dict[str, str] = {}
-        # PostgreSQL refuses to run as root; Debian's package brings a user for it.
-        self.user = "postgres" if os.name == "posix" and os.geteuid() == 0 else None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def url(self, database: str = "postgres") -> str:
-        """Return the address of a database on the server."""
-        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
-
-    def create(self, database: str, like: str = "template1") -> str:
-        """Create a database as a copy of another without connections; return its address."""
-        made = f'CREATE DATABASE "{database}" TEMPLATE "{like}"'
-        self._run("psql", "-q", "-d", self.url(), "-c", made)
-        return self.url(database)
-
-    def make(self) -> None:
-        """Create the server's files."""
-        if self.user:
-            shutil.chown(self.folder, self.user)
-        data = str(self.folder / "data")
-        self._run(
-            "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"
-        )
-
-    def start(self) -> None:
-        """Start, and wait until it answers; after a kill, it recovers committed data."""
-        settings = {
-            "listen_addresses": "127.0.0.1",
-            "port": str(self.port),
-            "unix_socket_directories": "",
-            "max_connections": "200",
-            **self.settings,
-        }
-        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        log = (self.folder / "log").open("ab")
-        command = [str(self.programs / "postgres"), "-D", str(self.folder / "data"), *options]
-        self.process = subprocess.Popen(
-            command,
-            stdout=log,
-            stderr=log,
-            user=self.user,
-            cwd="/",
-            env={**os.environ, **self.environment},
-            start_new_session=True,
-        )
-        log.close()
-        ready = [str(self.programs / "pg_isready"), "-q", "-d", self.url()]
-        while self.process.poll() is None:
-            if subprocess.run(ready, check=False).returncode == 0:
-                return
-            time.sleep(0.05)
-        raise RuntimeError(
-            f"PostgreSQL did not start:\n{(self.folder / 'log').read_text()[-2000:]}"
-        )
-
-    def kill(self) -> None:
-        """Kill the server and all its processes at once, like a power cut (kill -9).
-
-        They have ended when this returns; `start` recovers committed data.
-        """
-        if self.process is None or self.process.poll() is not None:
-            return
-        # A stopped server can't start another process.
-        self.process.send_signal(signal.SIGSTOP)
-        others = _children(self.process.pid)
-        for pid in (*others, self.process.pid):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.process.wait()
-        while any(_runs(pid) for pid in others):
-            time.sleep(0.005)
-
-    def stop(self, patience: float = 30.0) -> None:
-        """Stop, and close all connections. The server has ended when this returns.
-
-        Args:
-            patience: seconds to wait until all is written; then the server ends at once
-                ("immediate shutdown"), and the next start recovers committed data.
-        """
-        if self.process is None or self.process.poll() is not None:
-            return
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(patience)
-        except subprocess.TimeoutExpired:
-            self.process.send_signal(signal.SIGQUIT)
-            self.process.wait()
-
-    def _run(self, program: str, *arguments: str) -> None:
-        done = subprocess.run(
-            [str(self.programs / program), *arguments],
-            capture_output=True,
-            text=True,
-            user=self.user,
-            cwd="/",
-            check=False,
-        )
-        if done.returncode:
-            raise RuntimeError(f"{program} failed:\n{done.stderr}")
-
-
-def _children(parent: int) -> list[int]:
-    """Return the ids of a process's children; PostgreSQL's have their own sessions."""
-    done = subprocess.run(
-        [PS, "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
-    )
-    pairs = (line.split() for line in done.stdout.splitlines())
-    return [int(pid) for pid, ppid in pairs if int(ppid) == parent]
-
-
-def _runs(pid: int) -> bool:
-    """Return whether a process runs, and is not a zombie."""
-    done = subprocess.run(
-        [PS, "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip()[:1] not in ("", "Z")
-
-
-@contextmanager
-def postgres_server(**settings: str) -> Iterator[PostgresServer]:
-    """Run a server in a new folder; stop it and remove the folder at the end.
-
-    Args:
-        settings: of the server, by name (`fsync="off"`).
-
-    Raises:
-        FileNotFoundError: PostgreSQL is not installed.
-        RuntimeError: it can't be started; the message has its log.
-    """
-    programs = find_postgres()
-    if programs is None:
-        raise FileNotFoundError("PostgreSQL is not installed (Debian: postgresql)")
-    folder = Path(tempfile.mkdtemp(prefix="winosmith-postgres-"))
-    server = PostgresServer(programs, folder, settings)
-    try:
-        server.make()
-        server.start()
-        yield server
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 _WORDS = tuple(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from winosmith import Dataset, Origin, Problem, audit
+from winosmith import Dataset, Origin, Problem, audit, lookalikes
 from winosmith.audit import _audit, _items, _probes, _review
 from winosmith.audit._cues import Corpus
 from winosmith.errors import DataError, InputError
@@ -310,7 +310,7 @@ def test_a_template_is_not_told_in_all_its_pairs() -> None:
     words = "the long template of a question whose words are all the same but for the number"
     data = [_item(str(at), f"{words} w{at}?", ("no", "yes")) for at in range(100)]
     pairs = _review.find_near_duplicates(data)
-    assert 20 * 60 < len(pairs) <= 20 * 100
+    assert 20 * 100 / 2 <= len(pairs) <= 20 * 100
     found = _review.find_shared({"a": Dataset(data[:60]), "b": Dataset(data[60:])})
     assert {other for _, other in found["a", "b"]} == {*map(str, range(60, 100))}
 
@@ -472,6 +472,7 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(_items, "monotonic", lambda: next(clock))
     monkeypatch.setattr(_items, "_AT_ONCE", 30)
     monkeypatch.setattr(_probes, "_CELLS", 1)
+    monkeypatch.setattr(lookalikes, "_AT_ONCE", 1000)
     steps: list[str] = []
     audit.audit(_worded(120, 0.5), draws=19, probe_draws=2, step=steps.append)
     assert steps == [
@@ -481,8 +482,8 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
         "mine: probes: 2 of 6 draws, about 3 minutes left",
         "mine: probes: 4 of 6 draws, about 2 minutes left",
         "mine: copies, fields, splits",
-        "mine: near-duplicates: 14 of 120 items, about 11 minutes left",
-        "mine: near-duplicates: 60 of 120 items, about 3 minutes left",
+        "mine: near-duplicates: 38 of 120 items, about 3 minutes left",
+        "mine: near-duplicates: 111 of 120 items, about 1 minute left",
         "mine: fields: 1 of 3 fields, about 3 minutes left",
     ]
 

@@ -1,9 +1,7 @@
-"""A run halves its batches, stops when told, learns claims, and is the same in two processes."""
+"""A run halves its batches, stops when told, learns claims, and resumes after a kill."""
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import subprocess
 import sys
@@ -27,7 +25,7 @@ from winosmith.models import (
     weights_digest,
 )
 from winosmith.models._texts import read_questions
-from winosmith.models._training import Processes, Run
+from winosmith.models._training import Run
 from winosmith.recast import to_claims
 
 Split = tuple[Dataset, Dataset]
@@ -39,7 +37,7 @@ pytestmark = pytest.mark.models
 
 def _run(folder: Path, split: Split, settings: TrainingSettings = QUICK) -> Run:
     asked = [read_questions(part, "use") for part in split]
-    return Run(folder, asked[0], asked[1], settings, "cpu", Processes())
+    return Run(folder, asked[0], asked[1], settings, "cpu")
 
 
 def _weights(run: Run) -> np.ndarray:
@@ -149,19 +147,15 @@ def test_a_claim_without_a_label_is_named(learnable: Split, tmp_path: Path) -> N
 
 
 SCRIPT = """
-import json, os, sys
-from dataclasses import asdict
-from pathlib import Path
+import sys
 from winosmith import formats
 from winosmith.models import Grid, TrainingSettings, train_grid
 folder = sys.argv[1]
-found = train_grid(
+train_grid(
     formats.read(folder + "/train.jsonl"), formats.read(folder + "/dev.jsonl"),
     model=sys.argv[2], out=sys.argv[3], device="cpu",
     grid=Grid((2e-2,), (int(sys.argv[4]),), (16,), (0, 1)),
 )
-told = json.dumps([asdict(epoch) for run in found.runs for epoch in run.epochs])
-Path(sys.argv[3] + "-" + os.environ.get("RANK", "0")).write_text(told)
 """
 
 
@@ -188,28 +182,6 @@ def _here(files: Path, model: Path, out: Path, epochs: int) -> Trained:
         device="cpu",
         grid=Grid((2e-2,), (epochs,), (16,), (0, 1)),
     )
-
-
-@pytest.mark.long
-def test_two_processes_train_the_same_model(
-    tiny_encoder: Path, files: Path, tmp_path: Path
-) -> None:
-    """Two processes on a CPU take the same steps as one, and one of them writes."""
-    alone = _here(files, tiny_encoder, tmp_path / "one", 2)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    together = subprocess.run(
-        [*launch, *_in_another_process(files, tiny_encoder, tmp_path / "two", 2)],
-        capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert together.returncode == 0, together.stderr
-    expected = [epoch for run in alone.runs for epoch in run.epochs]
-    for rank in (0, 1):
-        found = json.loads((tmp_path / f"two-{rank}").read_text())
-        assert [epoch["dev_correct"] for epoch in found] == [e.dev_correct for e in expected]
-        np.testing.assert_allclose(
-            [epoch["loss"] for epoch in found], [e.loss for e in expected], atol=1e-3
-        )
-    assert _here(files, tiny_encoder, tmp_path / "two", 2).dev_accuracy == alone.dev_accuracy
 
 
 @pytest.mark.long

@@ -10,7 +10,6 @@ import pytest
 from tests.drawings import ANEW
 from winosmith import report
 from winosmith.report import _svg
-from winosmith.text import Change
 
 
 @pytest.fixture(autouse=True)
@@ -94,25 +93,10 @@ def sections_of(text: str) -> list[report.Section]:
         table,
         report.Passages(text, [[passage, passage], [passage]], text),
         report.Code(text, text),
-        report.Families(text, [text, text], [family_of(text)], text),
         report.Drawing(text, [], table),
         report.OnPage(lambda: [report.Text([text, text], "list")]),
     ]
     return [report.Section(text, blocks, text) for _ in range(3)]
-
-
-def family_of(text: str, versions: int = 20) -> report.Family:
-    """Return a family in which every third version is wrong for one solver or for both."""
-    changes = [Change(text, ""), Change(text, "del"), Change(text, "ins")]
-    return report.Family(
-        text,
-        [
-            report.Version(
-                changes, text, n or None, [n % 3 > 0, n % 6 > 0], None if n == 0 else n // 4
-            )
-            for n in range(versions)
-        ],
-    )
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """
     if importlib.util.find_spec("psycopg") is None:
         absent("psycopg is not installed (the extra `postgres`)")
-    from winosmith.testing import PostgresServer, find_postgres, postgres_server
+    from trials.crowd.postgres import PostgresServer, find_postgres, postgres_server
 
     programs = find_postgres()
     if programs is None:

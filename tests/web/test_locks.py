@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import OperationalError, connection
 
 from tests.waiting import LONGEST
-from winosmith.testing import postgres_server
+from trials.crowd.postgres import postgres_server
 from winosmith.web import wsgi
 
 Start = Callable[..., Any]

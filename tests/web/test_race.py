@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import absent
-from winosmith.testing import find_postgres
+from trials.crowd.postgres import find_postgres
 from winosmith.web.people.gates import act_once
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import absent
-from winosmith.testing import find_postgres
+from trials.crowd.postgres import find_postgres
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("trials")]
 

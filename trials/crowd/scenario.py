@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from winosmith.testing import PostgresServer, find_postgres, postgres_server
-
+from .postgres import PostgresServer, find_postgres, postgres_server
 from .powercut import PowerCut, can_cut, power_cuts
 
 UNWATCHED = {

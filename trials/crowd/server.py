@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.locks import look
-from winosmith.testing import PostgresServer
 
 from .browser import Browser, Unanswered
+from .postgres import PostgresServer
 from .powercut import Lost, PowerCut
 from .scenario import UNWATCHED
 from .sentences import TOPIC

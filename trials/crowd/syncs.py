@@ -17,11 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from winosmith.testing import PostgresServer
-
 from .acts import Visitor, judge_once, write_twin
 from .browser import Browser
 from .killing import Plan, prepare
+from .postgres import PostgresServer
 from .scenario import Place, apart
 from .server import Server
 

@@ -17,7 +17,7 @@ from winosmith.metrics import rate
 from winosmith.report import Signature, fixed, percent, points, points_span, probability
 from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, table
-from winosmith.text import changes, tokens
+from winosmith.text import tokens
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,8 @@ def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
     return tags, ""
 
 
-MOST_FAMILIES = 100
-"""Number of families on the page; browsers can't open a page with many more."""
-
-
-def stability_sections(
-    found: Stabilities, solvers: Mapping[str, metrics.Graded]
-) -> list[report.Section]:
-    """Return the sections of a report; families show the problems that all solvers answered."""
+def stability_sections(found: Stabilities) -> list[report.Section]:
+    """Return the sections of a report."""
     tables = [
         _depths(found),
         _accuracies(found.solvers),
@@ -158,7 +152,6 @@ def stability_sections(
     pictured = report.OnPage(lambda: [_cards(found), *_drawings(found)])
     sections = [
         report.Section("Stability", [pictured, *tables]),
-        report.Section("Families", [report.OnPage(lambda: [_families(found, solvers)])]),
     ]
     if kinds := list(_kinds(found)):
         sections.append(report.Section("Errors by kind of edit", kinds))
@@ -372,10 +365,6 @@ def _between(interval: tuple[float, float] | None) -> str | None:
     return None if interval is None else "–".join(fixed(end, ".2f") for end in interval)
 
 
-Verdicts = Mapping[str, bool | None]
-"""Whether each problem was answered correctly, by its id; None for a tie."""
-
-
 def _cards(found: Stabilities) -> report.Cards:
     return report.Cards(
         [
@@ -400,72 +389,3 @@ def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
             "more, roots at 0; the dashed line is guessing. Bands are 95 % intervals.",
             panels,
         )
-
-
-def _families(found: Stabilities, solvers: Mapping[str, metrics.Graded]) -> report.Families:
-    """Return the families in which perturbation changes most answers, with all their versions."""
-    answered = [set(graded.dataset.ids) for graded in solvers.values()]
-    dataset = next(iter(solvers.values())).dataset
-    whole = dataset.select(row for row, p in enumerate(dataset) if all(p.id in x for x in answered))
-    right = [
-        dict(zip(graded.dataset.ids, _verdicts(graded), strict=True)) for graded in solvers.values()
-    ]
-    far = [getattr(of, found.depth) for of in depths(whole)]
-    families = [rows for rows in whole.families.values() if len(rows) > 1]
-    order = sorted(families, key=lambda rows: -_count_changes(whole, rows, right))
-    note = (
-        "A bar for each version, by depth: low and green if correct, high and orange if incorrect, "
-        "grey for a tie. Open a family to see its versions: text added to the parent is "
-        "underlined, removed text is struck out; the number is the depth."
-    )
-    if len(order) > MOST_FAMILIES:
-        note += f" The first {MOST_FAMILIES} of {len(order):,} are listed."
-    return report.Families(
-        "Families, those with the most changes from their roots' answers first",
-        list(solvers),
-        [_family(whole, rows, far, right) for rows in order[:MOST_FAMILIES]],
-        note,
-    )
-
-
-def _verdicts(graded: metrics.Graded) -> list[bool | None]:
-    """Return whether each answer is correct; None for a tie."""
-    return [
-        None if tied else credit == 1
-        for tied, credit in zip(graded.tied.tolist(), graded.credit.tolist(), strict=True)
-    ]
-
-
-def _count_changes(dataset: Dataset, rows: Sequence[int], right: Sequence[Verdicts]) -> int:
-    """Return the number of versions on which correctness differs from that on the root."""
-    root = next((dataset[row].id for row in rows if dataset[row].lineage is None), None)
-    return sum(
-        verdicts[dataset[row].id] != (True if root is None else verdicts[root])
-        for verdicts in right
-        for row in rows
-    )
-
-
-def _family(
-    dataset: Dataset,
-    rows: Sequence[int],
-    far: Sequence[int | None],
-    right: Sequence[Verdicts],
-) -> report.Family:
-    place = {dataset[row].id: at for at, row in enumerate(rows)}
-    versions = []
-    for row in rows:
-        problem = dataset[row]
-        parent = place.get(problem.lineage.parent) if problem.lineage else None
-        before = None if parent is None else dataset[rows[parent]]
-        versions.append(
-            report.Version(
-                changes((before or problem).sentence, problem.sentence),
-                "?" if problem.answer is None else problem.options[problem.answer],
-                far[row],
-                [verdicts[problem.id] for verdicts in right],
-                parent,
-            )
-        )
-    first = next((v for v in versions if v.parent is None), versions[0])
-    return report.Family("".join(change.text for change in first.changes), versions)

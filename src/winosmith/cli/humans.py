@@ -19,10 +19,10 @@ COMMANDS = {
 PLACES = {
     "sheets": "_humans_sheets:print_sheets",
     "assign": "_humans_sheets:assign_sheets",
-    "enter": "_humans_enter:enter_answers",
+    "enter": "_humans_sheets:enter_answers",
     "results": "_humans_results:print_results",
-    "select": "_humans_select:select_problems",
-    "publish": "_humans_select:publish_problems",
+    "select": "_humans_results:select_problems",
+    "publish": "_humans_results:publish_problems",
 }
 """The place of each command."""
 

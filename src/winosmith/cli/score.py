@@ -141,7 +141,7 @@ def command(**options: Any) -> None:
         },
         [
             report.Section("Accuracy", [*_drawn(scores, extra), *tables]),
-            *(stability_sections(stable, solvers) if stable else ()),
+            *(stability_sections(stable) if stable else ()),
             *_confidence(scores),
         ],
         subtitle="All intervals are 95 % and account for related problems (twins, families).",

@@ -40,7 +40,7 @@ def command(
     for comparison. A field gives the answer away if some property of it (its last character, its
     parity, its order in a twin …) predicts answers on which it was not fitted: in the released
     WinoGrande, the id does. For perturbed problems, the three depths are compared, and the problem
-    in which they differ most is explained.
+    in which they differ most is shown.
 
     \b
     Example:
@@ -178,8 +178,8 @@ def _lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block
         head="depth",
     )
     if found.example is not None:
-        yield report.Text([f"The depths of {shown(found.example)!r} differ most:"])
-        yield report.Text([shown(line) for line in found.explained.splitlines()], "list")
+        own = ", ".join(f"{name} {shown(of)}" for name, of in found.example_depths.items())
+        yield report.Text([f"The depths of {shown(found.example)!r} differ most: {own}."])
     if uncounted:
         yield report.Text(
             [

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, redirect_stderr
 from dataclasses import asdict
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -82,17 +79,11 @@ def command(**options: Any) -> None:
             --model FacebookAI/roberta-large --grid winogrande
         winosmith train train_xl.jsonl --dev dev.jsonl --out tuned --model minilm --seeds 3
     """  # noqa: D301
-    with nullcontext() if _is_first() else redirect_stderr(StringIO()):
-        report = _trained(options)
-    if _is_first() and options["as_json"]:
+    report = _trained(options)
+    if options["as_json"]:
         print_json(report)
-    elif _is_first():
+    else:
         print_report(report)
-
-
-def _is_first() -> bool:
-    """Return whether this process prints (the first one of `accelerate launch`)."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 def _trained(options: Options) -> dict[str, Any]:
@@ -198,8 +189,7 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
             ),
             **_arguments(options, advance),
         )
-    if _is_first():
-        study.write_curve(points, out / "curve.csv")
+    study.write_curve(points, out / "curve.csv")
     return {"curve": str(out / "curve.csv"), "sizes": reports}
 
 

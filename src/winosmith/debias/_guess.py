@@ -106,11 +106,6 @@ def probe(
     return _probed(credit[np.arange(len(y)), fold_of], group_of, of.chance)
 
 
-def _untied(margins: Floats, rows: NDArray[Any], W: Floats) -> Floats:
-    """Return products of rows with weights, (n, c); 0 if rounding alone may have made them."""
-    return np.where(np.abs(margins) <= rounding_error(rows, W), 0.0, margins)
-
-
 def _probed(right: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
     """Return the share that is right, with an interval that is robust to clusters.
 
@@ -147,6 +142,9 @@ AT_ONCE = 2
 
 FOLDS = 3
 """Parts in which the two-piece guesser finds its own half's margins."""
+
+PART = 4096
+"""Rows that are multiplied at a time."""
 
 CUTS = 50
 """Steps in which it seeks where to turn: each is two per cent of a half's problems."""
@@ -387,8 +385,11 @@ class _Twos:
     def judged(self, W: Floats) -> Judged:
         """Return margins, and what their signs earn."""
         assert self.turned is not None  # noqa: S101 - `at` turned them
+        margins = np.empty((len(self.turned), W.shape[1]))
         with one_thread():
-            margins = _untied(self.turned @ W, self.turned, W)
+            for start in range(0, len(margins), PART):  # float64 copies of a part at a time
+                margins[start : start + PART] = self.turned[start : start + PART] @ W
+        margins[np.abs(margins) <= rounding_error(self.turned, W)] = 0.0
         credit = (np.sign(margins) + 1) / 2
         return Judged(margins, credit, 1 - credit)
 
@@ -473,10 +474,10 @@ def _guessed(
     return {name: found[name] for name in (LINEAR, TWO_PIECE, *found)}
 
 
-def _places(margins: Floats) -> NDArray[np.int64]:
+def _places(margins: Floats) -> NDArray[np.integer[Any]]:
     """Return the step, 0 to `CUTS` - 1, in which each size of a margin lies, column by column."""
     sizes = np.abs(margins)
-    ranks = np.empty(sizes.shape, np.int64)
+    ranks = np.empty(sizes.shape, np.int8)
     steps = np.arange(len(sizes)) * CUTS // max(len(sizes), 1)
     for column in range(sizes.shape[1]):
         ranks[np.argsort(sizes[:, column], kind="stable"), column] = steps
@@ -484,8 +485,8 @@ def _places(margins: Floats) -> NDArray[np.int64]:
 
 
 def _rule(
-    gained: Floats, places: NDArray[np.int64], weights: Floats
-) -> tuple[NDArray[np.int64], Floats]:
+    gained: Floats, places: NDArray[np.integer[Any]], weights: Floats
+) -> tuple[NDArray[np.integer[Any]], Floats]:
     """Return for each column at which step to turn, and what to do from there on (1: follow).
 
     Args:
@@ -506,7 +507,7 @@ def _rule(
 
 
 def _followed(
-    judged: Judged, places: NDArray[np.int64], rule: tuple[NDArray[np.int64], Floats]
+    judged: Judged, places: NDArray[np.integer[Any]], rule: tuple[NDArray[np.integer[Any]], Floats]
 ) -> Floats:
     """Return what the rule earns of each problem."""
     steps, beyond = rule

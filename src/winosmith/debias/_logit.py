@@ -131,7 +131,7 @@ class Logit:
         from scipy.linalg import solve_triangular
 
         count, width = weights.shape[1], len(self.factor)
-        keys = np.ones_like(weights) if turns is None else turns
+        keys = np.broadcast_to(np.float32(1), weights.shape) if turns is None else turns
 
         def gradient(Z: Floats, column: Rows) -> Floats:
             some = column if len(column) < count else slice(None)  # of all, nothing is copied

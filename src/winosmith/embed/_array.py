@@ -1,7 +1,6 @@
 """Vectors that were computed elsewhere, from a .npy or .npz file.
 
-Large ones stay in their file and are mapped. A .npy file and an uncompressed array of a .npz file
-(as `numpy.savez` writes it) can be mapped; a compressed one must be read.
+The rows of a large .npy file stay there and are mapped; those of a .npz file are read.
 """
 
 from __future__ import annotations
@@ -133,8 +132,8 @@ def save_array(
 def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbedder:
     """Read vectors from a .npy file, or from a .npz file that holds `X` and, if need be, `ids`.
 
-    Nothing in the file is ever run: pickled objects are refused. Arrays above 64 MiB are mapped,
-    not read, unless they are compressed.
+    Nothing in the file is ever run: pickled objects are refused. A .npy file above 64 MiB is
+    mapped, not read.
 
     Args:
         path: the file; `winosmith embed` writes such .npz files.
@@ -156,7 +155,7 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
 
 
 def _read(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
-    """Return the rows of a file, mapped if possible, and its ids."""
+    """Return the rows of a file, mapped if it is .npy, and its ids."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
             np.lib.format.read_magic(file)  # else numpy would look for a pickle
@@ -166,8 +165,7 @@ def _read(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
             names = ", ".join(held.files) or "nothing"
             raise FormatError(f"a .npz file needs an array X; this holds {names}", path)
         ids = [str(name) for name in held["ids"].tolist()] if "ids" in held else None
-        rows = mapped_member(path, "X")
-        return held["X"] if rows is None else rows, ids
+        return held["X"], ids
 
 
 LARGE = 1 << 26
@@ -175,10 +173,6 @@ LARGE = 1 << 26
 
 PART = 2048
 """Rows that are read at a time."""
-
-LOCAL_HEADER = 30
-"""Bytes of a zip file's header before a member, without the name and the extra field, whose
-lengths are its last four (APPNOTE.TXT 6.3.10, section 4.3.7)."""
 
 
 def is_large(X: npt.NDArray[Any]) -> bool:
@@ -190,41 +184,6 @@ def parts(count: int) -> Iterator[slice]:
     """Yield the slices of a number of rows, some thousands at a time."""
     for first in range(0, count, PART):
         yield slice(first, min(first + PART, count))
-
-
-def mapped_member(path: Path, name: str) -> npt.NDArray[Any] | None:
-    """Map an array of a .npz file, read once for its checksum; None if it is compressed.
-
-    Raises:
-        ValueError: it holds pickled objects.
-        zipfile.BadZipFile: it is damaged.
-    """
-    with zipfile.ZipFile(path) as archive:
-        member = archive.getinfo(f"{name}.npy")
-        if member.compress_type != zipfile.ZIP_STORED:
-            return None
-        with archive.open(member) as content:
-            version = np.lib.format.read_magic(content)
-            if version not in HEADERS:
-                return None
-            shape, by_columns, kind = HEADERS[version](content)
-            inside = content.tell()
-            while content.read(1 << 20):
-                pass
-    if kind.hasobject:
-        raise ValueError("pickled objects are never loaded")
-    with path.open("rb") as file:
-        file.seek(member.header_offset)
-        lengths = np.frombuffer(file.read(LOCAL_HEADER)[-4:], "<u2")
-    start = member.header_offset + LOCAL_HEADER + int(lengths.sum()) + inside
-    return np.memmap(path, kind, "r", start, shape, "F" if by_columns else "C")
-
-
-HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
-"""How the header of each version of the .npy format is read."""
 
 
 def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:

@@ -22,6 +22,8 @@ from winosmith.metrics._compare import (
     forgetting,
     holm,
     paired_p_value,
+    parsed_rules,
+    regressions,
     sign_flip_p_value,
 )
 from winosmith.metrics._curve import (
@@ -45,7 +47,6 @@ from winosmith.metrics._depth import (
     edit_kinds,
     error_depth,
 )
-from winosmith.metrics._gate import parsed_rules, regressions
 from winosmith.metrics._graded import (
     Comparability,
     Graded,

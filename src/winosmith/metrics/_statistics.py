@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from winosmith import blocks, published, text
 from winosmith.dataset import Dataset
-from winosmith.lineage import UNVALIDATED, Depths, depths, explain
+from winosmith.lineage import UNVALIDATED, Depths, depths
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.problem import Claim, Problem
 from winosmith.report import Signature, joined, sign
@@ -297,7 +297,7 @@ class LineageStatistics(Result):
         largest: problems of the largest family, its root included where it is here.
         depths: "declared", "lineage" and "edit", each over the perturbed problems.
         example: the id of the problem whose depths differ most; None if none differ.
-        explained: how its depths come about, in lines; empty without an example.
+        example_depths: its depths, by name; empty without an example.
     """
 
     families: int
@@ -306,7 +306,7 @@ class LineageStatistics(Result):
     largest: int
     depths: dict[str, DepthSummary]
     example: str | None
-    explained: str
+    example_depths: dict[str, int | None]
 
 
 def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
@@ -332,7 +332,7 @@ def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
         max(len(dataset.families[root]) for root in roots),
         {name: _summary(of, name) for name in Depths._fields},
         dataset[apart].id if differs else None,
-        explain(dataset, apart) if differs else "",
+        every[apart]._asdict() if differs else {},
     )
 
 

@@ -19,7 +19,6 @@ from winosmith.models._training import (
     MODEL,
     FineTuned,
     OnStep,
-    Processes,
     TrainingRun,
     TrainingSettings,
     read_epochs,
@@ -157,39 +156,38 @@ def train_grid(
         "dev": measured.digest,
         "model": weights_digest(model_folder(model)),
     }
-    processes = Processes()
-    processes.first(_open, Path(out), recipe, force)
-    folder = OutputFolder.open(out, recipe)
+    folder = _open(Path(out), recipe, force)
     tuned = partial(train_multiple_choice, train, dev, model=model, device=device, on_step=on_step)
     done: list[TrainingRun] = []
     for number, chosen in enumerate(runs, start=1):
         name = f"{RUNS}/{chosen.name}.json"
         if not folder.finished(name):
             found = tuned(out=folder.path / RUNS / chosen.name, settings=chosen)
-            processes.first(write_epochs, folder, name, found.epochs)
+            write_epochs(folder, name, found.epochs)
         epochs = read_epochs((folder.path / name).read_text("utf-8"))
         done.append(TrainingRun(chosen, epochs, len(train), len(dev)))
-        processes.first(_remove_models, folder.path / RUNS, done)
+        _remove_models(folder.path / RUNS, done)
         if on_run:
             on_run(number, len(runs), done[-1])
     best = max(done, key=lambda run: run.dev_accuracy)
     kept = folder.path / RUNS / best.settings.name
     if TABLE not in folder.files or not all(map(folder.finished, folder.files)):
         tuned(out=kept, settings=best.settings)  # is there already, unless something was lost
-        processes.first(_finish, folder, kept / MODEL, done)
-    processes.first(shutil.rmtree, kept, ignore_errors=True)
+        _finish(folder, kept / MODEL, done)
+    shutil.rmtree(kept, ignore_errors=True)
     return Trained(**vars(best), folder=folder.path / MODEL, runs=tuple(done))
 
 
-def _open(out: Path, recipe: Mapping[str, Any], force: bool) -> None:
+def _open(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFolder:
     """Open the folder; with `force`, remove the results of another recipe."""
     try:
-        OutputFolder.open(out, recipe)
+        return OutputFolder.open(out, recipe)
     except OutputError:
         if not force:
             raise
-        OutputFolder.open(out, recipe, force=True)
+        folder = OutputFolder.open(out, recipe, force=True)
         shutil.rmtree(out / RUNS, ignore_errors=True)
+        return folder
 
 
 def _remove_models(folder: Path, runs: Sequence[TrainingRun]) -> None:

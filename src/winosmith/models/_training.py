@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -231,25 +230,19 @@ def train_multiple_choice(
         "dev": measured.digest,
         "model": _network.weights_digest(base),
     }
-    processes = Processes()
-    processes.first(OutputFolder.open, out, recipe)
     folder = OutputFolder.open(out, recipe)
     if RECORD in folder.files and all(map(folder.finished, folder.files)):
         epochs = read_epochs((folder.path / RECORD).read_text("utf-8"))
     else:
-        run = Run(base, asked, measured, settings, device, processes)
+        run = Run(base, asked, measured, settings, device)
         epochs = tuple(_trained(run, folder.path / STATE, on_step))
-
-        def keep_best() -> None:
-            run.network.load_state_dict(run.best)
-            run.choice.save(folder.path / MODEL)
-            write_contents(folder.path / MODEL, train, *read_contents(base))
-            for saved in sorted((folder.path / MODEL).iterdir()):
-                folder.add(f"{MODEL}/{saved.name}")
-            write_epochs(folder, RECORD, epochs, indent=2)
-            (folder.path / STATE).unlink(missing_ok=True)
-
-        processes.first(keep_best)
+        run.network.load_state_dict(run.best)
+        run.choice.save(folder.path / MODEL)
+        write_contents(folder.path / MODEL, train, *read_contents(base))
+        for saved in sorted((folder.path / MODEL).iterdir()):
+            folder.add(f"{MODEL}/{saved.name}")
+        write_epochs(folder, RECORD, epochs, indent=2)
+        (folder.path / STATE).unlink(missing_ok=True)
     return FineTuned(settings, epochs, len(train), len(dev), folder=folder.path / MODEL)
 
 
@@ -279,8 +272,7 @@ def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
             epochs.append(run.epoch(len(epochs), on_step))
             if run.settings.last is not None or _best(epochs) == len(epochs) - 1:
                 run.keep()
-            if run.processes.rank == 0:
-                save_state(state, run.network.state_dict(), run.best, run.optimiser, epochs)
+            save_state(state, run.network.state_dict(), run.best, run.optimiser, epochs)
     except KeyboardInterrupt:
         raise Interrupted(
             f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run the "
@@ -316,11 +308,9 @@ class Run:
         dev: Questions,
         settings: TrainingSettings,
         device: str | None,
-        processes: Processes,
     ):
         self.settings = settings
         self.train, self.dev = train, dev
-        self.processes = processes
         self.choice = new_choice_model(
             base,
             seed=settings.seed,
@@ -331,7 +321,7 @@ class Run:
                 sees=settings.sees,
             ),
             dropout=settings.dropout,
-            device=device or processes.device,
+            device=device,
             max_length=settings.max_length,
         )
         self.network = self.choice.network
@@ -365,7 +355,7 @@ class Run:
         self.network.train()
         total = 0.0
         with torch.random.fork_rng():
-            torch.manual_seed(int(generator.integers(2**62)) + self.processes.rank)
+            torch.manual_seed(int(generator.integers(2**62)))
             for at, batch in enumerate(batches, epoch * self.steps_an_epoch):
                 loss = self._step(batch, at)
                 total += loss * len(batch)
@@ -383,7 +373,7 @@ class Run:
         rate = (step + 1) / rising if step < rising else (total - step) / max(1.0, total - rising)
         for group in self.optimiser.param_groups:
             group["lr"] = self.settings.learning_rate * min(1.0, rate)
-        loss = self.processes.sum_gradients(self.network, self._gradient(batch))
+        loss = self._gradient(batch)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
         self.optimiser.step()
         return loss
@@ -393,16 +383,15 @@ class Run:
 
         A batch that does not fit into memory is halved; the sum of the gradients is the same.
         """
-        mine = self.processes.share(batch)
         while True:
             self.optimiser.zero_grad(set_to_none=True)
-            starts = range(0, len(mine), self.at_once)
+            starts = range(0, len(batch), self.at_once)
             try:
-                return sum(self._part(mine[at : at + self.at_once], len(batch)) for at in starts)
+                return sum(self._part(batch[at : at + self.at_once], len(batch)) for at in starts)
             except (RuntimeError, MemoryError) as error:
                 if not _network.is_out_of_memory(error):
                     raise
-                self._halve_batch(min(self.at_once, len(mine)), error)
+                self._halve_batch(min(self.at_once, len(batch)), error)
             _network.free_memory()
 
     def _part(self, rows: npt.NDArray[np.intp], of: int) -> float:
@@ -487,58 +476,3 @@ def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[E
         at, name = key.split("/")
         moments.setdefault(int(at), {})[name] = tensor
     return kinds["weight"], kinds["best"], moments, epochs
-
-
-class Processes:
-    """The processes that train the same model, one for each GPU, by `accelerate launch`.
-
-    Each computes its part of a batch, and the gradients are added up, so that all take the same
-    step. The first one writes. Tested with two processes on a CPU (gloo); on several GPUs
-    (nccl) this was never run.
-    """
-
-    def __init__(self) -> None:
-        self.state: Any = None
-        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            on_cpu = not require("torch", "models").cuda.is_available()
-            self.state = require("accelerate", "models").PartialState(cpu=on_cpu)
-
-    @property
-    def rank(self) -> int:
-        """The number of this process, from 0."""
-        return int(self.state.process_index) if self.state else 0
-
-    @property
-    def count(self) -> int:
-        """The number of processes."""
-        return int(self.state.num_processes) if self.state else 1
-
-    @property
-    def device(self) -> str | None:
-        """The device of this process; None if it is the only one."""
-        return str(self.state.device) if self.state else None
-
-    def share(self, batch: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Return the rows of a batch that are this process's."""
-        return batch[self.rank :: self.count]
-
-    def sum_gradients(self, network: Any, loss: float) -> float:
-        """Put the sum of all processes' gradients into each; return the sum of their losses."""
-        if not self.state:
-            return loss
-        torch = require("torch", "models")
-        reduce = require("accelerate", "models").utils.reduce
-        for weights in network.parameters():
-            if weights.grad is None:  # this one's share was empty
-                weights.grad = torch.zeros_like(weights)
-            weights.grad = reduce(weights.grad, "sum")
-        return float(reduce(torch.tensor(loss, device=self.state.device), "sum"))
-
-    def first(self, do: Callable[..., object], *arguments: object, **named: object) -> None:
-        """Call a function only in the first process; the others wait until it is done."""
-        try:
-            if self.rank == 0:
-                do(*arguments, **named)
-        finally:
-            if self.state:
-                self.state.wait_for_everyone()

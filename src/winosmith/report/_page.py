@@ -8,17 +8,15 @@ Only SVG drawn by `winosmith.report` itself is inserted unescaped.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from itertools import groupby
+from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from winosmith.escape import for_page
 from winosmith.report._svg import Svg
 from winosmith.report._text import Signature, Value, shown
-from winosmith.text import Change
 
 
 @dataclass(frozen=True)
@@ -203,140 +201,6 @@ class Code:
     block: ClassVar = "code"
 
 
-SMALL = 12
-"""Families up to this size are shown in full; in larger ones, correct branches are collapsed."""
-
-FEWEST = 3
-"""Minimum number of versions to collapse."""
-
-_HEIGHTS = {True: "5", None: "7.5", False: "10"}
-
-DEEPEST = 8
-"""Maximum indentation level, so that long lineages stay legible."""
-
-
-@dataclass(frozen=True)
-class Version:
-    """A problem in its family.
-
-    Attributes:
-        changes: the pieces of the sentence and the removed pieces of its parent's.
-        answer: the correct option.
-        depth: its distance from the root; None if unknown.
-        right: whether each solver is correct; None for a tie.
-        parent: the index of its parent among the versions; None for the root, and if the parent is
-            missing.
-    """
-
-    changes: Sequence[Change]
-    answer: str
-    depth: int | None
-    right: Sequence[bool | None]
-    parent: int | None = None
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Consecutive rows (level, version); collapsed if all of them are correct."""
-
-    rows: Sequence[tuple[int, Version]]
-    folded: bool = False
-
-
-@dataclass(frozen=True)
-class Family:
-    """A root and its versions.
-
-    Attributes:
-        name: the root's sentence or its start.
-        versions: the versions, in the order of the data.
-    """
-
-    name: str
-    versions: Sequence[Version]
-
-    def wrong(self, solver: int) -> int:
-        """Return the number of versions on which a solver is incorrect."""
-        return sum(version.right[solver] is False for version in self.versions)
-
-    def ties(self, solver: int) -> int:
-        """Return the number of versions with a tie of a solver."""
-        return sum(version.right[solver] is None for version in self.versions)
-
-    def strip(self, solver: int) -> tuple[str, str, str]:
-        """Return three SVG paths: bars for correct, incorrect and tied versions, by depth.
-
-        Bars are 4 wide, at intervals of 5; correct ones are 5 high, ties 7.5, incorrect ones 10.
-        """
-        order = sorted(self.versions, key=lambda v: (v.depth is None, v.depth or 0))
-        bars: dict[bool | None, list[str]] = {True: [], False: [], None: []}
-        for place, version in enumerate(order):
-            right = version.right[solver]
-            high = _HEIGHTS[right]
-            bars[right].append(f"M{5 * place} 10v-{high}h4v{high}z")
-        return "".join(bars[True]), "".join(bars[False]), "".join(bars[None])
-
-    @cached_property
-    def segments(self) -> list[Segment]:
-        """The versions, each after its parent, in segments to show or collapse."""
-        children: dict[int | None, list[int]] = {}
-        for place, version in enumerate(self.versions):
-            children.setdefault(version.parent, []).append(place)
-        fine = self._fine(children) if len(self.versions) > SMALL else set()
-        runs = [
-            (folded, [(min(level, DEEPEST), self.versions[place]) for _, level, place in run])
-            for folded, run in groupby(_walk(children, fine), key=lambda step: step[0])
-        ]
-        return [Segment(rows, folded and len(rows) >= FEWEST) for folded, rows in runs]
-
-    def _fine(self, children: dict[int | None, list[int]]) -> set[int]:
-        """Return the versions in whose subtree every solver is correct on every version."""
-        order = [place for _, _, place in _walk(children, set())]
-        fine: set[int] = set()
-        for place in reversed(order):
-            if all(self.versions[place].right) and fine.issuperset(children.get(place, ())):
-                fine.add(place)
-        return fine
-
-
-def _walk(children: dict[int | None, list[int]], fine: set[int]) -> Iterator[tuple[bool, int, int]]:
-    """Yield (collapsed, level, index) from the roots down; collapsed ones follow their siblings."""
-    roots = children.get(None, [])
-    waiting = [(False, 0, place) for place in reversed(roots)]
-    while waiting:
-        folded, level, place = waiting.pop()
-        yield folded, level, place
-        below = children.get(place, [])
-        last = [] if folded else [child for child in below if child in fine]
-        first = [child for child in below if folded or child not in fine]
-        waiting += [(True, level + 1, child) for child in reversed(last)]
-        waiting += [(folded, level + 1, child) for child in reversed(first)]
-
-
-@dataclass(frozen=True)
-class Families:
-    """Families, each collapsed under its root.
-
-    Attributes:
-        title: the heading.
-        solvers: the names of the solvers, in the order of `Version.right`.
-        families: the families, in order.
-        note: a note under the heading.
-    """
-
-    title: str
-    solvers: Sequence[str]
-    families: Sequence[Family]
-    note: str = ""
-    block: ClassVar = "families"
-
-    @property
-    def letters(self) -> Sequence[str]:
-        """A letter for each solver, from A; none for a single solver."""
-        several = len(self.solvers) > 1
-        return [chr(ord("A") + at) if several else "" for at in range(len(self.solvers))]
-
-
 @dataclass(frozen=True)
 class OnPage:
     """Blocks that only a page shows.
@@ -349,7 +213,7 @@ class OnPage:
     block: ClassVar = "page"
 
 
-Block = Text | Cards | Table | Drawing | Passages | Code | Families | OnPage
+Block = Text | Cards | Table | Drawing | Passages | Code | OnPage
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import re
 import sqlite3
+import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -24,13 +25,9 @@ _SCHEME = "1"
 """Version of the passages and of their index."""
 
 _BATCH = 10_000
-"""Number of passages in a batch; an interrupt loses one batch at most."""
+"""Number of passages in a batch."""
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, passages INTEGER, complete INTEGER);
-CREATE VIRTUAL TABLE IF NOT EXISTS passages USING fts5(text, tokenize='porter unicode61');
-CREATE TABLE IF NOT EXISTS finished (yes INTEGER);
-"""
+_TABLE = "CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter unicode61')"
 
 Progress = Callable[[int, int, int], None]
 """Called with the texts done, all texts, and the passages so far."""
@@ -60,7 +57,7 @@ class FullTextIndex:
         """Return the index of a text collection; build it in `folder` if it is missing.
 
         It is found by the contents of the texts, not by their names, and equal texts are read
-        once. Building can be stopped at any time; the next call continues.
+        once. A stopped build starts again in the next call.
 
         Args:
             collection: a text, or a folder of texts: `.txt` or `.jsonl` with a "text" in each
@@ -70,7 +67,7 @@ class FullTextIndex:
 
         Raises:
             FormatError: the collection has no text, or one can't be read (file, line).
-            OutputError: the index can't be written, or another process is building it.
+            OutputError: the index can't be written.
         """
         if collection is None:
             with resources.as_file(resources.files("winosmith").joinpath("topics.jsonl")) as ships:
@@ -81,11 +78,9 @@ class FullTextIndex:
         whole = hashlib.sha256("\n".join((_SCHEME, *sorted(texts))).encode()).hexdigest()
         index = cls(Path(folder) / f"{whole[:16]}.sqlite", whole)
         index.path.parent.mkdir(parents=True, exist_ok=True)
-        opened = sqlite3.connect(index.path, timeout=5, isolation_level="IMMEDIATE")
-        with _explained(index.path), closing(opened) as db:
-            db.executescript(_TABLES)
-            if not db.execute("SELECT * FROM finished").fetchone():
-                _build(db, texts, on_progress)
+        if not index.path.exists():
+            with _explained(index.path):
+                _build(index.path, [*texts.values()], on_progress)
         return index
 
     @cached_property
@@ -101,8 +96,7 @@ class FullTextIndex:
     def __len__(self) -> int:
         """Return the number of passages."""
         with _explained(self.path):
-            found = self._db.execute("SELECT coalesce(sum(passages), 0) FROM texts").fetchone()
-        return int(found[0])
+            return int(self._db.execute("SELECT count(*) FROM passages").fetchone()[0])
 
     def search(self, phrases: Sequence[str], limit: int) -> list[str]:
         """Return at most `limit` sentences that contain all the phrases, word by word.
@@ -127,51 +121,32 @@ def _plain(phrase: str) -> str:
     return " ".join(kept.split())
 
 
-def _build(db: sqlite3.Connection, texts: dict[str, Path], on_progress: Progress | None) -> None:
-    total = 0
-    for number, (digest, path) in enumerate(texts.items()):
-        done, complete = db.execute(
-            "SELECT coalesce(max(passages), 0), coalesce(max(complete), 0) FROM texts"
-            " WHERE digest = ?",
-            (digest,),
-        ).fetchone()
-        total += done
-        if complete:
-            continue
-        unread = islice(passages(path), done, None)
-        while batch := list(islice(unread, _BATCH)):
-            _add(db, digest, done, batch)
-            done += len(batch)
-            total += len(batch)
-            if on_progress:
-                on_progress(number, len(texts), total)
-        with db:
-            db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, 1)", (digest, done))
-        if on_progress:
-            on_progress(number + 1, len(texts), total)
-    with db:
-        db.execute("INSERT INTO passages (passages) VALUES ('optimize')")
-        db.execute("INSERT INTO finished VALUES (1)")
-
-
-def _add(db: sqlite3.Connection, digest: str, done: int, batch: list[str]) -> None:
-    """Write one batch and the number of passages so far, in one transaction."""
-    with db:  # the first statement that writes keeps others out, so the reader comes after it
-        db.executemany("INSERT INTO passages (text) VALUES (?)", ((text,) for text in batch))
-        held = db.execute("SELECT passages FROM texts WHERE digest = ?", (digest,)).fetchone()
-        if (held[0] if held else 0) != done:
-            raise OutputError("another process is building this index; wait for it, then repeat")
-        db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, 0)", (digest, done + len(batch)))
+def _build(path: Path, texts: Sequence[Path], on_progress: Progress | None) -> None:
+    """Write the index under a temporary name, then rename it."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        draft, total = Path(folder) / path.name, 0
+        with closing(sqlite3.connect(draft)) as db, db:
+            db.execute(_TABLE)
+            for number, text in enumerate(texts):
+                unread = passages(text)
+                while batch := [(passage,) for passage in islice(unread, _BATCH)]:
+                    db.executemany("INSERT INTO passages (text) VALUES (?)", batch)
+                    total += len(batch)
+                    if on_progress:
+                        on_progress(number, len(texts), total)
+                if on_progress:
+                    on_progress(number + 1, len(texts), total)
+            db.execute("INSERT INTO passages (passages) VALUES ('optimize')")
+        draft.replace(path)
 
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Replace an error of SQLite by one with advice."""
+    """Replace an error of SQLite or of the disk by one with advice."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         hints = {
-            "database is locked": "another process is building this index; wait for it",
             "no such module: fts5": "this Python's SQLite has no full-text search (FTS5)",
             "database or disk is full": "the disk is full; free some space and repeat",
         }

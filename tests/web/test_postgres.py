@@ -1,4 +1,4 @@
-"""What users' tests are given: a PostgreSQL server that always ends, and keeps what it was told."""
+"""The PostgreSQL server of tests always ends, and keeps committed data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from tests.conftest import absent
-from winosmith.testing import PS, PostgresServer, find_postgres, postgres_server
+from trials.crowd.postgres import PS, PostgresServer, find_postgres, postgres_server
 
 
 def _part(server: PostgresServer, name: str) -> int:
