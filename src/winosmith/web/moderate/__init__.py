@@ -1,4 +1,4 @@
-"""The platform's area `moderate`: the queue, moderators' decisions, and the audit log."""
+"""Moderation: the queue, moderators' decisions, and the audit log."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The application, and what it registers for its indexes, accounts and news."""
+    """The Django application; registers its indexes and its functions for accounts and news."""
 
     name = "winosmith.web.moderate"
 
     def ready(self) -> None:
-        """Register the queue's indexes, and what happens to appeals."""
+        """Register the queue's indexes, and the functions for appeals."""
         from winosmith.web.moderate import decisions, people, queue
         from winosmith.web.people import accounts, news, privacy
         from winosmith.web.problems import search
 
-        search.indexes.append(queue.ensure)
-        privacy.erasing.append(decisions.forget_words)
-        accounts.adopting.append(decisions.adopt_appeals)
+        search.indexes.append(queue.create_indexes)
+        privacy.erasers.append(decisions.erase_appeal_texts)
+        accounts.adopters.append(decisions.adopt_appeals)
         news.news_sources += [queue.moderation_news, people.votes_news]
         news.work_sources.append(queue.moderation_work)

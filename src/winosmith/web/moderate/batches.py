@@ -1,8 +1,8 @@
-"""Doing the same to many problems: in chunks that let others write in between, and undoing it.
+"""Actions on many problems: in chunks that let others write in between, and their undo.
 
-Each chunk is one transaction with the note how far the batch came: after a kill it continues where
-it stopped, and nothing is done twice. Here is also what the forms of the queue ask for: what is to
-be done, to which problems, and why.
+Each chunk is one transaction that also stores the batch's progress: after a crash the batch resumes
+where it stopped, and nothing is done twice. This module also reads the forms of the queue: the
+action, the problems, and the reason.
 """
 
 from __future__ import annotations
@@ -29,37 +29,38 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem
 
 CHUNK = 40
-"""Problems of one transaction: about a tenth of a second in which others wait to write."""
+"""Number of problems per transaction: about a tenth of a second in which others wait to write."""
 
 NAMED = 200
-"""Problems left alone that a batch names; beyond these it counts them."""
+"""Maximum number of skipped problems that a batch lists; further ones are only counted."""
 
 Stand = tuple[int, int]
-"""The newest event and the newest problem at a moment."""
+"""The newest event and the newest problem at some time."""
 
 
 def stand() -> Stand:
-    """Return what is newest now; a batch on all that match leaves alone what changed later."""
+    """Return the newest event and problem; a batch on all matches skips later changes."""
     event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
     return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
 
 
 def picked(person: Person, action: str, picks: Sequence[tuple[str, int]], reason: str) -> Batch:
-    """Do one thing to problems picked by hand; nothing is done to any where one pick is wrong.
+    """Take an action on selected problems; if a selection is invalid, nothing is done.
 
     Args:
-        person: the moderator.
-        action: the name of one of ACTIONS.
-        picks: the problems' ids, each with the newest event that the moderator saw.
-        reason: for the contributors.
+        person: The moderator.
+        action: The name of one of ACTIONS.
+        picks: The problems' ids, each with the newest event that the moderator saw.
+        reason: The reason for the contributors.
 
     Returns:
-        The batch, finished; those that could not be done are named in it. Of a single problem that
-        can't be done, the error is raised instead.
+        The finished batch, with the problems that were skipped. If a single problem is selected,
+        its error is raised instead.
 
     Raises:
-        ConflictError: the single problem has changed since the moderator saw it.
-        InputError: no problem is picked, the reason is empty, or the single one can't be done.
+        ConflictError: The single problem has changed since the moderator saw it.
+        InputError: No problem is selected, the reason is empty, or the action fails on the single
+            problem.
     """
     _check(person, action, reason)
     seen = dict(picks)
@@ -79,16 +80,16 @@ def picked(person: Person, action: str, picks: Sequence[tuple[str, int]], reason
 def all_matching(
     person: Person, action: str, where: Where, reason: str, *, at: Stand, expected: int
 ) -> Batch:
-    """Begin to do one thing to all problems that a filter finds; `go_on` does it.
+    """Start an action on all problems that match a filter; `go_on` performs it.
 
     Args:
-        person: the moderator.
-        action: the name of one of ACTIONS.
-        where: the filter.
-        reason: for the contributors.
-        at: what was newest when the moderator confirmed; later problems are not meant, and what
-            changed later is left alone and named.
-        expected: how many the moderator saw.
+        person: The moderator.
+        action: The name of one of ACTIONS.
+        where: The filter.
+        reason: The reason for the contributors.
+        at: The newest event and problem when the moderator confirmed; later problems are not
+            included, and problems changed later are skipped and listed.
+        expected: The number of problems that the moderator saw.
     """
     _check(person, action, reason)
     with writing():
@@ -99,16 +100,16 @@ def all_matching(
 
 
 def take_back(person: Person, batch: Batch, reason: str) -> Batch:
-    """Begin to undo a whole batch; `go_on` does it.
+    """Start to undo a whole batch; `go_on` performs it.
 
     Raises:
-        InputError: the batch is still going on, is an undo, or was taken back already.
+        InputError: The batch is unfinished, is an undo, or was already undone.
     """
     _check(person, decisions.UNDO, reason)
     with writing():
         now = Batch.objects.select_for_update().get(pk=batch.pk)
         if now.action == decisions.UNDO or not now.finished:
-            raise InputError(_("Only a finished action can be undone, and an undo can’t."))
+            raise InputError(_("Only a finished action can be undone, and not an undo."))
         if Batch.objects.filter(undoes=now).exists():
             raise InputError(_("This has already been undone."))
         newest = Event.objects.filter(batch=now.mark).aggregate(last=Max("pk"))["last"] or 0
@@ -119,10 +120,10 @@ def take_back(person: Person, batch: Batch, reason: str) -> Batch:
 
 
 def undo_one(person: Person, event: Event, reason: str) -> Batch:
-    """Undo one decision, whatever it was done together with.
+    """Undo one decision, independently of its batch.
 
     Raises:
-        InputError: it can't be taken back; see `decisions.undo`.
+        InputError: The decision can't be undone; see `decisions.undo`.
     """
     _check(person, decisions.UNDO, reason)
     with writing():
@@ -135,9 +136,9 @@ def undo_one(person: Person, event: Event, reason: str) -> Batch:
 
 
 def go_on(batch: Batch, *, seconds: float = 3.0) -> Batch:
-    """Work on a batch until it is finished or the time is over; call it again for the rest.
+    """Process a batch until it is finished or the time limit; call this again for the rest.
 
-    Two that work on the same batch at once take turns, a chunk each.
+    Concurrent calls for the same batch take turns, one chunk each.
     """
     until = time.monotonic() + seconds
     while True:
@@ -152,7 +153,7 @@ def go_on(batch: Batch, *, seconds: float = 3.0) -> Batch:
 
 def _check(person: Person, action: str, reason: str) -> None:
     if not person.moderates:
-        raise InputError(_("Only moderators decide about problems."))
+        raise InputError(_("Only moderators can decide on problems."))
     if action != decisions.UNDO and action not in decisions.ACTIONS:
         raise InputError(_("Choose an action."))
     decisions.checked_reason(reason)
@@ -170,7 +171,7 @@ def _do_chunk(batch: Batch) -> None:
 def _decide(batch: Batch, problem: Problem, seen: int, *, alone: bool = False) -> None:
     action = decisions.ACTIONS[batch.action]
     try:
-        with transaction.atomic():  # what fails half-way leaves nothing behind
+        with transaction.atomic():  # a failure leaves no partial changes
             decisions.decide(
                 batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark
             )
@@ -207,19 +208,19 @@ def _leave(batch: Batch, ref: str, why: str) -> None:
 
 
 MOST_PICKED = 200
-"""Problems picked by hand; more than one page has."""
+"""Maximum number of problems selected by hand; more than a page has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a moderator wants to do, before the reason.
+    """A moderator's request, before the reason.
 
     Attributes:
-        action: None if it is none.
-        picks: problems' ids, each with the newest event that the moderator saw.
-        everything: all that `where` finds, instead of what is picked.
-        where: the filter of the list.
-        back: the page to return to.
+        action: The action, or None if it is unknown.
+        picks: The problems' ids, each with the newest event that the moderator saw.
+        everything: Whether the action is for all problems that `where` matches, not for `picks`.
+        where: The filter of the list.
+        back: The page to return to.
     """
 
     action: decisions.Action | None
@@ -230,7 +231,7 @@ class Asked:
 
     @classmethod
     def read(cls, form: QueryDict) -> Asked:
-        """Return what a form says; a pick that is none is omitted."""
+        """Return the request in a form, without invalid picks."""
         parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MOST_PICKED]]
         picks = tuple((ref, int(seen)) for ref, _colon, seen in parts if is_number(seen))
         return cls(
@@ -242,13 +243,13 @@ class Asked:
         )
 
     def problems(self) -> list[Problem]:
-        """Return the picked problems."""
+        """Return the selected problems."""
         refs = [] if self.everything else [ref for ref, _seen in self.picks]
         query = Problem.objects.filter(ref__in=refs).select_related("twin__contributor")
         return list(query.order_by("pk"))
 
     def count(self, at: Stand) -> int:
-        """Return how many problems are meant."""
+        """Return the number of problems concerned."""
         if not self.everything:
             return len(self.picks)
         return found(self.where).filter(pk__lte=at[1]).count()
@@ -259,10 +260,10 @@ class Confirmed:
     """The reason, and what the moderator saw before.
 
     Attributes:
-        preset: the number of one of the action's reasons; -1 for none of them.
-        text: in the moderator's own words.
-        at: what was newest when the count was shown.
-        expected: the count.
+        preset: The index of one of the action's reasons; -1 for none.
+        text: The moderator's own words.
+        at: The newest event and problem when the count was shown.
+        expected: The count.
     """
 
     preset: int
@@ -272,7 +273,7 @@ class Confirmed:
 
     @classmethod
     def read(cls, form: QueryDict) -> Confirmed:
-        """Return what a form says."""
+        """Return the content of a form."""
         event, newest, expected, preset = (
             int(form.get(name, "")) if is_number(form.get(name, "")) else -1
             for name in ("event", "newest", "expected", "preset")
@@ -280,7 +281,7 @@ class Confirmed:
         return cls(preset, form.get("text", "").strip(), (max(event, 0), newest), max(expected, 0))
 
     def reason(self, action: decisions.Action) -> str:
-        """Return the reason as the log keeps it."""
+        """Return the reason as the log stores it."""
         known = 0 <= self.preset < len(action.reasons)
         return " ".join(
             filter(
@@ -293,11 +294,11 @@ class Confirmed:
         )
 
     def begin(self, person: Person, action: decisions.Action, asked: Asked) -> Batch:
-        """Do it to what is picked, or begin to do it to all that match.
+        """Take the action on the selected problems, or start it on all that match.
 
         Raises:
-            ConflictError: the only problem has changed since.
-            InputError: see `picked`; or the number that match is another by now.
+            ConflictError: The only problem has changed since.
+            InputError: See `picked`; or the number of matches has changed.
         """
         name, reason = action.name, self.reason(action)
         if not asked.everything:
@@ -305,14 +306,14 @@ class Confirmed:
         count = asked.count(self.at)
         if count != self.expected:
             raise InputError(
-                _("%(now)d problems match now, not %(then)d; check them and confirm.")
+                _("%(now)d problems match now instead of %(then)d; check them and confirm.")
                 % {"now": count, "then": self.expected}
             )
         return all_matching(person, name, asked.where, reason, at=self.at, expected=self.expected)
 
 
 def back_to(path: str) -> str:
-    """Return a page of the moderators to go back to; the queue where the path is none of them."""
+    """Return the moderators' page to return to; the queue if the path is not one of them."""
     home = reverse("moderate:queue")
     safe = path.startswith(home) and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
     if not safe:

@@ -11,19 +11,19 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Batch(models.Model):
-    """What one moderator did at once, to one problem or to a hundred thousand.
+    """A moderator's action on one or many problems.
 
-    Its events carry its mark. On all that match a filter it works in chunks; the row keeps how
-    far it came, so that nothing is done twice and an interrupted one continues.
+    Its events carry its mark. For all problems that match a filter it works in chunks, and the row
+    stores its progress, so that nothing is done twice and an interrupted batch can resume.
 
     Attributes:
-        where: the filter, as a query string; empty if problems were picked by hand.
-        picked: the problems that were picked: [ref, the last event that the moderator saw].
-        seen: the newest event when the moderator confirmed; what changed later is left alone.
-        newest: the newest problem then; what came later is not meant.
-        cursor: the last problem (or event, of an undo) that was looked at.
-        left: the first problems that were left alone: [ref, why].
-        undoes: the batch that this one reverts.
+        where: The filter, as a query string; empty if problems were selected by hand.
+        picked: The selected problems: [ref, the last event that the moderator saw].
+        seen: The newest event when the moderator confirmed; problems with later events are skipped.
+        newest: The newest problem when the moderator confirmed; later ones are not included.
+        cursor: The last processed problem (or event, for an undo).
+        left: The first skipped problems: [ref, reason].
+        undoes: The batch that this one reverts.
     """
 
     mark = models.CharField(max_length=32, unique=True)
@@ -47,19 +47,19 @@ class Batch(models.Model):
         verbose_name_plural = "batches"
 
     def __str__(self) -> str:
-        return f"{self.action} {self.mark[:8]}: {self.done} done, {self.left_count} left alone"
+        return f"{self.action} {self.mark[:8]}: {self.done} done, {self.left_count} skipped"
 
     @property
     def handled(self) -> int:
-        """How many problems it has looked at."""
+        """Return the number of processed problems."""
         return self.done + self.left_count
 
 
 class Appeal(models.Model):
-    """A contributor's objection to a decision; one at a time on a problem.
+    """A contributor's appeal against a decision; at most one is open per problem.
 
     Attributes:
-        answer: the moderator's event that settled it; its reason is the answer. None if it is open.
+        answer: The moderator's event that settled it; its reason is the answer. None if it is open.
     """
 
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="appeals")
@@ -85,7 +85,7 @@ class Appointment(models.Model):
     """A change of a person's role or votes, by whom and why; rows are only added."""
 
     class Kind(models.TextChoices):
-        """What changed."""
+        """The kinds of changes."""
 
         JUDGE = "judge", _("made a judge")
         NO_JUDGE = "no-judge", _("no longer a judge")

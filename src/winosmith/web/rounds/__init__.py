@@ -1,4 +1,4 @@
-"""Rounds of the benchmark on the site: carried out, published, told to contributors."""
+"""Rounds of the benchmark on the site: their execution, publication, and flags."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what tidies up, what erases and what the worker does."""
+    """The Django application; registers its jobs and its functions to erase data."""
 
     name = "winosmith.web.rounds"
 
     def ready(self) -> None:
-        """Connect what the worker does, and what becomes of texts of people who were erased."""
+        """Register the job, and the functions that delete texts of erased people."""
         from winosmith.web.jobs import ROUND, lost, works
-        from winosmith.web.people.privacy import erasing, tidying
+        from winosmith.web.people.privacy import cleaners, erasers
 
-        # Both load `winosmith.rounds`: no command waits for that to set a site up.
+        # Both load `winosmith.rounds`, which is slow, so they are imported only when needed.
         running = partial(import_module, "winosmith.web.rounds.running")
         results = partial(import_module, "winosmith.web.rounds.results")
-        works[ROUND] = lambda job, _progress: running().carry_out(job)
-        lost[ROUND] = lambda job: running().lose(job)
-        erasing.append(lambda person, texts: results().forget_texts(person, texts))
-        tidying["rounds"] = lambda _now, _before: results().forget_what_is_left()
+        works[ROUND] = lambda job, _progress: running().run_job(job)
+        lost[ROUND] = lambda job: running().mark_lost(job)
+        erasers.append(lambda person, texts: results().erase_texts(person, texts))
+        cleaners["rounds"] = lambda _now, _before: results().erase_remaining_texts()

@@ -1,4 +1,4 @@
-"""Rounds, and where each problem of the pool came out."""
+"""Rounds, and the result of each round for each problem of its pool."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from winosmith.web._site import ROUNDS
 
 
 class Round(models.Model):
-    """One turn of the loop: what is public is filtered, solved and compared with the last round.
+    """A round: the public problems are filtered, solved and compared with the last round.
 
     Attributes:
-        name: in addresses, and of its folder.
-        busy: it waits or runs; of all rounds one at most.
-        recipe: a table as `winosmith.rounds.round_of` takes it, without the files of the pool.
-        base: from where relative paths of the recipe's solvers are seen.
-        last: the published round that it is compared with.
-        step: the last step that was finished.
-        doing: what is done now, the fields of `running.Doing`.
-        error: why it failed, for moderators.
-        record: its figures, as `round.json` holds them; None before it is done.
-        changes: its figures next to the last round's: [what, before, now, form].
-        timings: the seconds of each step: [title, seconds].
+        name: The name, in addresses and of its folder.
+        busy: Whether it waits or runs; at most one round does.
+        recipe: A table for `winosmith.rounds.round_of`, without the files of the pool.
+        base: The base of relative paths in the recipe's solvers.
+        last: The published round with which it is compared.
+        step: The last finished step.
+        doing: The current progress: the fields of `running.StepProgress`.
+        error: The reason of a failure, for moderators.
+        record: Its results, as in `round.json`; None before it is done.
+        changes: Its results next to the last round's: [label, before, now, format].
+        timings: The seconds of each step: [title, seconds].
     """
 
     class State(models.TextChoices):
-        """How far it is."""
+        """States of a round."""
 
         WAITING = "waiting", _("waiting to start")
         RUNNING = "running", _("runs")
@@ -74,22 +74,22 @@ class Round(models.Model):
 
     @property
     def folder(self) -> Path:
-        """Where its files are: `pool/`, and `results/` as `winosmith round` writes them."""
+        """Return the folder of its files: `pool/`, and the `results/` of `winosmith round`."""
         return Path(settings.SITE.folder, ROUNDS, self.name)
 
 
 class Place(models.Model):
-    """Where a round put a problem of its pool; nothing of the problem itself is changed by it.
+    """The result of a round for a problem of its pool; the problem itself is not changed.
 
     Attributes:
-        stage: what left it out ("aflite", "structure", …); "" for what was kept.
-        reason: why, as `winosmith.build` says it.
-        score: how well AFLite guessed it, 0–1; None if it did not.
-        guessed, asked: of how many predictions of models that had not learnt it how many were
-            right; None without a score.
-        phase: 1-based, in which it was omitted.
-        root: its number among the roots for the next round, from 0; None for the others.
-        fools: the names of the solvers that it fools, where it was perturbed.
+        stage: The stage that omitted it ("aflite", "structure", …); "" if it was kept.
+        reason: The reason, as stated by `winosmith.build`.
+        score: AFLite's score, 0–1; None without one.
+        guessed, asked: The number of correct predictions, and of all predictions, by models that
+            were not trained on it; None without a score.
+        phase: The 1-based phase in which it was omitted.
+        root: Its number among the roots for the next round, from 0, or None.
+        fools: The names of the solvers that it fools, if it was perturbed.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="places", db_index=False)

@@ -1,4 +1,4 @@
-"""The pages of rounds: all of them, one, its report and files, flags; an admin publishes one."""
+"""Pages of rounds: the list, a round, its report and files, flags, and its publication."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.models import note_read
+from winosmith.web.judge.models import note_twins_read
 from winosmith.web.pages import attached, beside
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
@@ -29,13 +29,13 @@ from winosmith.web.rounds.models import Round
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """List the rounds: those that are published, to moderators all."""
+    """List the published rounds; moderators see all rounds."""
     moderates = _moderates(request)
     rows = Round.objects.order_by("-pk")
     if not moderates:
         rows = rows.exclude(published=None).order_by("-published")
     context = {
-        "rounds": [(row, results.sizes(row)) for row in rows],
+        "rounds": [(row, results.count_problems(row)) for row in rows],
         "moderates": moderates,
         "admin": _is_admin(request),
     }
@@ -44,27 +44,27 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def one(request: HttpRequest, name: str) -> HttpResponse:
-    """Show what came of a round; to moderators also how far it is, or why it failed."""
+    """Show the results of a round; moderators also see its progress or failure."""
     return _shown(request, seen_by(request, name))
 
 
 @require_safe
 def progress(request: HttpRequest, name: str) -> HttpResponse:
-    """Answer a page that waits: with how far the round is, or that the page is to be read again."""
+    """Return the progress for a waiting page, or make it reload."""
     round_ = seen_by(request, name)
     if not round_.busy:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
-    context = {"round": round_, "progress": running.progress_of(round_)}
+    context = {"round": round_, "progress": running.round_progress(round_)}
     return render(request, "rounds/parts/progress.html", context)
 
 
 @require_POST
 @gates.admins_only
 def publish(request: HttpRequest, name: str) -> HttpResponse:
-    """Let everyone see what came of a round, once a form."""
+    """Publish a round, once per form."""
     round_, person = seen_by(request, name), cast(Person, request.user)
     try:
-        gates.form_once(request, person, lambda: running.publish(person, round_))
+        gates.form_once(request, person, lambda: running.publish_round(person, round_))
     except InputError as error:
         return _shown(request, seen_by(request, name), error)
     messages.success(request, _("The round is published."))
@@ -76,22 +76,22 @@ def _shown(request: HttpRequest, round_: Round, error: InputError | None = None)
         "round": round_,
         "moderates": _moderates(request),
         "admin": _is_admin(request),
-        "progress": running.progress_of(round_),
+        "progress": running.round_progress(round_),
         "error": error,
         "key": gates.new_key(),
     }
     if round_.state == Round.State.DONE:
-        roots = results.roots_of(round_)
-        note_read(gates.existing_writer(request), roots)
+        roots = results.public_roots(round_)
+        note_twins_read(gates.existing_writer(request), roots)
         context |= {**results.results(round_), "roots": roots}
     return render(request, "rounds/round.html", context, status=409 if error else 200)
 
 
 def seen_by(request: HttpRequest, name: str) -> Round:
-    """Return a round that somebody may see: a published one; moderators see all.
+    """Return a round that the reader may see: a published one; moderators see all.
 
     Raises:
-        Http404: there is none, or none that they may see.
+        Http404: There is no such round that they may see.
     """
     found = get_object_or_404(Round.objects.select_related("last", "started_by"), name=name)
     if not (found.published or _moderates(request)):
@@ -109,24 +109,24 @@ def _is_admin(request: HttpRequest) -> bool:
 
 
 SIZE = 20
-"""Flags on a page."""
+"""Number of flags on a page."""
 
 MOST = 240
-"""Files and reports an hour for one network or account, those of downloads among them."""
+"""Maximum number of files, reports and downloads per hour, for one network or account."""
 
 
 @require_safe
 def page(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show the report of a round, under a policy of its own."""
+    """Show the report of a round, under a separate content policy."""
     round_ = _over(request, name)
     gates.rate_limit_reading(request, "download", MOST)
-    return _apart(HttpResponse(results.report(round_)))
+    return _apart(HttpResponse(results.render_report(round_)))
 
 
 @require_safe
 @gates.moderators_only
 def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show moderators the report of the round's build, as it was written then."""
+    """Show moderators the original report of the round's build."""
     path = results.build_report(_over(request, name))
     if path is None:
         raise Http404
@@ -135,12 +135,14 @@ def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_safe
 def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
-    """Send what the round kept, or what it omitted with the reasons, of what is public now."""
+    """Send the problems that the round kept, or omitted with the reasons, if they are public."""
     round_ = _over(request, name)
     if which not in results.FILES:
         raise Http404
     gates.rate_limit_reading(request, "download", MOST)
-    parts = () if request.method == "HEAD" else results.lines(round_, kept=results.FILES[which])
+    parts = (
+        () if request.method == "HEAD" else results.iter_lines(round_, kept=results.FILES[which])
+    )
     response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
     response.headers["X-Robots-Tag"] = "noindex"
     return attached(response, f"{round_.name}-{which}")
@@ -148,13 +150,13 @@ def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
 
 @require_safe
 def mine(request: HttpRequest) -> HttpResponse:
-    """Show what the round that was published last omitted from what one wrote, and why."""
-    person, round_ = gates.existing_writer(request), results.newest()
-    rows = results.flagged(person, round_) if person and round_ else ()
+    """Show which of the person's problems the last published round omitted, and why."""
+    person, round_ = gates.existing_writer(request), results.last_published()
+    rows = results.flagged_places(person, round_) if person and round_ else ()
     shown = Paginator(rows, SIZE).get_page(request.GET.get("page"))
     context = {
         "round": round_,
-        "flags": [results.told(place, place.problem) for place in shown.object_list],
+        "flags": [results.make_flag(place, place.problem) for place in shown.object_list],
         "count": shown.paginator.count,
         "page": beside(shown),
     }
@@ -169,7 +171,6 @@ def _over(request: HttpRequest, name: str) -> Round:
 
 
 def _apart(response: HttpResponseBase) -> HttpResponseBase:
-    """Let a report have its own styles, and nothing of this site."""
     response.headers["Content-Security-Policy"] = results.POLICY
     response.headers["X-Robots-Tag"] = "noindex"
     return response
