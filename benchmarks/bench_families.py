@@ -137,13 +137,13 @@ def _answer(problem, model, rng):
 def rival(model):
     """Return what the whole of `metrics.stability` says of the family, from the database on."""
     from winosmith import Dataset, metrics
-    from winosmith.web.families.measuring import answered_by, predictions_of
+    from winosmith.web.families.measuring import answered_problems, load_predictions
     from winosmith.web.problems.records import as_problem
 
-    query = answered_by(model)
+    query = answered_problems(model)
     refs = dict(query.order_by("place").values_list("pk", "ref"))
     data = Dataset(map(as_problem, query.select_related("twin__contributor").order_by("pk")))
-    return metrics.stability(metrics.grade(data, predictions_of(model, refs)), depth="lineage")
+    return metrics.stability(metrics.grade(data, load_predictions(model, refs)), depth="lineage")
 
 
 def timed(act, looks):

@@ -126,15 +126,15 @@ def size():
 
 def measure(args):
     from winosmith.web.problems import association
-    from winosmith.web.problems.checks import live_hints
-    from winosmith.web.problems.lookalikes import lookalikes
+    from winosmith.web.problems.checks import contributor_hints
+    from winosmith.web.problems.lookalikes import find_lookalikes
 
     data = originals()
     asked = list(questions(data, args.questions))
-    while not association.association(asked[0][0]).readings:
+    while not association.measure_association(asked[0][0]).readings:
         time.sleep(0.01)
     found = sum(
-        bool({near.ref for near in lookalikes([half])} & ids)
+        bool({near.ref for near in find_lookalikes([half])} & ids)
         for halves, ids in asked
         for half in halves
     )
@@ -142,13 +142,13 @@ def measure(args):
 
     def live(halves):
         structure(halves)
-        live_hints(halves)
-        association.association(halves)
+        contributor_hints(halves)
+        association.measure_association(halves)
 
     ways = {
-        "lookalikes": lambda halves: lookalikes(halves[:1]),
-        "hints": live_hints,
-        "meter": association.association,
+        "lookalikes": lambda halves: find_lookalikes(halves[:1]),
+        "hints": contributor_hints,
+        "meter": association.measure_association,
         "live": live,
     }
     print(f"  {'ms':12}{'median':>8}{'p95':>8}{'most':>8}")

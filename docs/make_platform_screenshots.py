@@ -133,7 +133,7 @@ def fill(folder: Path) -> None:
 def _family(people: dict[str, Any], moderator: Any) -> str:
     """Let people perturb the root, and a moderator find all but the last valid; name the last."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.rules import Place, Typed, write
+    from winosmith.web.perturb.rules import Place, SentenceInput, create_version
     from winosmith.web.problems.models import Problem, State
     from winosmith.web.problems.states import move
 
@@ -143,8 +143,8 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
     root.refresh_from_db()
     family = [root]
     for parent, sentence, options, answer, who in GROWN:
-        typed = Typed(sentence, options, answer)
-        version = write(Place.below(people[who], family[parent]), typed, new_key())
+        typed = SentenceInput(sentence, options, answer)
+        version = create_version(Place.below(people[who], family[parent]), typed, new_key())
         family.append(version)
         if sentence is GROWN[-1][1]:
             break
@@ -256,7 +256,7 @@ def predicted(browser: Any, address: str) -> None:
     page.close()
 
 
-def write(page: Page) -> None:
+def create_version(page: Page) -> None:
     """Draw the topic, and type most of a twin."""
     page.locator("main form[method=post] button").first.click()
     lent = "Nora lent Paula her favourite book before the long train journey, because _"
@@ -350,7 +350,7 @@ def take_all(folder: Path) -> None:
                 continue
             page.wait_for_load_state("networkidle")
             if name == "write":
-                write(page)
+                create_version(page)
             if name == "test-question":
                 begin_test(page)
             if name == "dashboard":

@@ -116,10 +116,10 @@ def test_published_sentences_are_only_compared_with(site: Any, twins: str, tmp_p
     ).stdout
     assert told == "10 new, 0 there already\n"
     found = site.do(
-        "from winosmith.web.problems.lookalikes import lookalikes\n"
+        "from winosmith.web.problems.lookalikes import find_lookalikes\n"
         "from winosmith.web.problems.models import Problem, Remembered\n"
         "row = Remembered.objects.first()\n"
-        "near = lookalikes([row])[0]\n"
+        "near = find_lookalikes([row])[0]\n"
         "result = [Problem.objects.count(), near.where, near.share]"
     )
     assert found == [0, "Older set", 1.0]

@@ -17,16 +17,16 @@ from winosmith import formats, practice
 
 TAKE = """
 from winosmith.web.people.models import Person
-from winosmith.web.take.sheets import answer, finish
-from winosmith.web.take.sheets import enrol
+from winosmith.web.take.sheets import store_answer, submit_sheet
+from winosmith.web.take.sheets import assign_sheet
 from winosmith.web.take.models import Round
-from winosmith.web.take.sheets import sheet_of
+from winosmith.web.take.sheets import read_sheet
 made = Round.objects.get()
 for turn, who in enumerate(Person.objects.order_by("name")):
-    sitting = enrol(who, made, {"native": "yes"})
-    for item in sheet_of(sitting.sheet).items:
-        answer(who, sitting.ref, item.number, "AB"[(turn + item.number) % 2], 5.0)
-    finish(who, sitting.ref)
+    sitting = assign_sheet(who, made, {"native": "yes"})
+    for item in read_sheet(sitting.sheet).items:
+        store_answer(who, sitting.ref, item.number, "AB"[(turn + item.number) % 2], 5.0)
+    submit_sheet(who, sitting.ref)
 """
 
 

@@ -10,13 +10,7 @@ import pytest
 
 from winosmith import Problem
 from winosmith.errors import InputError
-from winosmith.models import (
-    Hidden,
-    MaskedModel,
-    hide_options,
-    hide_tokens,
-    load_masked_model,
-)
+from winosmith.models import Hidden, MaskedModel, hide_options, hide_tokens, load_masked_model
 from winosmith.testing import made_twins
 
 pytestmark = pytest.mark.models

@@ -6,11 +6,7 @@ from functools import partial
 
 import pytest
 
-from tests.fetch.conftest import (  # noqa: F401
-    Site,
-    certificate,
-    site,
-)
+from tests.fetch.conftest import Site, certificate, site  # noqa: F401
 from tests.waiting import LONGEST
 from winosmith.topics import Fetch, fetch_https
 

@@ -39,7 +39,7 @@ def child(
     from winosmith.records import problem_record
     from winosmith.web._lock import writing
     from winosmith.web.judge.votes import open_slots
-    from winosmith.web.problems.family import place
+    from winosmith.web.problems.family import add_to_family
     from winosmith.web.problems.models import Problem, State, Twin
     from winosmith.web.problems.records import as_problem
 
@@ -65,7 +65,7 @@ def child(
         **fields,
     )
     with writing():
-        place(made, parent)
+        add_to_family(made, parent)
     if state == "judging":
         open_slots(made)
     return made

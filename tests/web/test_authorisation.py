@@ -27,7 +27,7 @@ from tests.web.take import visits as take
 from tests.web.visits import addresses, routes
 from winosmith.web.judge.turns import answer, answer_local
 from winosmith.web.people.models import Document, Person
-from winosmith.web.predict.asking import announce
+from winosmith.web.predict.asking import set_current_models
 from winosmith.web.write.models import Draft
 
 Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
@@ -55,7 +55,7 @@ def _typed(sentence: str, do: str = "submit") -> Callable[[Any], dict[str, Any]]
 
 def _announced(world: Any) -> dict[str, Any]:
     """Let the site have its models; return a form with a new key."""
-    announce(settings.RULES.models)
+    set_current_models(settings.RULES.models)
     return form()(world)
 
 

@@ -196,26 +196,27 @@ def test_a_database_is_served_with_its_own_key_only(
 
 LET_IN = """
 from winosmith.web._lock import writing
-from winosmith.web.api.models import make
+from winosmith.web.api.models import create_token
 from winosmith.web.jobs import MAIL, later
-from winosmith.web.people.accounts import invite, reset
+from winosmith.web.people.accounts import invite, create_reset_link
 from winosmith.web.people.models import Person
 from django.test import Client
 bob = Person.objects.get(name="bob")
 Client().force_login(bob)
 later(MAIL, email="bob@example.org", there="http://localhost", language="en")
 with writing():
-    result = [invite(["judge"], 60), reset(bob, 60), make(bob, "nightly")[1]]
+    result = [invite(["judge"], 60), create_reset_link(bob, 60), create_token(bob, "nightly")[1]]
 """
 
 OPEN = """
 from django.contrib.auth import authenticate
-from winosmith.web.api.models import find
-from winosmith.web.people.accounts import invitation_of
+from winosmith.web.api.models import find_token
+from winosmith.web.people.accounts import find_invitation
 from winosmith.web.jobs import Job
 from winosmith.web.people.models import Session
-links = [invitation_of(link.split("/")[-2]) for link in {links!r}[:2]]
-doors = [Session.objects.exists(), *(link is not None for link in links), bool(find({links!r}[2]))]
+links = [find_invitation(link.split("/")[-2]) for link in {links!r}[:2]]
+doors = [Session.objects.exists(), *(link is not None for link in links)]
+doors.append(bool(find_token({links!r}[2])))
 doors.append(Job.objects.filter(kind="mail").exists())
 result = [doors, authenticate(username="bob", password={password!r}) is not None]
 """

@@ -14,9 +14,9 @@ from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 
 from tests.web import world as w
-from winosmith.web.api.models import Token, make, revoke, tokens_of
+from winosmith.web.api.models import Token, create_token, list_tokens, revoke_token
 from winosmith.web.market.models import Study
-from winosmith.web.people.accounts import end_invitation, invitation_of, invite, reset
+from winosmith.web.people.accounts import create_reset_link, end_invitation, find_invitation, invite
 from winosmith.web.people.models import Invitation, Session
 from winosmith.web.people.privacy import agree
 
@@ -84,8 +84,8 @@ RANDOM = re.compile(r"(?=[^\s]*\d)[0-9A-Za-z_+/=-]{16,}")
 def world(db: Any) -> Any:
     """Return a site with everything on it that opens something, each in the hands of its owner."""
     made = w.make()
-    made.refs["api token"] = make(made.people["admin"], "by night")[1]
-    made.refs["way back"] = reset(made.people["other"], 30).split("/")[-2]
+    made.refs["api token"] = create_token(made.people["admin"], "by night")[1]
+    made.refs["way back"] = create_reset_link(made.people["other"], 30).split("/")[-2]
     return made
 
 
@@ -213,8 +213,8 @@ def test_all_that_opens_an_account_ends_together(
     agree(bob)
     here, there = visit(ann), visit(ann)
     one, two, other = program(ann), program(ann), program(bob)
-    revoke(ann, tokens_of(program(ann) and ann)[0].pk)
-    link, bobs = reset(ann, 30), reset(bob, 30)
+    revoke_token(ann, list_tokens(program(ann) and ann)[0].pk)
+    link, bobs = create_reset_link(ann, 30), create_reset_link(bob, 30)
     page, path, typed = {
         "change": ("/people/password/", "/people/password/", {**NEW, "old": "twins-and-cups"}),
         "reset": (link, link, NEW),
@@ -243,29 +243,29 @@ def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
         answer = somebody.get(path)
         page = answer.content.decode()
         assert answer.status_code == 410
-        assert "It was used" in page
-        assert "still works" not in page
+        assert "was used on" in page
+        assert "works once, until" not in page
     assert "/people/login/" in page
 
 
 def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any) -> None:
     """Used, revoked, replaced, run out, and never made: each says so, and what to do."""
     ann = person("ann")
-    used, replaced, newest = reset(ann, 30), "", ""
+    used, replaced, newest = create_reset_link(ann, 30), "", ""
     assert visit().post(used, NEW).status_code == 302
-    replaced, newest = reset(ann, 30), reset(ann, 30)
+    replaced, newest = create_reset_link(ann, 30), create_reset_link(ann, 30)
     back, late = invite(["judge"], 30), invite(["judge"], 30)
-    found = invitation_of(back.split("/")[-2])
+    found = find_invitation(back.split("/")[-2])
     assert found is not None
     end_invitation(found)
     row = Invitation.objects.latest("pk")
     row.expires -= timedelta(minutes=31)
     row.save()
     said = {
-        used: "A new password was set with it",
+        used: "It set a new password",
         replaced: "revoked",
         back: "revoked",
-        late: "It worked until",
+        late: "The link expired on",
         "/people/join/no-such-link/": "no such link",
     }
     for path, words in said.items():
@@ -280,8 +280,8 @@ def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, person: 
     """A link that works says to who has an account what it does, and until when."""
     ann = person("ann")
     page = visit(ann).get(invite(["judge"], 30)).content.decode()
-    assert "makes a new account" in page
-    assert "It still works, once, until" in page
-    page = visit(ann).get(reset(person("bob"), 30)).content.decode()
+    assert "creates a new account" in page
+    assert "The link works once, until" in page
+    page = visit(ann).get(create_reset_link(person("bob"), 30)).content.decode()
     assert "sets a new password" in page
-    assert "makes a new account" not in page
+    assert "creates a new account" not in page

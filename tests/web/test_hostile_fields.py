@@ -42,7 +42,7 @@ from winosmith.web.problems.states import public_problems
 from winosmith.web.read.downloads import FILES, survey
 from winosmith.web.read.public import Filters
 from winosmith.web.write.models import Draft
-from winosmith.web.write.rules import start
+from winosmith.web.write.rules import start_draft
 
 Shown = list[tuple[str, str]]
 """A role, and the path of a page or a file that it opens."""
@@ -267,7 +267,7 @@ def topics(world: Any) -> Shown:
     for n in range(0, len(TEXTS), 3):
         some = TEXTS[n : n + 3]
         titles, texts = (", ".join(f"{what} {text}" for text in some) for what in ("title", "text"))
-        draft = start(world.people["owner"], Topic(titles, texts, some))
+        draft = start_draft(world.people["owner"], Topic(titles, texts, some))
         page = Page(w.browser_of(world, "owner").get(f"/write/{draft.ref}/").content.decode())
         assert page.faults == [], some
         assert titles in page.text

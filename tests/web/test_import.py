@@ -15,7 +15,7 @@ from winosmith.web._import import import_problems, with_new_ids
 from winosmith.web.judge.models import Gold, Slot
 from winosmith.web.judge.turns import next_problem
 from winosmith.web.judge.votes import open_slots
-from winosmith.web.problems.lookalikes import lookalikes
+from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import public_problems
 
@@ -103,7 +103,7 @@ def test_imported_slots_are_those_that_opening_makes(database: Any) -> None:
 def test_imported_problems_are_compared_with(database: Any) -> None:
     """What is written later is compared with imported sentences, as with those of the site."""
     _import(_twins(3), "valid")
-    found = lookalikes([_twins(3)[4]])
+    found = find_lookalikes([_twins(3)[4]])
     assert found
     assert found[0].share == 1.0
 

@@ -14,12 +14,12 @@ from django.test import Client, RequestFactory
 from tests.web.hostile import TEXTS, Page
 from tests.web.world import taken_back
 from winosmith.topics import Topic
-from winosmith.web.api.door import _failed
+from winosmith.web.api.door import _handle_failure
 from winosmith.web.people.accounts import invite
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import agree
 from winosmith.web.problems.models import Problem
-from winosmith.web.write.rules import start
+from winosmith.web.write.rules import start_draft
 
 FRAME = (
     "In the garden number {n}, Ann gave water to the bucket and also to {text} since the _ was {t}."
@@ -49,7 +49,7 @@ def sent(ready_site: Any) -> Iterator[list[dict[str, str]]]:
                 ann = Person.objects.create_user(f"ann{n}")
                 agree(ann)
                 client.force_login(ann)
-            draft = start(
+            draft = start_draft(
                 ann, Topic("Garden", "Water the garden each evening.", ("water", "garden"))
             )
             form = _form(n, text)
@@ -145,7 +145,7 @@ def test_files_have_names_of_ours(filled: list[dict[str, str]], visit: Any) -> N
 def test_no_address_writes_a_line_of_the_log(site: Any, caplog: pytest.LogCaptureFixture) -> None:
     """What a program asks for when the site fails stands in one line, whatever signs it has."""
     asked = RequestFactory().get("/api/v1/problems/x%0AERROR%20forged%1B%5B2J/")
-    _failed(asked, ValueError("a fault"))
+    _handle_failure(asked, ValueError("a fault"))
     assert caplog.messages == [r"Internal Server Error: '/api/v1/problems/x\nERROR forged\x1b[2J/'"]
 
 

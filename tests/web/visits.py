@@ -111,8 +111,8 @@ Problem.objects.filter(ref="public-a").update(options=["kettle", "cupboard", "sh
 """
 MODELS = """
 from django.conf import settings
-from winosmith.web.predict.asking import announce
-announce(settings.RULES.models)
+from winosmith.web.predict.asking import set_current_models
+set_current_models(settings.RULES.models)
 """
 
 MAILING = {"mail": Mail("127.0.0.1", "site@example.org", security="none")}
@@ -318,7 +318,7 @@ def staged() -> dict[str, str]:
     from winosmith.web.jobs import BATCH, note
     from winosmith.web.moderate import batches, people
     from winosmith.web.moderate.models import Batch
-    from winosmith.web.people.accounts import reset
+    from winosmith.web.people.accounts import create_reset_link
     from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.models import Problem
 
@@ -340,7 +340,7 @@ def staged() -> dict[str, str]:
     refs = {
         **world.refs,
         "session cookie": settings.SESSION_COOKIE_NAME,
-        "way back": reset(world.people["other"], 30).split("/")[-2],
+        "way back": create_reset_link(world.people["other"], 30).split("/")[-2],
         "left alone": left.mark,
         "judge": pseudonym(judge),
         "moderator": pseudonym(world.people["moderator"]),

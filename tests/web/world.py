@@ -133,11 +133,11 @@ def make() -> World:
 def _perturbed(world: World) -> str:
     """Let the owner perturb what is public; return the id of the version, which is being judged."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.rules import Place, Typed, write
+    from winosmith.web.perturb.rules import Place, SentenceInput, create_version
 
     public = world.problems["public"]
-    typed = Typed(public.sentence.replace("too", "far too"), tuple(public.options), 0)
-    return str(write(Place.below(world.people["owner"], public), typed, new_key()).ref)
+    typed = SentenceInput(public.sentence.replace("too", "far too"), tuple(public.options), 0)
+    return str(create_version(Place.below(world.people["owner"], public), typed, new_key()).ref)
 
 
 def _hold_something(world: World) -> None:

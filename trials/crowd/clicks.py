@@ -103,11 +103,11 @@ def _job(problems: int) -> dict[str, Any]:
     """Let three workers do a job of a study in no time, and the market approve of them."""
     from decimal import Decimal
 
-    from winosmith.web.judge.exclusion import confirm
+    from winosmith.web.judge.exclusion import confirm_job
     from winosmith.web.judge.turns import answer, answer_local, next_problem
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
-    from winosmith.web.market.workers import Arrival, begin
+    from winosmith.web.market.workers import Arrival, start_participation
     from winosmith.web.people.privacy import agree
 
     pay = {
@@ -120,7 +120,7 @@ def _job(problems: int) -> dict[str, Any]:
     study, _token = create_study("clicks", "prolific", "judge", problems // 2, **pay)
     for n in range(3):
         claimed = Claim(f"{n:024x}", f"{1000 + n:024x}")
-        part = begin(study, Arrival(study.pk, claimed, f"browser {n}"))
+        part = start_participation(study, Arrival(study.pk, claimed, f"browser {n}"))
         agree(part.person)
         for _ in range(problems // 2):
             slot = next_problem(part.person)
@@ -128,7 +128,7 @@ def _job(problems: int) -> dict[str, Any]:
                 break
             answer_local(part.person, slot.ref, 0)
             answer(part.person, slot.ref, 0)
-        confirm(part.pk, "the market approved the submission")
+        confirm_job(part.pk, "the market approved the submission")
     return _came_to()
 
 
@@ -137,7 +137,7 @@ def _test(problems: int) -> dict[str, Any]:
     from winosmith import Dataset, Problem
     from winosmith.web.people.models import Person
     from winosmith.web.take.rounds import close_round, open_round
-    from winosmith.web.take.sheets import answer, enrol, finish
+    from winosmith.web.take.sheets import assign_sheet, store_answer, submit_sheet
 
     from .sentences import twin_of
 
@@ -148,11 +148,11 @@ def _test(problems: int) -> dict[str, Any]:
     ]
     opened_round, _left = open_round(Dataset(made), "clicks")
     person = Person.objects.create_user("subject")
-    sitting = enrol(person, opened_round, {})
+    sitting = assign_sheet(person, opened_round, {})
     asked = len(sitting.sheet.record["items"])
     for number in range(1, asked + 1):
-        answer(person, sitting.ref, number, "A", 0.2)
-    finish(person, sitting.ref)
+        store_answer(person, sitting.ref, number, "A", 0.2)
+    submit_sheet(person, sitting.ref)
     figures = close_round("clicks").figures
     counted = figures["answers"] if figures else 0
     return {"answers": asked, "decided": counted, "waiting": asked - counted}

@@ -71,14 +71,14 @@ def doors(folder: Path, database: str | None, how: Doors) -> dict[str, tuple[int
 
 def _held(person: Any) -> list[str]:
     """Return what somebody holds: two log-ins, two tokens, a link."""
-    from winosmith.web.api.models import make
-    from winosmith.web.people.accounts import reset
+    from winosmith.web.api.models import create_token
+    from winosmith.web.people.accounts import create_reset_link
 
     from . import inside
 
     cookies = [value for _ in range(2) for value in inside._session(person).values()]
-    tokens = [make(person, f"program {number}")[1] for number in range(2)]
-    return [*cookies, *tokens, reset(person, 60).split("/")[-2]]
+    tokens = [create_token(person, f"program {number}")[1] for number in range(2)]
+    return [*cookies, *tokens, create_reset_link(person, 60).split("/")[-2]]
 
 
 def _browser(cookie: str = "") -> Any:

@@ -71,9 +71,9 @@ def prepare(folder: Path, database: str | None, load: Load) -> dict[str, list[An
     from . import inside
 
     if load.learnt:
-        from winosmith.web.problems.association import MOST_LEARNT
+        from winosmith.web.problems.association import MAX_TRAINING
 
-        inside.make_problems(MOST_LEARNT, state="valid")
+        inside.make_problems(MAX_TRAINING, state="valid")
     inside.make_problems(load.problems)
     writers = load.people // 3
     return {

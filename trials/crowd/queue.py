@@ -120,7 +120,7 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
     from django.conf import settings
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.votes import place_of
+    from winosmith.web.judge.votes import queue_place
     from winosmith.web.problems.models import Event, Problem, Twin
 
     made: dict[str, list[Any]] = {"twins": [], "problems": [], "slots": [], "events": []}
@@ -150,7 +150,7 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
                     Slot(
                         problem=problem,
                         n=n,
-                        place=place_of(problem) + n,
+                        place=queue_place(problem) + n,
                         twin=twin,
                         contributor_id=twin.contributor_id,
                     )

@@ -143,9 +143,9 @@ def create(site: Site, /, name: str, **options: Any) -> None:
 def list_(site: Site, as_json: bool) -> None:
     """Show the studies of DIR: people who started, finished, and were confirmed."""
     from winosmith.web.market.models import Study
-    from winosmith.web.market.studies import progress
+    from winosmith.web.market.studies import measure_progress
 
-    rows = [progress(study).record() for study in Study.objects.order_by("pk")]
+    rows = [measure_progress(study).record() for study in Study.objects.order_by("pk")]
     names = ("study", "closed", "places", "began", "states", "verdicts", "votes_that_wait")
     hint = f"There is no study yet; see: winosmith admin study {site.folder} create --help"
     print_list("Studies", rows, names, as_json=as_json, hint=hint)
@@ -164,15 +164,15 @@ def show(
 ) -> None:
     """Show the work, the pay and the progress of the study NAME."""
     from winosmith.web.market import studies
-    from winosmith.web.market.studies import progress
+    from winosmith.web.market.studies import measure_progress
 
-    study = studies.study_named(name)
+    study = studies.get_study(name)
     if places is not None:
-        studies.give_places(study, places)
+        studies.set_places(study, places)
     if new_link:
-        print_link(study, studies.new_link(study), address)
+        print_link(study, studies.replace_link(study), address)
         return
-    record = progress(study).record()
+    record = measure_progress(study).record()
     if as_json:
         print_json(record)
         return
@@ -197,13 +197,13 @@ def reconcile(
     decided. Votes of rejected and returned ones do not count, other people judge these problems,
     and their twins are withdrawn. Reading the same file again changes nothing.
     """
-    from winosmith.web.market.exports import apply, plan, read_export
-    from winosmith.web.market.studies import study_named
+    from winosmith.web.market.exports import apply_plan, plan_changes, read_export
+    from winosmith.web.market.studies import get_study
 
-    study = study_named(name)
+    study = get_study(name)
     rows = read_export(Path(export), study.provider, study.currency)
-    found = plan(study, rows, final=final)
-    votes = 0 if dry_run else apply(study, found)
+    found = plan_changes(study, rows, final=final)
+    votes = 0 if dry_run else apply_plan(study, found)
     if as_json:
         print_json({"dry_run": dry_run, **found.record(), "votes": votes})
         return
@@ -237,13 +237,13 @@ def pay(
     site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None, as_json: bool
 ) -> None:
     """Show the work, time, pay and hourly pay of each worker in the study NAME."""
-    from winosmith.web.market.ledger import COLUMNS, bonus_lines, ledger, record_bonuses
-    from winosmith.web.market.studies import study_named
+    from winosmith.web.market.ledger import COLUMNS, bonus_lines, compute_ledger, record_bonuses
+    from winosmith.web.market.studies import get_study
 
-    study = study_named(name)
+    study = get_study(name)
     if paid:
         say(f"New payments in the ledger: {record_bonuses(study, Path(paid)):,}.")
-    book = ledger(study)
+    book = compute_ledger(study)
     rows = [entry.row() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
@@ -298,8 +298,8 @@ def _write(path: str, rows: object) -> None:
 @on_site
 def close(site: Site, name: str) -> None:
     """Stop new people from taking part in the study NAME; those at work may finish."""
-    from winosmith.web.market.studies import close_study, progress, study_named
+    from winosmith.web.market.studies import close_study, get_study, measure_progress
 
-    study = study_named(name)
+    study = get_study(name)
     close_study(study)
-    say(f"{progress(study).states['working']} are still at work.")
+    say(f"{measure_progress(study).states['working']} are still at work.")

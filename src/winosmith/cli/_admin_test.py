@@ -157,9 +157,9 @@ def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None
     with their answers in private/schemas.jsonl. People have random codes.
     """
     from winosmith.web.take.results import write_results
-    from winosmith.web.take.rounds import round_named
+    from winosmith.web.take.rounds import get_round
 
-    counts = write_results(round_named(name), out, force=force)
+    counts = write_results(get_round(name), out, force=force)
     if as_json:
         print_json(counts)
         return

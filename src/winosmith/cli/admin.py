@@ -167,14 +167,14 @@ def invite(site: Site, role: str | None, name: str | None, minutes: int, address
     """
     if (role is None) == (name is None):
         raise click.UsageError("give --role for a new account, or --for NAME for a new password")
-    from winosmith.web.people.accounts import invite, reset
+    from winosmith.web.people.accounts import create_reset_link, invite
     from winosmith.web.people.models import Person
 
     try:
         path = (
             invite([role], minutes)  # type: ignore[list-item]
             if role
-            else reset(Person.objects.get_by_natural_key(str(name)), minutes)
+            else create_reset_link(Person.objects.get_by_natural_key(str(name)), minutes)
         )
     except Person.DoesNotExist:
         raise InputError(f"there is no account {name!r}; check the name") from None
@@ -221,13 +221,13 @@ def models(site: Site, retry: str | None) -> None:
     from winosmith.web.predict import asking
     from winosmith.web.predict.process import fault_file
 
-    known = asking.all_figures()
+    known = asking.all_statuses()
     if retry is not None:
         found = next((one.model for one in known if one.model.name == retry), None)
         if found is None:
             names = ", ".join(one.model.name for one in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
-        count = asking.retry(found)
+        count = asking.retry_failed(found)
         echo(f"{number_of(count, 'prediction')} of {retry} tried again")
         return
     if not known:
@@ -313,11 +313,11 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
 def _list_erased(site: Site, more: str) -> None:
     """Print who was erased after a backup was made."""
     from winosmith.web.people.models import pseudonym
-    from winosmith.web.people.privacy import has_erasure_log, to_erase_again
+    from winosmith.web.people.privacy import has_erasure_log, people_to_erase_again
 
     if not has_erasure_log():
         echo("No log of erasures was found; if somebody was erased since, erase them again.")
-    if names := [pseudonym(person) for person, _texts in to_erase_again()]:
+    if names := [pseudonym(person) for person, _texts in people_to_erase_again()]:
         echo(f"Erased since this backup: {', '.join(names)}")
         echo(f"Erase them again with: winosmith admin erase-again {site.folder}{more}")
 
@@ -484,14 +484,14 @@ def rounds(context: click.Context, folder: str) -> None:
 def list_(site: Site, as_json: bool) -> None:
     """Show the rounds of DIR: their states, and how many problems they kept."""
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.results import sizes
+    from winosmith.web.rounds.results import count_problems
 
     rows = [
         {
             "round": row.name,
             "state": row.state,
             "published": row.published and f"{row.published:%Y-%m-%d}",
-            **sizes(row),
+            **count_problems(row),
         }
         for row in Round.objects.order_by("pk")
     ]
@@ -506,10 +506,10 @@ def list_(site: Site, as_json: bool) -> None:
 @_options.json_option
 def show(site: Site, name: str, as_json: bool) -> None:
     """Show the round NAME: its progress, its error, or its results next to the last round's."""
-    from winosmith.web.rounds.results import changed
-    from winosmith.web.rounds.running import round_named
+    from winosmith.web.rounds.results import compare_rounds
+    from winosmith.web.rounds.running import get_round
 
-    found = round_named(name)
+    found = get_round(name)
     if as_json:
         print_json({"round": found.name, "state": found.state, "record": found.record})
         return
@@ -523,16 +523,16 @@ def show(site: Site, name: str, as_json: bool) -> None:
         print_table(
             "This round" if found.last is None else f"This round and {found.last.name}",
             ["figure", "last", "now", "change"],
-            [[cell or "—" for cell in row] for row in changed(found)],
+            [[cell or "—" for cell in row] for row in compare_rounds(found)],
         )
         if found.published is None:
             say("It is not published: only moderators see it.")
 
 
 def _print_progress(folder: Path, found: Round) -> None:
-    from winosmith.web.rounds.running import progress_of
+    from winosmith.web.rounds.running import round_progress
 
-    progress = progress_of(found)
+    progress = round_progress(found)
     if progress is None or not progress["at_work"]:
         echo(f"no process works on it; resume it with: winosmith round --site {folder}")
     elif "step" not in progress:
@@ -553,7 +553,7 @@ def cancel(site: Site, name: str) -> None:
     """
     from winosmith.web.rounds import running
 
-    running.cancel(running.round_named(name))
+    running.cancel_round(running.get_round(name))
     echo(f"{name} is cancelled")
     say(f"Resume it with: winosmith round --site {site.folder} --name {name}")
 
@@ -569,6 +569,6 @@ def publish(site: Site, name: str) -> None:
     """
     from winosmith.web.rounds import running
 
-    running.publish(None, running.round_named(name))
+    running.publish_round(None, running.get_round(name))
     echo(f"{name} is published")
     say(f"Everyone sees it at /rounds/round/{name}/ on the site.")

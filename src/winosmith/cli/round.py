@@ -121,10 +121,10 @@ def _on_site(recipe: str | None, name: str | None) -> None:
     """
     from winosmith.web.jobs import wait_for
     from winosmith.web.rounds.models import Round as Row
-    from winosmith.web.rounds.running import hand_over
+    from winosmith.web.rounds.running import queue_round
 
     row = _row(recipe, name)
-    wait_for(hand_over(row))
+    wait_for(queue_round(row))
     now = Row.objects.get(pk=row.pk)
     if now.state == Row.State.FAILED or now.busy:
         reason = now.error or "the worker ended during it; see its log and the page of jobs"
@@ -146,11 +146,11 @@ def _row(recipe: str | None, name: str | None) -> Row:
     known: Row | None = Row.objects.select_related("last").filter(**wanted).first()
     if known is None:
         table, base = running.read_recipe(recipe) if recipe else ({}, "")
-        return running.start(name or running.next_name(), table, base)
+        return running.create_round(name or running.next_name(), table, base)
     if recipe:
         raise InputError(f"the round {known.name} already has a recipe; omit {recipe}")
     if not known.busy:
-        running.again(known)
+        running.resume_round(known)
         known.refresh_from_db()
     return known
 

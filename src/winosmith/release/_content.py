@@ -401,7 +401,7 @@ class Content:
             blocks = [block for section in audit.sections(of)[1:-1] for block in section.blocks]
             tables = [block.table if isinstance(block, Drawing) else block for block in blocks]
             rows = [table for table in tables if isinstance(table, Table) and table.rows]
-            found.append((audit.verdict(of), rows, audit.signature(of)))
+            found.append((audit.verdict(of), rows, of.signature))
         return found
 
     @property

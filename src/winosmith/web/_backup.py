@@ -162,7 +162,6 @@ def restore(
 
 
 def _logs(file: Path, erased: str | Path | None) -> list[Path]:
-    """Return the logs of erasures that may be newer than an archive's own."""
     if erased is None:
         homes = [file.absolute().parent]
         homes += [homes[0].parent] if homes[0].name == BACKUPS else []
@@ -200,7 +199,6 @@ def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
 
 @contextmanager
 def _aside(path: Path) -> Iterator[Path]:
-    """Lend a folder next to a path, for the owner alone, that is gone afterwards."""
     try:
         folder = tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent)
     except OSError as error:
@@ -212,14 +210,12 @@ def _aside(path: Path) -> Iterator[Path]:
 
 
 def _make_room(folder: Path, name: str) -> None:
-    """Make the folders on the way to a file, for the owner alone."""
     for parent in reversed(PurePosixPath(name).parents[:-1]):
         (folder / parent).mkdir(mode=0o700, exist_ok=True)
 
 
 @contextmanager
 def _new(path: Path) -> Iterator[BinaryIO]:
-    """Lend a new file that its owner alone can read, and that is on the disk afterwards."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         yield file
         file.flush()
@@ -263,7 +259,6 @@ def _pack(folder: Path, names: tuple[str, ...], archive: Path, compressed: bool)
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Take the owner's names and ids out, and keep the mode to the owner."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mode = 0o600
@@ -444,7 +439,6 @@ def _run(url: str, program: str, *arguments: str) -> None:
 
 
 def _find(program: str) -> str:
-    """Return a program's path: on the PATH, or the newest where Debian puts them."""
     if found := shutil.which(program):
         return found
     homes = Path("/usr/lib/postgresql").glob(f"*/bin/{program}")

@@ -19,7 +19,7 @@ from django.db import connection, transaction
 from winosmith import formats
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
-from winosmith.web.judge.votes import responses
+from winosmith.web.judge.votes import iter_responses
 from winosmith.web.people.models import Document, Person, pseudonym
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Event, Problem, Version
@@ -150,7 +150,7 @@ def _states() -> Records:
 
 
 def _responses() -> Records:
-    return map(asdict, responses(_by_number(Problem.objects.all())))
+    return map(asdict, iter_responses(_by_number(Problem.objects.all())))
 
 
 def _events() -> Records:

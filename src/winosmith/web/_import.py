@@ -24,11 +24,11 @@ from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.votes import open_many
 from winosmith.web.problems import models
 from winosmith.web.problems.checks import LONGEST_SENTENCE
-from winosmith.web.problems.family import COVERING, cover_below, covered_event, digest_of
+from winosmith.web.problems.family import COVERING_KINDS, cover_below, covered_event, version_digest
 from winosmith.web.problems.lookalikes import remember
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
-from winosmith.web.problems.records import as_problem, lean, row_fields, twin_fields
-from winosmith.web.problems.states import settle
+from winosmith.web.problems.records import as_problem, needed_columns, row_fields, twin_fields
+from winosmith.web.problems.states import settle_waits
 
 As = Literal["judging", "valid", "gold"]
 
@@ -329,7 +329,7 @@ def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
     elif as_ == "judging":
         open_many(rows)
     else:
-        settle({row.twin_id for row in rows}, new=[row.pk for row in rows])
+        settle_waits({row.twin_id for row in rows}, new=[row.pk for row in rows])
     remember(*rows, new=True)
     return rows
 
@@ -401,9 +401,8 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
 
 
 def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
-    """Return the problems, their roots, and all that these families have already, by id."""
     kept = Problem.objects.filter(gold=False).exclude(sentence=models.ERASED_SENTENCE)
-    query = lean(kept.select_related("twin__contributor"))
+    query = needed_columns(kept.select_related("twin__contributor"))
     named = set(perturbed.values())
     found = [
         row for refs in chunked({*perturbed, *named}, ROWS) for row in query.filter(ref__in=refs)
@@ -449,12 +448,11 @@ def _versions(
             lineage=of.lineage,
             edit=of.edit,
             covered=rows[datum.id].pk in covered,
-            digest=digest_of(datum.sentence, datum.options),
+            digest=version_digest(datum.sentence, datum.options),
         )
 
 
 def _covered(keys: Sequence[int]) -> set[int]:
-    """Return the keys of those that came in under the embargo of what stands above them."""
-    events = Event.objects.filter(kind=COVERING[True])
+    events = Event.objects.filter(kind=COVERING_KINDS[True])
     rows = (events.filter(problem__in=some) for some in chunked(keys, ROWS))
     return {key for some in rows for key in some.values_list("problem_id", flat=True)}

@@ -123,8 +123,6 @@ MOST_WORDS = 10_000
 
 
 def _must(holds: Callable[[Any], object], wanted: str) -> AfterValidator:
-    """Return a validator of values, and what it says of another value."""
-
     def check(value: Any) -> Any:
         if not holds(value):
             raise ValueError(wanted)
@@ -150,7 +148,6 @@ _SHORT_LIST = _must(
 
 
 def _are_proxies(value: int | tuple[str, ...]) -> bool:
-    """Return whether a value is a number, or names addresses and networks, and not everybody."""
     try:
         return isinstance(value, int) or all(
             ip_network(name, strict=False).prefixlen for name in value

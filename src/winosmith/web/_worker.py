@@ -170,5 +170,4 @@ def answer(door: socket.socket, connections: int, prepare: Callable[[], object])
 
 
 def _is_busy(channel: Any) -> bool:
-    """Return whether a request of a connection has begun and its answer isn't sent completely."""
     return bool(channel.request or channel.requests or channel.total_outbufs_len)

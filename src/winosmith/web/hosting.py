@@ -123,9 +123,9 @@ def _check_key(site: Site, *, first: bool = False) -> None:
         first: a database without a key's digest takes that of this one.
     """
     from winosmith.web._lock import writing
-    from winosmith.web.people.models import SiteKey, keyed
+    from winosmith.web.people.models import SiteKey, keyed_digest
 
-    digest, rows = keyed("site", "key"), SiteKey.objects.all()
+    digest, rows = keyed_digest("site", "key"), SiteKey.objects.all()
     found = rows.first()
     if found is None and first:
         with writing():
@@ -225,7 +225,6 @@ def _make_tables() -> None:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Keep two servers of one PostgreSQL database from changing its tables at once."""
     from django.db import connection
 
     if connection.vendor != "postgresql":
@@ -240,7 +239,6 @@ def _one_at_a_time() -> Iterator[None]:
 
 
 def _gather() -> None:
-    """Gather the static files, under names that carry their digests, when they have changed."""
     from django.conf import settings
     from django.core.management import call_command
 
@@ -262,7 +260,6 @@ def _gather() -> None:
 
 
 def _fingerprint() -> str:
-    """Return a digest of the version and of the static files' names, sizes and times."""
     from django.contrib.staticfiles.finders import get_finders
 
     digest = sha256(__version__.encode())
@@ -456,9 +453,9 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
 
     from winosmith.web import _lock, _worker
     from winosmith.web.jobs import worker
-    from winosmith.web.predict.asking import announce
+    from winosmith.web.predict.asking import set_current_models
 
-    announce(site.rules.models)
+    set_current_models(site.rules.models)
     load_all()
     gc.freeze()  # what all workers share stays shared
     connections.close_all()  # a worker must not inherit a connection
@@ -474,7 +471,6 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
 
 
 def _into_one_file(site: Site) -> None:
-    """Put what SQLite keeps next to its file into it, for those who copy that file alone."""
     if site.database.url is None:
         with contextlib.suppress(sqlite3.Error):
             connection = sqlite3.connect(site.database.path, timeout=5)

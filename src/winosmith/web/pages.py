@@ -47,7 +47,6 @@ def site(request: HttpRequest) -> dict[str, Any]:
 
 
 def _area(request: HttpRequest) -> str:
-    """Return the entry of the main navigation that leads here, or "" for none."""
     match = request.resolver_match
     if match is None:
         return ""
@@ -92,7 +91,6 @@ def _page(request: HttpRequest, back: str, error: str = "", status: int = 200) -
 
 
 def _way_back(request: HttpRequest, asked: str) -> str:
-    """Return an address of this site: the one asked for, or the first page's."""
     here = url_has_allowed_host_and_scheme(
         asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
@@ -218,7 +216,6 @@ def row_fault(reason: str | None) -> str:
 
 @cache
 def _made_of(phrase: str) -> re.Pattern[str]:
-    """Return what finds the values in a text that was made of a phrase."""
     parts = re.split(r"%\((\w+)\)s", phrase)
     found = (f"(?P<{part}>.+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
     return re.compile("".join(found), re.DOTALL)
@@ -402,7 +399,6 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 def _sent(request: HttpRequest) -> dict[str, Any]:
-    """Return the fields of the form that was sent, unless a password or a file is among them."""
     fields = [(name, value) for name, values in request.POST.lists() for value in values]
     if request.FILES or any("password" in name for name, _ in fields):
         return {}

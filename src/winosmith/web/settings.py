@@ -73,8 +73,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "winosmith.web.pages.site",
-                "winosmith.web.people.gates.entrance",
-                "winosmith.web.people.news.badge",
+                "winosmith.web.people.gates.account_context",
+                "winosmith.web.people.news.badge_context",
             ],
             "builtins": ["winosmith.web.pages"],
             "libraries": {
@@ -166,7 +166,7 @@ CSRF_COOKIE_NAME = f"csrftoken-{COOKIE_MARK}"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SECURE
-CSRF_FAILURE_VIEW = "winosmith.web.read.views.forgery_suspected"
+CSRF_FAILURE_VIEW = "winosmith.web.read.views.reject_forgery"
 SESSION_ENGINE = "winosmith.web.people.gates"
 SESSION_COOKIE_NAME = f"{'__Host-' if SECURE else ''}session-{COOKIE_MARK}"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 60

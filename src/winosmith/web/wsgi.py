@@ -152,7 +152,6 @@ def _tell(told: queue.SimpleQueue[str]) -> None:
 
 
 def _disk() -> str:
-    """Find out whether there is room for more where the site is."""
     try:
         with tempfile.TemporaryFile(dir=settings.SITE.folder, buffering=0) as file:
             left = ROOM
@@ -177,7 +176,6 @@ def _database() -> str:
 
 
 def _sqlite() -> str:
-    """Change a row to what it is, and take that back."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE django_migrations SET name = name WHERE id = 1")
     transaction.set_rollback(True)
@@ -185,7 +183,6 @@ def _sqlite() -> str:
 
 
 def _postgresql() -> str:
-    """Take, for a moment, the locks that writes to the site's tables take."""
     quoted = connection.ops.quote_name
     tables = sorted(quoted(model._meta.db_table) for model in apps.get_models())
     with connection.cursor() as cursor:
@@ -198,7 +195,6 @@ def _postgresql() -> str:
 
 
 def _said(error: Error) -> str:
-    """Return what an error of a driver means: by SQLite's code, or by PostgreSQL's state."""
     cause = error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:

@@ -45,6 +45,6 @@ class Program:
 
 def program(person: Any) -> Program:
     """Return a program that has a token of somebody's."""
-    from winosmith.web.api.models import make
+    from winosmith.web.api.models import create_token
 
-    return Program(make(person, "a program")[1])
+    return Program(create_token(person, "a program")[1])

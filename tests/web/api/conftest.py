@@ -31,10 +31,10 @@ def stood(ready_site: Any) -> Iterator[Any]:
     """Make the small site once."""
     from django.conf import settings
 
-    from winosmith.web.predict.asking import announce
+    from winosmith.web.predict.asking import set_current_models
 
     with w.standing(open_judging=False) as made:
-        announce(settings.RULES.models)
+        set_current_models(settings.RULES.models)
         yield made
 
 

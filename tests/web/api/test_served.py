@@ -16,11 +16,11 @@ PAGE = Path(__file__).parents[3] / "docs/how-to/api.md"
 
 MADE = """
 from winosmith.web._lock import writing
-from winosmith.web.api.models import make
+from winosmith.web.api.models import create_token
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, Twin
 ann = Person.objects.get(name="ann")
-result = make(ann, "a client")[1]
+result = create_token(ann, "a client")[1]
 with writing():
     for n in range(23):
         Problem.objects.create(
@@ -74,9 +74,9 @@ def test_the_page_lists_every_operation_offline(served_anew: Any, browser: Any) 
     site = served_anew()
     site.people("ann")
     token = site.do(
-        "from winosmith.web.api.models import make\n"
+        "from winosmith.web.api.models import create_token\n"
         "from winosmith.web.people.models import Person\n"
-        "result = make(Person.objects.get(name='ann'), 'a client')[1]"
+        "result = create_token(Person.objects.get(name='ann'), 'a client')[1]"
     )
     page = browser.new_context().new_page()
     asked: list[str] = []

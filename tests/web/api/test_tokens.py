@@ -101,12 +101,12 @@ def test_the_day_of_the_last_use_is_kept_and_no_more(ann: Any, django_queries: A
 
 def test_people_have_a_few_tokens(ann: Any) -> None:
     """A person has no more than MOST that work; dead ones do not count, and go in time."""
-    made = [tokens.make(ann, f"n{n}")[0] for n in range(tokens.MOST)]
+    made = [tokens.create_token(ann, f"n{n}")[0] for n in range(tokens.MOST)]
     with pytest.raises(InputError, match="20 tokens"):
-        tokens.make(ann, "more")
-    assert tokens.revoke(ann, made[0].pk)
-    assert not tokens.revoke(ann, made[0].pk)
-    tokens.make(ann, "more")
+        tokens.create_token(ann, "more")
+    assert tokens.revoke_token(ann, made[0].pk)
+    assert not tokens.revoke_token(ann, made[0].pk)
+    tokens.create_token(ann, "more")
     ann.tokens.filter(pk=made[0].pk).update(revoked=timezone.now() - timedelta(days=91))
     assert tidy()["api"] == 1
     assert ann.tokens.count() == tokens.MOST

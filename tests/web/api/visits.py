@@ -50,6 +50,6 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
 
 def staged(people: dict[str, Any]) -> dict[str, Any]:
     """Make a token of the owner's."""
-    from winosmith.web.api.models import make
+    from winosmith.web.api.models import create_token
 
-    return {"token of owner": make(people["owner"], "nightly")[0].pk}
+    return {"token of owner": create_token(people["owner"], "nightly")[0].pk}

@@ -158,7 +158,7 @@ def test_two_tabs_and_the_back_button_do_nothing_twice(
     first.click(".reason button")
     first.wait_for_url("**done=**")
     press(second, ".reason button")
-    assert "Another moderator was faster" in second.inner_text("h1")
+    assert "The problem has changed in the meantime" in second.inner_text("h1")
     assert "approved for judging by eva" in second.inner_text("main")
     assert second.input_value("#why-text") == "A copy of another one."
     assert moderated.do(STATES)["p00"] == "judging"

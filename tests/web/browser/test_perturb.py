@@ -141,7 +141,7 @@ def test_what_was_typed_survives_a_closed_tab_and_a_lost_connection(desk: Desk) 
     again.goto(desk.address)
     assert again.input_value("#sentence") == CHILD
     assert again.is_checked("#answer_1")
-    expect(again.locator("#saved")).to_contain_text("Restored")
+    expect(again.locator("#saved")).to_contain_text("restored")
     again.wait_for_selector(".tally.ready")
     again.click("#submit")
     again.wait_for_url("**/made/*/")

@@ -85,7 +85,7 @@ def test_search_details_and_the_way_back(reader: Any) -> None:
     expect(page.locator(".list .sentence")).to_have_count(2)
     press(page, "text=Details")
     page.wait_for_selector("h1:has-text('A twin')")
-    assert "Cite it" in page.content()
+    assert "How to cite" in page.content()
     page.go_back()
     page.wait_for_selector("mark")
     expect(page.locator("input[name=q]")).to_have_value("candle")

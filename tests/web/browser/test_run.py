@@ -48,7 +48,7 @@ def _entered(site: Any, browser: Any) -> Any:
     for field in page.locator("main input[type=password]").all():
         field.fill(PASSWORD)
     press(page, "main form button >> nth=0")
-    expect(page.locator("h1")).to_have_text("What to do next")
+    expect(page.locator("h1")).to_have_text("Next steps")
     return page
 
 

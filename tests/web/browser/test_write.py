@@ -21,7 +21,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from winosmith.topics import Topic
 from winosmith.web.people.models import Person
 from winosmith.web.people.gates import SessionStore
-from winosmith.web.write.rules import start
+from winosmith.web.write.rules import start_draft
 ann = Person.objects.get(name="ann")
 session = SessionStore()
 session[SESSION_KEY] = str(ann.pk)
@@ -29,7 +29,7 @@ session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
 session[HASH_SESSION_KEY] = ann.get_session_auth_hash()
 session.create()
 text = "Pour the water from a hose. The garden needs water each evening in a dry summer."
-draft = start(ann, Topic("Water a garden", text, ("water", "garden", "hose")))
+draft = start_draft(ann, Topic("Water a garden", text, ("water", "garden", "hose")))
 result = [settings.SESSION_COOKIE_NAME, session.session_key, draft.ref]
 """
 
@@ -118,7 +118,7 @@ def test_a_whole_twin_by_the_keyboard_alone(desk: Desk) -> None:
     keys = page.keyboard
     page.focus("summary")
     for _times in range(2):
-        keys.press("Tab")  # past "Other words" and "Another topic"
+        keys.press("Tab")  # past "Other words" and "Draw another topic"
     keys.press("Tab")
     keys.press("Space")  # the first domain
     keys.press("ArrowDown")  # the second

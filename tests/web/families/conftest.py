@@ -19,7 +19,7 @@ def counted_at_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_kept, "QUICK", 3600.0)
     lists._ENTRIES.forget()
     lists._FAMILIES.forget()
-    trees._tree.cache_clear()  # rows that were rolled back leave their ids to others
+    trees._build_tree.cache_clear()  # rows that were rolled back leave their ids to others
 
 
 @pytest.fixture

@@ -15,13 +15,13 @@ from winosmith.web.families.figures import (
     WRONG,
     Answers,
     accuracy_by_depth,
-    answers_of,
-    depths_of_errors,
+    error_depths,
     first_errors,
+    load_answers,
 )
-from winosmith.web.families.lists import entries, families
+from winosmith.web.families.lists import list_entries, list_families
 from winosmith.web.families.page import p_value, share, shares
-from winosmith.web.families.trees import DEPTHS, Tree, tree_of
+from winosmith.web.families.trees import DEPTHS, Tree, load_tree
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem, as_public
 from winosmith.web.problems.states import public_problems
@@ -50,9 +50,9 @@ def test_they_are_those_of_the_metrics(
     found, alpha = family(), model()
     for name, problem in found.items():
         says(alpha, problem, name not in wrong)
-    tree = tree_of(found["root"], None)
-    answers = answers_of(found["root"], tree, alpha)
-    of = depths_of_errors(answers)[DEPTHS.index(kind)]
+    tree = load_tree(found["root"], None)
+    answers = load_answers(found["root"], tree, alpha)
+    of = error_depths(answers)[DEPTHS.index(kind)]
     said = _stability(found, wrong, kind)
     assert (of.n, of.errors, of.mean, of.first) == (
         said.n, said.mean.errors, said.mean.value, said.first.value,
@@ -75,10 +75,10 @@ def test_ties_are_worth_what_the_metrics_say(
     for name, problem in found.items():
         problem.refresh_from_db()
         says(alpha, problem, name != "old_big", tie=name in ("root", "old"))
-    answers = answers_of(found["root"], tree_of(found["root"], None), alpha)
+    answers = load_answers(found["root"], load_tree(found["root"], None), alpha)
     assert answers.waiting == 0
     said = _stability(found, {"old_big"}, "edit", frozenset({"root", "old"}))
-    of = depths_of_errors(answers)[2]
+    of = error_depths(answers)[2]
     assert (of.n, of.errors, of.mean, of.first) == pytest.approx(
         (said.n, said.mean.errors, said.mean.value, said.first.value)
     )
@@ -106,7 +106,7 @@ def test_a_path_of_ties_ends_as_the_metrics_say(
         found.append(version(found[-1], f"{word} {found[-1].sentence}", options=names))
     for problem in found:
         says(alpha, problem, tie=True)
-    answers = answers_of(found[0], tree_of(found[0], None), alpha)
+    answers = load_answers(found[0], load_tree(found[0], None), alpha)
     data = Dataset(as_problem(problem) for problem in found)
     said = [Prediction(problem.ref, 0, tied=tuple(range(options))) for problem in found]
     curve = m.stability(m.grade(data, said), depth="edit", draws=10).survival
@@ -129,8 +129,10 @@ def test_a_tie_is_no_fool_on_the_boards(
     for problem in found.values():
         problem.refresh_from_db()
         says(alpha, problem, tie=True)
-    assert [(entry.versions, entry.fooled, entry.deepest) for entry in entries()] == [(3, 0, None)]
-    assert [one.fooling for one in families()] == [0]
+    assert [(entry.versions, entry.fooled, entry.deepest) for entry in list_entries()] == [
+        (3, 0, None)
+    ]
+    assert [one.fooling for one in list_families()] == [0]
 
 
 @pytest.mark.parametrize("options", [2, 3])
@@ -146,10 +148,10 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
                        options=names)  # fmt: skip
         says(alpha, made, tie=True)
         says(beta, made, right=False, tie=number == 0)
-    (one,) = families()
-    tree = tree_of(root, None)
+    (one,) = list_families()
+    tree = load_tree(root, None)
     for who, wrong in ((alpha, 0), (beta, 1)):
-        of = depths_of_errors(answers_of(root, tree, who))[2]
+        of = error_depths(load_answers(root, tree, who))[2]
         assert (one.errors[who.pk], one.answered[who.pk]) == (of.errors, of.n)
         assert of.errors == pytest.approx(wrong + (2 - wrong) * (1 - 1 / options))
         assert one.ties[who.pk] == 2 - wrong
@@ -174,12 +176,12 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
         says(alpha, problem, name not in wrong)
     Problem.objects.filter(pk=found["old"].pk).update(state="judging")
     root = found["root"]
-    answers = answers_of(root, tree_of(root, None), alpha)
+    answers = load_answers(root, load_tree(root, None), alpha)
     rows = list(public_problems().filter(version__root=root).order_by("pk"))
     data = Dataset(as_public(rows))
     names = {problem.ref: name for name, problem in found.items()}
     said = [Prediction(one.id, ((one.answer or 0) + (names[one.id] in wrong)) % 2) for one in data]
-    for kind, of in zip(DEPTHS, depths_of_errors(answers), strict=True):
+    for kind, of in zip(DEPTHS, error_depths(answers), strict=True):
         measured = m.stability(m.grade(data, said), depth=kind, draws=10)
         assert (of.n, of.errors, of.mean, of.first) == (
             measured.n, measured.mean.errors, measured.mean.value, measured.first.value,
@@ -193,9 +195,9 @@ def test_what_was_not_answered_is_no_error(db: Any, family: Any, model: Any, say
     says(alpha, found["old"], False)
     says(alpha, found["old_big"], None)
     says(alpha, found["pot"], None, stand="late")
-    answers = answers_of(found["root"], tree_of(found["root"], None), alpha)
+    answers = load_answers(found["root"], load_tree(found["root"], None), alpha)
     assert answers.waiting == 2
-    assert [(of.n, of.errors) for of in depths_of_errors(answers)] == [(1, 1)] * 3
+    assert [(of.n, of.errors) for of in error_depths(answers)] == [(1, 1)] * 3
 
 
 def _paths(parents: list[int], wrong: list[bool], depths: list[int]) -> list[tuple[int, bool]]:

@@ -15,7 +15,7 @@ from tests.web.working import work_off
 from winosmith import answers, formats
 from winosmith.report import fixed
 from winosmith.web.families import measuring
-from winosmith.web.families.measuring import measure, parameters
+from winosmith.web.families.measuring import header_parameters, measure
 from winosmith.web.families.models import Measured
 from winosmith.web.jobs import take_over
 from winosmith.web.problems.models import Version
@@ -71,7 +71,7 @@ def test_the_page_tells_against_whom_versions_were_written(
     alpha, beta = model("alpha"), model("beta")
     family(alpha, beta)
     assert measure()
-    told = "Compared with other models, these look less stable than they are"
+    told = "These models look less stable than they are"
     assert told not in visit().get("/families/models/").content.decode()
     written = Version.objects.filter(parent__isnull=False, problem__public=True)
     keys = list(written.values_list("pk", flat=True)[:3])
@@ -117,7 +117,7 @@ def test_files_of_predictions_are_those_of_the_formats(
         assert [p.problem_id for p in read.predictions] == [p.ref for p in problems]
         answers.write_predictions(
             read.predictions, tmp_path / "again.jsonl", data, solver="alpha",
-            parameters=parameters(alpha),
+            parameters=header_parameters(alpha),
         )  # fmt: skip
         assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
     tag = client.head("/families/data/alpha.jsonl").headers["ETag"]
@@ -150,7 +150,7 @@ def test_the_page_says_what_can_not_be_measured(
 ) -> None:  # fmt: skip
     """Without lifelines the page says what to install; without an answer, that there is none."""
     alpha = model("alpha")
-    assert "This is being measured now." in visit().get("/families/models/").content.decode()
+    assert "The measurement is running." in visit().get("/families/models/").content.decode()
     assert measure()
     assert "alpha can’t be measured yet" in visit().get("/families/models/").content.decode()
     found = family(alpha)

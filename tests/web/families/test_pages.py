@@ -96,7 +96,7 @@ def test_a_version_leads_to_its_family(db: Any, visit: Any, family: Any) -> None
     body = visit().get(answer.url).content.decode()
     assert f'id="v-{found["old"].ref}"' in body
     assert f'id="v-{found["pot"].ref}"' not in body
-    assert "and 1 other version of it" in body
+    assert "Show 1 other version" in body
     focus = re.search(r'<li class="node focus"[^>]*id="v-(\w+)"', body)
     assert focus
     assert focus[1] == found["old_big"].ref
@@ -171,7 +171,7 @@ def test_own_versions_are_marked(
     assert [_text(who.get(path)) for who in others] == before
     assert "yours, not judged yet" in hers
     assert hers.count("✗ wrong") == before[0].count("✗ wrong") + 1
-    assert "1 sentence of your own that nobody has judged yet is counted here" in hers
+    assert "1 of your own unjudged sentences is included" in hers
     counts = [
         [tuple(map(int, found)) for found in re.findall(r"(\d+) / (\d+)", page)]
         for page in (before[0], hers)

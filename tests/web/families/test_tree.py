@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from winosmith.web.families import trees
-from winosmith.web.families.trees import Tree, tree_of
+from winosmith.web.families.trees import Tree, load_tree
 
 
 def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
@@ -24,7 +24,7 @@ def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
 def test_what_is_public_hangs_under_its_parent(db: Any, family: Callable[..., Any]) -> None:
     """Everyone sees the public versions, each under the one that it was made from."""
     found = family()
-    tree = tree_of(found["root"], None)
+    tree = load_tree(found["root"], None)
     assert _names(tree, found) == {"root": None, "old": "root", "old_big": "old", "pot": "root"}
     assert tree.versions == 3
     assert tree.sizes.tolist() == [3, 1, 0, 0]
@@ -35,10 +35,10 @@ def test_under_a_hidden_version_is_the_next_that_is_not(
 ) -> None:
     """When a version in the middle is withdrawn, what was made of it moves up in the next look."""
     found = family()
-    assert len(tree_of(found["root"], None)) == 4
+    assert len(load_tree(found["root"], None)) == 4
     found["old"].state = "withdrawn"
     found["old"].save()
-    tree = tree_of(found["root"], None)
+    tree = load_tree(found["root"], None)
     assert _names(tree, found) == {"root": None, "old_big": "root", "pot": "root"}
     assert tree.depths["lineage"].tolist() == [0, 2, 2]
 
@@ -57,13 +57,13 @@ def test_own_versions_are_seen_by_their_contributor_alone(
         sentence = f"The cup hit {number + 2} jugs and the _ broke ."
         found[name] = version(found["pot"], sentence, by=ann, **{"state": name, **fields})
     seen = {
-        who.name if who else "": set(_names(tree_of(found["root"], who), found))
+        who.name if who else "": set(_names(load_tree(found["root"], who), found))
         for who in (None, ann, bob, eva)
     }
     public = {"root", "old", "old_big", "pot"}
     assert seen[""] == seen["bob"] == seen["eva"] == public
     assert seen["ann"] == public | {"held", "judging", "rejected", "embargoed"}
-    assert tree_of(found["root"], ann).versions == 3
+    assert load_tree(found["root"], ann).versions == 3
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
@@ -81,7 +81,7 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
     nothing = np.zeros(n, dtype=np.int64)
     tree = Tree(np.arange(n), np.array(parents), {"edit": nothing}, nothing == 0, np.full(n, 0.5))
     number = looked % n
-    top = trees.around(tree, number, after)
+    top = trees.tree_around(tree, number, after)
     seen: list[int] = []
 
     def walk(shown: Any, level: int) -> None:

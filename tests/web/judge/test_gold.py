@@ -18,7 +18,7 @@ from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web.judge.exclusion import change_votes, resume
 from winosmith.web.judge.models import Gold, Judge, Slot
-from winosmith.web.judge.trust import add_gold, contest, gold_records, settle_contest as settle
+from winosmith.web.judge.trust import add_gold, contest_gold, gold_records, settle_contest as settle
 from winosmith.web.judge.turns import (
     ProblemLostError,
     answer,
@@ -28,9 +28,9 @@ from winosmith.web.judge.turns import (
     next_problem,
     skip,
 )
-from winosmith.web.judge.votes import responses, votes_of
+from winosmith.web.judge.votes import iter_responses, votes_of
 from winosmith.web.people.privacy import data_about
-from winosmith.web.problems.lookalikes import Half, lookalikes
+from winosmith.web.problems.lookalikes import Half, find_lookalikes
 
 Maker = Callable[..., Any]
 
@@ -48,7 +48,11 @@ def test_gold_is_never_a_vote(db: Any, rules: Any, person: Maker) -> None:
     assert slot.gold
     assert slot.right
     assert slot.problem == problem
-    assert (votes_of(problem), list(responses([problem])), problem.state) == ([], [], "judging")
+    assert (votes_of(problem), list(iter_responses([problem])), problem.state) == (
+        [],
+        [],
+        "judging",
+    )
 
 
 def test_gold_comes_as_often_as_the_site_says(db: Any, rules: Any, person: Maker) -> None:
@@ -173,7 +177,7 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
     slots = [give(ann, choice=0 if at < 4 else 1) for at in range(10)]
     assert _paused(ann)
-    made = contest(ann, slots[9].ref, "The jug is glass, too.")
+    made = contest_gold(ann, slots[9].ref, "The jug is glass, too.")
     assert _paused(ann)
     assert gold_records([ann])[ann.pk] == (4, 9)
     settle(made, eva, upheld=False)
@@ -181,7 +185,7 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     assert gold_records([ann])[ann.pk] == (4, 10)
     with pytest.raises(InputError, match="another moderator has decided this"):
         settle(made, eva, upheld=True)
-    other = contest(ann, slots[8].ref, "Both fit.")
+    other = contest_gold(ann, slots[8].ref, "Both fit.")
     settle(other, eva, upheld=True)
     assert Gold.objects.filter(retired=True).count() == 1
     assert gold_records([ann])[ann.pk] == (4, 9)
@@ -197,7 +201,7 @@ def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> 
     slot = give(ann)
     for somebody in (ann, person("bob")):
         with pytest.raises(InputError, match="nothing to contest"):
-            contest(somebody, slot.ref, "But no.")
+            contest_gold(somebody, slot.ref, "But no.")
 
 
 @pytest.mark.parametrize("text", ["x", f" {'x' * 2000} "])
@@ -206,14 +210,14 @@ def test_a_contest_has_up_to_2000_characters(db: Any, rules: Any, person: Maker,
     rules(gold_every=1)
     gold(1)
     ann = person("ann")
-    assert contest(ann, give(ann, choice=1).ref, text).text == text.strip()
+    assert contest_gold(ann, give(ann, choice=1).ref, text).text == text.strip()
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 2001])
 def test_a_contest_says_why(db: Any, person: Maker, text: str) -> None:
     """Without a word, or with too many, nothing is contested."""
     with pytest.raises(InputError, match="1 to 2000 characters"):
-        contest(person("ann"), "any", text)
+        contest_gold(person("ann"), "any", text)
 
 
 def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, person: Maker) -> None:
@@ -248,8 +252,8 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
     (plain,) = twin(halves=1, opened=False)
     for problem, words, why in (
         (withheld, "because", "no answer"),
-        (plain, " ", "say why"),
-        (voted, "because", "have judged"),
+        (plain, " ", "give the reason"),
+        (voted, "because", "has votes already"),
     ):
         with pytest.raises(InputError, match=why):
             add_gold(problem, words)
@@ -263,7 +267,7 @@ def test_an_import_is_looked_for_as_other_problems_are(db: Any, rules: Any, pers
         one = Problem(kind, text.format(end), ("kettle", "cupboard"), 0, extra=extra)
         import_problems(Dataset([one]), kind)
     ends = ("wide and heavy", "full of plates")
-    near = [lookalikes([Half(text.format(end))]) for end in ends]
+    near = [find_lookalikes([Half(text.format(end))]) for end in ends]
     assert [[one.sentence for one in found] for found in near] == [[None], [None]]
 
 

@@ -22,7 +22,7 @@ from winosmith.web.judge.turns import (
     next_problem,
     skip,
     undo,
-    undoable,
+    undoable_slot,
 )
 from winosmith.web.judge.votes import close_slots, open_slots
 from winosmith.web.people.gates import act_once, new_key
@@ -116,7 +116,7 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def take_back(self, who: int) -> None:
         """Take the last answer back."""
-        slot = undoable(self.people[who])
+        slot = undoable_slot(self.people[who])
         if slot is not None:
             undo(self.people[who], slot.ref)
 

@@ -107,7 +107,7 @@ def test_a_problem_is_judged_in_two_steps(judge: Any) -> None:
     assert (slot.local_choice, slot.choice, slot.associative) == (1, 0, True)
     assert slot.comment == "<b>Hm</b>"
     assert not slot.ambiguous
-    assert "Nothing is left for you" in done.content.decode()
+    assert "There is nothing for you to judge" in done.content.decode()
 
 
 def test_looking_takes_nothing(judge: Any) -> None:
@@ -207,11 +207,11 @@ def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -
     assert ann.get(f"/judge/checked/{held}/").status_code == 404
     told = _send(ann, first, "/judge/answer/", choice="1")
     text = told.content.decode()
-    assert "Not the known answer" in text
+    assert "Incorrect" in text
     assert "A jug is heavier" in text
     path = f"/judge/contest/{held}/"
     contested = _send(ann, told, path, text="Cups are glass.")
-    assert "a moderator will look at it" in contested.content.decode()
+    assert "a moderator will review it" in contested.content.decode()
     assert judge("cat").get(path.replace("contest", "checked")).status_code == 404
 
 
@@ -237,7 +237,7 @@ def test_whose_votes_wait_is_told_why(judge: Any, rules: Any) -> None:
     give(ann.person)
     told = ["Your votes are on hold" in who.get("/judge/").content.decode() for who in (ann, bob)]
     assert told == [True, False]
-    assert "Your answers come faster" in ann.get("/judge/").content.decode()
+    assert "You answer faster" in ann.get("/judge/").content.decode()
 
 
 def test_a_paused_judge_is_told(judge: Any, person: Maker) -> None:
@@ -290,7 +290,7 @@ def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Ma
     del figures["Krippendorff’s alpha"]
     assert figures == {
         "problems decided by votes": "4",
-        "of these found valid": "75.0 %",
+        "of these were found valid": "75.0 %",
         "on which all judges chose the same option": "50.0 %",
         "of pairs of judges chose the same option": "66.7 %",
         "of gold questions answered correctly": "66.7 %",

@@ -91,14 +91,14 @@ def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker
 
 def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker) -> None:
     """Who reads a half whole, on a page, in bulk or as a moderator, loses the one they began."""
-    from winosmith.web.moderate.queue import note_read
+    from winosmith.web.moderate.queue import note_answers_read
 
     rules(judges=3)
     (first, second), bob = twin(), person("bob")
     readers = {
         person("ann"): lambda who: note_seen(who, second),
         person("cat"): lambda who: note_all(who, [second, first]),
-        person("eva", is_moderator=True): lambda who: note_read(who, [second]),
+        person("eva", is_moderator=True): lambda who: note_answers_read(who, [second]),
     }
     for who, read in readers.items():
         assert next_problem(who).problem == first
@@ -128,7 +128,7 @@ def test_who_reads_a_page_is_remembered_if_they_may_ever_judge(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """An account has read what was shown of twins that are still judged; nobody else has."""
-    from winosmith.web.judge.models import Seen, note_read
+    from winosmith.web.judge.models import Seen, note_twins_read
 
     rules(judges=1)
     judged, decided = twin(halves=1), twin(halves=1)
@@ -138,9 +138,9 @@ def test_who_reads_a_page_is_remembered_if_they_may_ever_judge(
     first.state = "judging"
     first.save()
     for reader in (None, person("who", anonymous=True)):
-        note_read(reader, judged)
+        note_twins_read(reader, judged)
     before = Seen.objects.count()
     ann = person("ann")
-    note_read(ann, judged + decided)
+    note_twins_read(ann, judged + decided)
     assert Seen.objects.count() == before + 1
     assert Seen.objects.get(person=ann).problem == first

@@ -21,14 +21,14 @@ from winosmith.web.judge.turns import (
     answer_local,
     current_slot,
     find_no_work_reason,
-    fresh,
+    fresh_slots,
     next_problem,
-    returned,
+    returned_slots,
     skip,
     slot_context,
     undo,
 )
-from winosmith.web.judge.votes import close_slots, open_slots, place_of, skips_of
+from winosmith.web.judge.votes import close_slots, open_slots, queue_place, skips_of
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import State
 from winosmith.web.problems.states import move
@@ -49,7 +49,7 @@ def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
     found = []
     for problem in problems:
         open_slots(problem)
-        first = place_of(problem)
+        first = queue_place(problem)
         places = sorted(problem.slots.values_list("n", "place"))
         assert places == [(n, first + n) for n in range(1, 18)]
         found += [place for _, place in places]
@@ -240,7 +240,7 @@ def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) ->
     ann = person("ann")
     twin()
     slot = next_problem(ann)
-    with pytest.raises(InputError, match="why you skip it"):
+    with pytest.raises(InputError, match="reason for skipping"):
         skip(ann, slot.ref, "bored")
     assert current_slot(ann) == slot
 
@@ -384,10 +384,10 @@ def test_a_place_in_the_queue_is_that_of_the_last_fresh_slot(
         twin(halves=1)
     ann, bob = person("ann"), person("bob")
     passed = next_problem(bob)
-    fresh = give(ann)
+    fresh_slots = give(ann)
     skip(bob, passed.ref, "unsure")
     assert next_problem(ann).pk == passed.pk
-    assert Judge.objects.get(person=ann).cursor == fresh.place > passed.place
+    assert Judge.objects.get(person=ann).cursor == fresh_slots.place > passed.place
 
 
 def test_a_clock_that_is_set_back_makes_no_time_negative(
@@ -414,8 +414,8 @@ def test_the_queue_is_read_from_its_index(database: Any, rules: Any, person: Mak
             cursor.execute("SET enable_seqscan = off")
     place = twins[30][0].slots.get(n=1).place
     for query, index in (
-        (fresh(ann, place), "slot_fresh"),
-        (returned(ann, timezone.now()), "slot_leased"),
+        (fresh_slots(ann, place), "slot_fresh"),
+        (returned_slots(ann, timezone.now()), "slot_leased"),
     ):
         plan = query[:1].explain()
         assert index in plan, plan

@@ -15,29 +15,29 @@ from django.utils import timezone
 
 from tests.web.judge.making import give, give_in, gold, passes, twin
 from tests.web.working import work_off
-from winosmith.web.judge.exclusion import change_votes, confirm, pause, refuse, resume
+from winosmith.web.judge.exclusion import change_votes, confirm_job, pause, refuse_job, resume
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.trust import (
     CONTESTS,
     TRAINING,
     Pace,
-    contest,
+    contest_gold,
     digest_origin,
     false_hold_rate,
     forget_origins,
     gold_records,
     hold,
     judges_of_one_address,
-    pace,
+    median_pace,
     settle_contest,
     suspect_problems,
     waiting_votes,
 )
 from winosmith.web.judge.turns import judge_of, next_problem
-from winosmith.web.judge.votes import agreement
+from winosmith.web.judge.votes import measure_agreement
 from winosmith.web.moderate.people import appoint, together, unfinished
 from winosmith.web.moderate.queue import Where, found
-from winosmith.web.people.addresses import address
+from winosmith.web.people.addresses import client_address
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import agree, erase
@@ -86,7 +86,7 @@ def test_a_quick_answer_waits_for_slower_ones(database: Any, rules: Any, person:
     ann = person("ann")
     give_in(ann, 1.4)
     assert _states(problems) == ["judging", "judging"]
-    assert _judge(ann).measured == {"seconds": round(pace(ann.pk).seconds, 1), "over": 1}
+    assert _judge(ann).measured == {"seconds": round(median_pace(ann.pk).seconds, 1), "over": 1}
     give_in(ann, 9.0)
     assert _states(problems) == ["valid", "valid"]
     assert [one.events.filter(kind="verdict").count() for one in problems] == [1, 1]
@@ -126,9 +126,9 @@ def test_pace_is_measured_from_the_answer_before(
             holder=ann, open=False, taken_at=now + timedelta(seconds=shown), choice=0,
             answered_at=now + timedelta(seconds=at * step),
         )  # fmt: skip
-    assert pace(ann.pk) == Pace(seconds, 4)
-    assert pace(ann.pk, over=1) == Pace(seconds, 1)
-    assert pace(person("bob").pk) == Pace(None, 0)
+    assert median_pace(ann.pk) == Pace(seconds, 4)
+    assert median_pace(ann.pk, over=1) == Pace(seconds, 1)
+    assert median_pace(person("bob").pk) == Pace(None, 0)
 
 
 def test_accounts_of_one_address_are_held_together(
@@ -249,7 +249,7 @@ def _came(header: str) -> str:
     """Return the address of a request that came through proxies."""
     site = replace(settings.SITE, public_url="https://twins.example.org")
     with override_settings(SITE=site):
-        return address(RequestFactory().get("/", HTTP_X_FORWARDED_FOR=header))
+        return client_address(RequestFactory().get("/", HTTP_X_FORWARDED_FOR=header))
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_admins_see_that_all_judges_share_an_address(
     """With a proxy that is not named, all seem to come from it, and the admin's page says so."""
     rules(hold_accounts=3, proxies=1)
     twin(halves=1)
-    admin, said = visit(person("adam", is_superuser=True)), "All 3 judges of an hour had one"
+    admin, said = visit(person("adam", is_superuser=True)), "All 3 judges of an hour had the same"
     for n in range(3):
         assert said not in admin.get("/admin/").content.decode()
         give_in(person(f"j{n}"), 9.0, address=_came(f"192.0.2.{n}, 10.0.0.2"))
@@ -444,7 +444,7 @@ def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker
         last = give(ann, choice=1)
     assert (_judge(ann).cause, _judge(ann).measured) == ("gold", {"right": 6, "over": 10})
     again = give(ann, choice=1)
-    two = contest(ann, last.ref, "both fit"), contest(ann, again.ref, "both fit")
+    two = contest_gold(ann, last.ref, "both fit"), contest_gold(ann, again.ref, "both fit")
     settle_contest(two[0], eva, upheld=True)  # then six of the last ten are right, as before
     assert _judge(ann).held is not None
     settle_contest(two[1], eva, upheld=True)  # then seven
@@ -458,7 +458,7 @@ def test_a_hold_for_gold_ends_above_the_bound_too(db: Any, rules: Any, person: M
     ann, eva = person("ann"), person("eva", is_moderator=True)
     last = [give(ann, choice=int(at > 2)) for at in range(6)][-1]
     assert _judge(ann).measured == {"right": 2, "over": 5}
-    settle_contest(contest(ann, last.ref, "both fit"), eva, upheld=True)
+    settle_contest(contest_gold(ann, last.ref, "both fit"), eva, upheld=True)
     assert _judge(ann).held is None
 
 
@@ -472,7 +472,7 @@ def test_a_contest_ends_no_hold_of_another_cause(
     ann, eva = person("ann"), person("eva", is_moderator=True)
     slot = give(ann, choice=1)
     hold(_judge(ann), cause)
-    settle_contest(contest(ann, slot.ref, "both fit"), eva, upheld=True)
+    settle_contest(contest_gold(ann, slot.ref, "both fit"), eva, upheld=True)
     assert _judge(ann).cause == cause
 
 
@@ -488,11 +488,11 @@ def test_gold_questions_of_who_is_held_are_no_figure_of_the_site(
     ann, eva = person("ann"), person("eva", is_moderator=True)
     Judge.objects.create(person=ann, job=7, quota=5)
     give(ann)
-    found = [agreement().gold]
-    for out, back in ((pause, resume), (refuse, confirm)):
+    found = [measure_agreement().gold]
+    for out, back in ((pause, resume), (refuse_job, confirm_job)):
         for act in (out, back):
             act(*((ann, eva) if out is pause else (7, "the market says so")))
-            found.append(agreement().gold)
+            found.append(measure_agreement().gold)
     assert found == [(1, 1), (0, 0), (1, 1), (0, 0), (1, 1)]
 
 
@@ -522,7 +522,7 @@ def test_contests_keep_nobody_from_being_held(db: Any, rules: Any, person: Maker
     for at in range(12):
         slot = give(ann, choice=at % 2)
         if not slot.right and _judge(ann).held is None:
-            made.append(contest(ann, slot.ref, "I think otherwise."))
+            made.append(contest_gold(ann, slot.ref, "I think otherwise."))
     assert len(made) == CONTESTS + 1
     assert _judge(ann).cause == "gold"
     settle_contest(made[0], eva, upheld=True)
@@ -537,7 +537,7 @@ def test_contests_of_questions_that_were_retired_wait_for_nothing(
     gold(CONTESTS + 1)
     ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
     made = [
-        contest(who, give(who, choice=1).ref, "both fit")
+        contest_gold(who, give(who, choice=1).ref, "both fit")
         for who in (ann, bob)
         for _ in range(CONTESTS + 1)
     ]
@@ -585,7 +585,7 @@ def test_a_contest_passes_nobodys_training(db: Any, rules: Any, person: Maker) -
     for at in range(5):
         slot = give(ann, choice=int(at < 2))
         if not slot.right:
-            contest(ann, slot.ref, "I think otherwise.")
+            contest_gold(ann, slot.ref, "I think otherwise.")
     assert _judge(ann).qualified is None
 
 
@@ -621,7 +621,7 @@ def test_the_pages_of_the_training_lead_through_it(
     ann = person("ann")
     agree(ann)
     browser = visit(ann)
-    assert "First a short training" in browser.get("/judge/").content.decode()
+    assert "Start with a short training" in browser.get("/judge/").content.decode()
     pages = []
     for _ in range(2):
         browser.post("/judge/next/", {"key": new_key()})
@@ -629,11 +629,11 @@ def test_the_pages_of_the_training_lead_through_it(
         sent = {"key": new_key(), "problem": held.ref, "choice": held.problem.answer}
         pages.append(browser.post("/judge/answer/", sent, follow=True).content.decode())
     assert "A jug is heavier than a cup." in pages[0]
-    assert "Training: 1 of 2 are answered, 1 of them correctly." in pages[0]
-    assert "The training is done" in pages[1]
+    assert "Training: you have answered 1 of 2 questions, 1 of them correctly." in pages[0]
+    assert "You have passed the training" in pages[1]
     told = ["votes count from now on" in pages[1], "Your votes are on hold" in pages[1]]
     assert told == [pace == 0, pace > 0]
-    assert "First a short training" not in browser.get("/judge/").content.decode()
+    assert "Start with a short training" not in browser.get("/judge/").content.decode()
 
 
 def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
@@ -647,14 +647,14 @@ def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
     for who in (ann, bob):
         Judge.objects.create(person=who, job=who.pk, quota=1, provisional=True)
         give(who)
-    assert confirm(ann.pk, "approved") == 0
+    assert confirm_job(ann.pk, "approved") == 0
     assert _states(problems) == ["judging", "judging"]
     resume(ann, eva)
     assert change_votes(ann, "resume", eva, "looked") == 1
     resume(bob, eva)
     assert change_votes(bob, "resume", eva, "looked") == 0
     assert _states(problems) == ["valid", "judging"]
-    assert confirm(bob.pk, "approved") == 1
+    assert confirm_job(bob.pk, "approved") == 1
     assert _states(problems) == ["valid", "valid"]
 
 
@@ -666,9 +666,9 @@ def test_who_is_held_reads_so_beside_each_problem(
     ann = contributor(is_judge=True)
     assert next_problem(ann) is not None
     client = visit(ann)
-    assert "your votes wait" not in client.get("/judge/").content.decode()
+    assert "your votes are on hold" not in client.get("/judge/").content.decode()
     hold(judge_of(ann), TRAINING)
-    assert "your votes wait" in client.get("/judge/").content.decode()
+    assert "your votes are on hold" in client.get("/judge/").content.decode()
     why = client.get("/judge/history/").content.decode()
-    assert "No question is left for your training." in why
+    assert "There are no questions left for your training." in why
     assert Judge.objects.filter(person=ann, held__isnull=False).exists()

@@ -21,8 +21,8 @@ from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.judge.turns import answer, answer_local, next_problem
 from winosmith.web.judge.votes import (
     forget_timings,
+    iter_responses,
     open_slots,
-    responses,
     translate_verdict,
     vote_rules,
     votes_of,
@@ -64,7 +64,7 @@ def test_a_download_checked_again_gives_the_same(
         problem.refresh_from_db()
         data = [as_problem(Problem.objects.get(pk=problem.pk))]
         formats.write(data, tmp_path / "set.jsonl")
-        validate.write_votes(list(responses([problem])), tmp_path / "votes.csv")
+        validate.write_votes(list(iter_responses([problem])), tmp_path / "votes.csv")
         read: Dataset = formats.read(tmp_path / "set.jsonl")
         again = validate.votes(read, validate.read_votes(tmp_path / "votes.csv"), vote_rules())
         assert problem.state == ("valid" if len(again.kept) else "rejected")
@@ -131,7 +131,7 @@ def test_a_judge_is_one_participant_in_the_data(db: Any, rules: Any, person: Mak
     first, second = twin(halves=1)[0], twin(halves=1)[0]
     ann = person("ann")
     give(ann), give(ann)
-    found = list(responses([first, second]))
+    found = list(iter_responses([first, second]))
     assert len({response.participant for response in found}) == 1
     assert [response.purpose for response in found] == ["local", "validate"] * 2
 
@@ -148,7 +148,7 @@ def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Make
     assert (problem.state, problem.slots.filter(open=True).count()) == ("judging", 1)
     assert len(votes_of(problem)) == 2
     assert len(votes_of(problem, excluded=True)) == 3
-    assert len(list(responses([problem]))) == 4
+    assert len(list(iter_responses([problem]))) == 4
     give(person("dan"))
     problem.refresh_from_db()
     assert problem.state == "valid"
@@ -224,16 +224,16 @@ def test_only_another_moderator_excludes(db: Any, rules: Any, person: Maker) -> 
 def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> None:
     """Shares and alpha come out as they do from the table of all votes."""
     from winosmith.metrics import krippendorff_alpha
-    from winosmith.web.judge.votes import agreement as figures
+    from winosmith.web.judge.votes import measure_agreement
 
-    none = figures()
+    none = measure_agreement()
     assert (none.problems, none.pairs, none.alpha, none.alpha_of) == (0, None, None, 0)
     problems = [twin(halves=1)[0] for _ in range(3)]
     for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
         judge = person(name)
         for choice in choices:
             give(judge, choice)
-    found = figures()
+    found = measure_agreement()
     assert (found.problems, found.valid, found.unanimous) == (3, 2, 2)
     assert found.pairs == pytest.approx((3 + 1 + 3) / 9)
     expected = krippendorff_alpha([[3, 0], [2, 1], [0, 3]]).value
@@ -244,19 +244,19 @@ def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> N
 
 def test_the_card_tells_what_judges_decided(db: Any, rules: Any, person: Maker) -> None:
     """What a moderator accepts against all votes has none for it; what nobody judged is none."""
-    from winosmith.web.read.public import agreement, figures
+    from winosmith.web.read.public import agreement, numbers
 
     *_valid, last = [twin(halves=1)[0] for _ in range(3)]
     for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
         judge = person(name)
         for choice in choices:
             give(judge, choice)
-    found = figures()
+    found = numbers()
     assert (found.problems, found.judged, found.valid, found.rejected) == (2, 3, 2, 1)
     last.refresh_from_db()
     move(last, State.VALID, by=person("moderator"), kind="accept")
     Problem.objects.filter(pk__in=[half.pk for half in twin(opened=False)]).update(state="valid")
-    found, of_votes = figures(), agreement()
+    found, of_votes = numbers(), agreement()
     assert (found.problems, found.judged, found.valid, found.rejected) == (5, 3, 3, 0)
     assert of_votes is not None
     assert (of_votes.problems, of_votes.votes) == (3, 9)

@@ -88,7 +88,7 @@ def test_from_the_link_to_the_code(
         page.get_by_role("button", name="Send").click()
     page.wait_for_url("**/study/")
     assert "C1A2B3" not in page.content()
-    page.get_by_role("button", name="Finish, and get the code").click()
+    page.get_by_role("button", name="Finish and get your code").click()
     back = page.get_by_role("link", name="Return to Prolific with it")
     assert back.get_attribute("href") == "https://app.prolific.com/submissions/complete?cc=C1A2B3"
     _checked(page, axe_source)

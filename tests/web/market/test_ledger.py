@@ -22,10 +22,10 @@ from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.exclusion import resume
 from winosmith.web.judge.models import Slot
-from winosmith.web.market.ledger import bonus_lines, ledger, record_bonuses
+from winosmith.web.market.ledger import bonus_lines, compute_ledger, record_bonuses
 from winosmith.web.market.models import Identity, Participation, Payment
 from winosmith.web.market.studies import create_study
-from winosmith.web.market.workers import finish, seconds_of
+from winosmith.web.market.workers import finish, worked_seconds
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import erase, tidy
 
@@ -62,7 +62,7 @@ def _study() -> tuple[Any, dict[str, Any]]:
 def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
     """An hour's wage, its median, what is below the least, work without pay, pay without work."""
     made, people = _study()
-    book = ledger(made)
+    book = compute_ledger(made)
     told = {entry.name: entry for entry in book.entries}
     by = {name: told[pseudonym(part.person)] for name, part in people.items()}
     assert (by["good"].wage, by["slow"].wage, by["idle"].wage) == (12, 6, None)
@@ -77,7 +77,7 @@ def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
     assert (book.total, book.due, book.median_wage) == (Decimal(6), Decimal(1), Decimal(9))
     assert book.warnings == ()
     _set(people["good"], seconds=7200)
-    slower = ledger(made)
+    slower = compute_ledger(made)
     assert "the minimum is 9.00 GBP" in slower.warnings[0]
 
 
@@ -94,7 +94,7 @@ def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
             taken_at=began + timedelta(minutes=20 * n),
             answered_at=began + timedelta(minutes=20 * n, seconds=30),
         )
-    assert seconds_of(part) == 2 * (300 + 30)
+    assert worked_seconds(part) == 2 * (300 + 30)
 
 
 def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, rules: Any, tmp_path: Path) -> None:
@@ -102,14 +102,14 @@ def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, rules: Any, tmp_pa
     made, _people = _study()
     file, table = tmp_path / "bonus.csv", tmp_path / "ledger.csv"
     told = _run("pay", made.name, "--bonuses", str(file), "--csv", str(table))
-    assert [entry.name for entry in ledger(made).entries if entry.name not in told] == []
+    assert [entry.name for entry in compute_ledger(made).entries if entry.name not in told] == []
     ((worker, amount, currency, key),) = csv.reader(file.read_text().splitlines())
     assert (worker, amount, currency) == (m.worker(4), "1.00", "GBP")
     assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE(table.stat().st_mode) == 0o600
     assert m.worker(4) not in table.read_text()
     assert record_bonuses(made, file) == 1
     assert record_bonuses(made, file) == 0
-    book = ledger(made)
+    book = compute_ledger(made)
     assert (book.due, book.total) == (0, Decimal(7))
     (entry,) = json.loads(_run("pay", made.name, "--json"))["payments"]
     assert (entry["id"], entry["amount"]) == (key, "1.00")
@@ -138,7 +138,7 @@ def test_payments_add_up_over_several_files(db: Any, rules: Any, tmp_path: Path)
     both = tmp_path / "both.csv"
     both.write_text(first.read_text() + second.read_text().splitlines()[0] + "\n")
     assert [record_bonuses(made, file) for file in (first, both, second, both)] == [0, 1, 1, 0]
-    book = ledger(made)
+    book = compute_ledger(made)
     assert {entry.part.pk: entry.part.bonus for entry in book.entries if entry.part.bonus} == {
         people["good"].pk: Decimal("2.00"),
         people["half"].pk: Decimal("2.00"),
@@ -156,14 +156,14 @@ def test_a_payment_has_one_amount(db: Any, rules: Any, tmp_path: Path) -> None:
     record_bonuses(made, first)
     with pytest.raises(InputError, match=r"2\.csv:2: .* is in the ledger with 1\.00 GBP"):
         record_bonuses(made, second)
-    assert ledger(made).total == Decimal(5)
+    assert compute_ledger(made).total == Decimal(5)
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{worker}", "a line has an id of the market"),
-        ("{worker},1", "a line has an id of the market"),
+        ("{worker}", "a line must have a market id"),
+        ("{worker},1", "a line must have a market id"),
         ("x,1,GBP,p1", "nobody with this id took part"),
         ("{worker},much,GBP,p1", "is not an amount of money"),
         ("{worker},-1,GBP,p1", "is not an amount of money"),
@@ -174,7 +174,7 @@ def test_a_payment_has_one_amount(db: Any, rules: Any, tmp_path: Path) -> None:
         ("{worker},1,EUR,p1", "the currency is 'EUR', and the study pays in GBP"),
         ("{worker},€1,GBP,p1", "another currency than GBP"),
         ("{worker},1,,p1", "the currency is ''"),
-        ("{worker},1,GBP,", "no id of a payment"),
+        ("{worker},1,GBP,", "is not a payment id"),
         ("{worker},2,GBP,p1\n{worker},2,GBP,p1", "is in the file twice"),
     ],
 )
@@ -210,7 +210,7 @@ def test_a_file_that_two_import_at_once_counts_once(
     made, _people = _study()
     file = _bonuses(made, tmp_path / "1.csv")
     assert sorted(at_once(lambda _: record_bonuses(made, file), range(8))) == [0] * 7 + [1]
-    assert ledger(made).due == 0
+    assert compute_ledger(made).due == 0
 
 
 def test_a_reward_in_cents_is_doubted(db: Any, rules: Any, tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_reward_in_cents_is_doubted(db: Any, rules: Any, tmp_path: Path) -> No
     file.write_text(f"worker,status,paid\n{m.worker(1)},approved,250\n")
     told = _run("reconcile", made.name, str(file))
     assert f"{file}:2: paid is 250.00, far beyond the reward of 2.00 GBP" in told
-    assert ledger(made).total == 0
+    assert compute_ledger(made).total == 0
 
 
 def test_admins_see_the_ledger_by_pseudonyms(
@@ -273,7 +273,7 @@ def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:
         ({"reward": Decimal("1.005")}, "two decimals"),
         ({"reward": Decimal("-1")}, "is not an amount of money"),
         ({"currency": "pounds"}, "is not a currency"),
-        ({"code": ""}, "gives the completion code; name it"),
+        ({"code": ""}, "requires a completion code; set it"),
         ({"code": "A B"}, "letters, digits"),
         ({"short_code": "DONE1"}, "must differ"),
         ({"minutes": 0}, "1 minute"),
@@ -310,13 +310,13 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
         m.give(part.person)
     finish(part)
     Participation.objects.filter(pk=part.pk).update(verdict="approved")
-    (entry,) = ledger(made).entries
-    assert (entry.due, list(bonus_lines(ledger(made)))) == (Decimal(0), [])
-    assert str(ledger(made).due) == "0.00"  # as other sums are shown
+    (entry,) = compute_ledger(made).entries
+    assert (entry.due, list(bonus_lines(compute_ledger(made)))) == (Decimal(0), [])
+    assert str(compute_ledger(made).due) == "0.00"  # as other sums are shown
     assert entry.pace.over == 3
     assert any("moderator" in note for note in entry.notes)
     resume(part.person, person("eva", is_moderator=True))
-    (entry,) = ledger(made).entries
+    (entry,) = compute_ledger(made).entries
     assert entry.due == made.reward
 
 
@@ -332,7 +332,7 @@ def test_whoever_pays_is_told_of_work_that_was_training_alone(
         m.give(failing.person, choice=1)
     finish(failing)
     m.give(passing.person)
-    notes = [entry.notes for entry in ledger(made).entries]
+    notes = [entry.notes for entry in compute_ledger(made).entries]
     told = "the training was not passed: none of the 3 answers is a vote"
     assert [told in note for note in notes] == [True, False]
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "APPROVED")])
@@ -347,8 +347,8 @@ def test_whoever_pays_reads_of_no_training_that_was_not_asked(db: Any, rules: An
     made, _ = m.study(8)
     part = m.working(made)
     assert [m.give(part.person).gold for _n in range(2)] == [True, True]
-    assert ledger(made).entries[0].notes == ()
+    assert compute_ledger(made).entries[0].notes == ()
     m.twin(halves=1)
     assert not m.give(part.person).gold
     rules(training_questions=1, training_right=1, **off)
-    assert ledger(made).entries[0].notes == ()
+    assert compute_ledger(made).entries[0].notes == ()

@@ -14,9 +14,13 @@ from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.turns import next_problem
-from winosmith.web.market.exports import Change, Plan, apply
+from winosmith.web.market.exports import Change, Plan, apply_plan
 from winosmith.web.market.models import Identity, Participation
-from winosmith.web.market.workers import StartedElsewhereError, StudyClosedError, begin
+from winosmith.web.market.workers import (
+    StartedElsewhereError,
+    StudyClosedError,
+    start_participation,
+)
 
 pytestmark = pytest.mark.long
 
@@ -26,17 +30,19 @@ def test_one_id_begins_once(database: Any, rules: Any) -> None:
     first, _ = m.study()
     second, _ = m.study()
     found = at_once(
-        lambda n: begin(first, m.arrival(first, 1, mark=f"b{n}")),
+        lambda n: start_participation(first, m.arrival(first, 1, mark=f"b{n}")),
         range(8),
         but=StartedElsewhereError,
     )
     assert sum(isinstance(one, Participation) for one in found) == 1, found
     assert sum(isinstance(one, StartedElsewhereError) for one in found) == 7
     both = at_once(
-        lambda of: begin(of, m.arrival(of, 2, mark="same")), (first, second), but=InputError
+        lambda of: start_participation(of, m.arrival(of, 2, mark="same")),
+        (first, second),
+        but=InputError,
     )
     assert sum(isinstance(one, Participation) for one in both) == 1, both
-    clicks = at_once(lambda _: begin(second, m.arrival(second, 3)), range(4))
+    clicks = at_once(lambda _: start_participation(second, m.arrival(second, 3)), range(4))
     assert len({one.pk for one in clicks}) == 1, clicks
     assert Participation.objects.count() == 3
     assert Identity.objects.filter(kind="worker", at_work=True).count() == 3
@@ -45,7 +51,9 @@ def test_one_id_begins_once(database: Any, rules: Any) -> None:
 def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
     """Of sixteen that begin in the same moment as many begin as there are places and spare ones."""
     made, _ = m.study(places=2)
-    found = at_once(lambda n: begin(made, m.arrival(made, n)), range(16), but=StudyClosedError)
+    found = at_once(
+        lambda n: start_participation(made, m.arrival(made, n)), range(16), but=StudyClosedError
+    )
     assert sum(isinstance(one, Participation) for one in found) == made.most == 7, found
     assert sum(isinstance(one, StudyClosedError) for one in found) == 9
 
@@ -60,7 +68,7 @@ def test_an_answer_meets_the_markets_word(database: Any, rules: Any) -> None:
         assert held is not None
         change = Change(part, "rejected", "REJECTED", part.paid, None, 0)
         plan = Plan([change], 0, [], [], [], [], Decimal(0))
-        acts = (partial(reply, held), partial(apply, made, plan))
+        acts = (partial(reply, held), partial(apply_plan, made, plan))
         at_once(lambda act: act(), acts, but=InputError)
         left = Slot.objects.filter(holder=part.person).exclude(answered_at=None)
         assert all(slot.excluded for slot in left)

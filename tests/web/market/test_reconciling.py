@@ -15,10 +15,10 @@ from tests.web.market import making as m
 from winosmith.errors import InputError
 from winosmith.web.judge.submissions import withdraw
 from winosmith.web.market.exports import read_export
-from winosmith.web.market.ledger import ledger
+from winosmith.web.market.ledger import compute_ledger
 from winosmith.web.market.models import Screen, Study
 from winosmith.web.market.studies import Requirement, read_ids
-from winosmith.web.market.workers import begin, finish
+from winosmith.web.market.workers import finish, start_participation
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Problem, State, Twin, Version
@@ -78,7 +78,7 @@ def test_an_export_is_done_once(db: Any, rules: Any, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert (done["unknown"], done["unmatched"]) == ([4], "2.00")
     made.refresh_from_db()
-    assert (ledger(made).total, made.unmatched) == (Decimal(4), Decimal(2))
+    assert (compute_ledger(made).total, made.unmatched) == (Decimal(4), Decimal(2))
     assert done["missing"] == []
     assert m.worker(1) not in text
     assert _states(*halves) == ["valid", "judging"]
@@ -89,7 +89,7 @@ def test_an_export_is_done_once(db: Any, rules: Any, tmp_path: Path) -> None:
     erase(parts[0].person, texts=False)
     _run("reconcile", made.name, str(file))
     made.refresh_from_db()
-    assert ledger(made).total == Decimal(4)
+    assert compute_ledger(made).total == Decimal(4)
     shown = _run("reconcile", made.name, str(file))
     assert f"{file}:4: never started here" in shown
     assert m.worker(7) not in shown
@@ -168,12 +168,14 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
     Problem.objects.create(ref="mine-a", twin=row, sentence="The _ fell.", answer=0,
                            options=["cup", "jug"], state=State.HELD)  # fmt: skip
     finish(part)
-    assert ledger(made).entries[0].notes == ()
+    assert compute_ledger(made).entries[0].notes == ()
     withdraw(part.person, row, "")
     file = m.export(tmp_path / "x.csv", [(1, "AWAITING REVIEW")])
     told = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
     assert told["notes"] == [[2, "all the work was done, but some of it was withdrawn"]]
-    assert ledger(made).entries[0].notes == ("all the work was done, but some of it was withdrawn",)
+    assert compute_ledger(made).entries[0].notes == (
+        "all the work was done, but some of it was withdrawn",
+    )
 
 
 def test_sentences_that_count_as_no_twins_are_not_told_as_withdrawn(db: Any, rules: Any) -> None:
@@ -187,10 +189,9 @@ def test_sentences_that_count_as_no_twins_are_not_told_as_withdrawn(db: Any, rul
     for problem, parent in ((root, None), (bent, root)):
         Version.objects.create(problem=problem, root=root, parent=parent, digest=problem.ref)
     type(part).objects.filter(pk=part.pk).update(state="complete")
-    (note,) = ledger(made).entries[0].notes
+    (note,) = compute_ledger(made).entries[0].notes
     assert (
-        note
-        == "all the work was done, but some of it is perturbed sentences, which do not count as "
+        note == "all the work was done, but it includes perturbed sentences, which do not count as "
         "twins"
     )
 
@@ -198,13 +199,13 @@ def test_sentences_that_count_as_no_twins_are_not_told_as_withdrawn(db: Any, rul
 def test_a_generic_market_needs_a_worker_and_a_status(db: Any, rules: Any, tmp_path: Path) -> None:
     """Two columns are enough; what was paid and how long it took may stand beside them."""
     made, _ = m.study(1, provider="generic")
-    part = begin(made, m.arrival(made, submission=""))
+    part = start_participation(made, m.arrival(made, submission=""))
     file = tmp_path / "x.csv"
     file.write_text(f"worker,status,paid,seconds\n{m.worker(1)},approved,1.25,60\n")
     _run("reconcile", made.name, str(file))
     part.refresh_from_db()
     assert (part.verdict, part.paid, part.market_seconds) == ("approved", Decimal("1.25"), 60)
-    assert "paid without work" in ledger(made).entries[0].notes
+    assert "paid without work" in compute_ledger(made).entries[0].notes
 
 
 FAULTS = {

@@ -8,10 +8,10 @@ import pytest
 
 from tests.web.judge.making import gold
 from tests.web.market import making as m
-from winosmith.web.judge.exclusion import change_votes, confirm, refuse
+from winosmith.web.judge.exclusion import change_votes, confirm_job, refuse_job
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.turns import answer, next_problem, undo
-from winosmith.web.judge.votes import close_slots, open_slots, responses, votes_of
+from winosmith.web.judge.votes import close_slots, iter_responses, open_slots, votes_of
 from winosmith.web.market.workers import count_done, finish
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Problem, State, Twin
@@ -29,7 +29,7 @@ def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person:
     m.give(m.working(made).person)
     assert _state(half) == "judging"
     assert next_problem(person("ann")) is None
-    assert list(responses([half])) == []
+    assert list(iter_responses([half])) == []
     assert votes_of(half) == []
     (vote,) = votes_of(half, excluded=True)
     assert vote.provisional
@@ -77,10 +77,10 @@ def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
     part = m.working(made)
     m.give(part.person)
     m.give(part.person, 1)
-    assert confirm(part.pk, "approved") == 2
+    assert confirm_job(part.pk, "approved") == 2
     assert (_state(one), _state(two)) == ("valid", "rejected")
     events = one.events.count()
-    assert confirm(part.pk, "approved") == 0
+    assert confirm_job(part.pk, "approved") == 0
     assert one.events.count() == events
 
 
@@ -90,15 +90,15 @@ def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: 
     half = m.twin(halves=1)[0]
     part = m.working(made)
     m.give(part.person, 1)
-    assert refuse(part.pk, "rejected") == 1
-    assert refuse(part.pk, "rejected") == 0
+    assert refuse_job(part.pk, "rejected") == 1
+    assert refuse_job(part.pk, "rejected") == 0
     ann = person("ann")
     slot = next_problem(ann)
     assert slot is not None
     assert slot.problem == half
     m.give(ann)
     assert _state(half) == "valid"
-    assert confirm(part.pk, "approved after all", refused=True) == 1
+    assert confirm_job(part.pk, "approved after all", refused=True) == 1
     assert _state(half) == "rejected"  # one against one: no majority for the answer
 
 
@@ -109,8 +109,8 @@ def test_what_was_confirmed_can_be_refused(db: Any, rules: Any) -> None:
     part = m.working(made)
     m.give(part.person)
     assert _state(half) == "valid"  # the study trusts
-    assert confirm(part.pk, "approved") == 0
-    assert refuse(part.pk, "rejected") == 1
+    assert confirm_job(part.pk, "approved") == 0
+    assert refuse_job(part.pk, "rejected") == 1
     assert _state(half) == "judging"
 
 
@@ -125,9 +125,9 @@ def test_provisional_votes_wait_among_others(db: Any, rules: Any, person: Any) -
     ann = person("ann")
     m.give(ann)
     assert [_state(half) for half in halves] == ["judging", "judging"]
-    confirm(parts[0].pk, "approved")
+    confirm_job(parts[0].pk, "approved")
     assert _state(halves[0]) == "judging"
-    refuse(parts[1].pk, "rejected")
+    refuse_job(parts[1].pk, "rejected")
     assert _state(halves[0]) == "judging"
     m.give(person("bea"))
     assert _state(halves[0]) == "valid"
@@ -140,7 +140,7 @@ def test_what_a_moderator_took_out_stays_out(db: Any, rules: Any, person: Any) -
     part = m.working(made)
     m.give(part.person, 1)
     assert change_votes(part.person, "exclude", person("eva", is_moderator=True), "guesses") == 1
-    assert confirm(part.pk, "approved") == 0
+    assert confirm_job(part.pk, "approved") == 0
     assert _state(half) == "judging"
     m.give(person("ann"))
     assert _state(half) == "valid"
@@ -155,9 +155,9 @@ def test_no_moderator_counts_what_the_market_did_not_confirm(
     part = m.working(made)
     m.give(part.person)
     eva = person("eva", is_moderator=True)
-    refuse(part.pk, "rejected")
+    refuse_job(part.pk, "rejected")
     assert change_votes(part.person, "include", eva, "why not") == 0
-    confirm(part.pk, "approved after all", refused=True)
+    confirm_job(part.pk, "approved after all", refused=True)
     assert _state(half) == "valid"
     assert change_votes(part.person, "exclude", eva, "guesses") == 1
     assert _state(half) == "judging"

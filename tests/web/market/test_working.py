@@ -14,7 +14,7 @@ from winosmith.web.judge.models import Judge
 from winosmith.web.judge.submissions import _first_state, withdraw
 from winosmith.web.judge.turns import ProblemLostError, next_problem, undo
 from winosmith.web.market.models import Participation
-from winosmith.web.market.workers import code_of, finish, sum_work_seconds, workload
+from winosmith.web.market.workers import completion_code, finish, measure_workload, sum_work_seconds
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State, Twin
@@ -51,7 +51,7 @@ def test_the_code_comes_when_all_is_stored(db: Any, rules: Any, visit: Callable[
     assert "1 of 2" in early.content.decode()
     assert CODE not in early.content.decode()
     m.give(part.person)
-    assert "Finish, and get the code" in browser.get("/study/").content.decode()
+    assert "Finish and get your code" in browser.get("/study/").content.decode()
     assert CODE not in browser.get("/study/").content.decode()
     page = browser.post("/study/finish/", _key(), follow=True)
     assert CODE in page.content.decode()
@@ -100,7 +100,7 @@ def test_what_is_given_up_goes_to_others(
     part = m.working(made)
     next_problem(part.person)
     page = visit(part.person).post("/study/leave/", _key(), follow=True).content.decode()
-    assert "You gave the study up" in page
+    assert "You have given up the study" in page
     assert "DONE1" not in page
     assert next_problem(part.person) is None
     ann = person("ann")
@@ -122,7 +122,7 @@ def test_whom_the_market_turned_away_gets_no_code(
     for verdict in ("returned", "rejected"):
         Participation.objects.filter(pk=part.pk).update(verdict=verdict)
         page = browser.get("/study/").content.decode()
-        assert "This study is over for you" in page
+        assert "Your part in this study is over" in page
         assert "DONE1" not in page
 
 
@@ -138,7 +138,7 @@ def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(
         m.give(part.person)
         finish(part)
         part.refresh_from_db()
-        codes.add(code_of(part))
+        codes.add(completion_code(part))
     assert len(codes) == 2
     assert all(len(code) == 10 for code in codes)
 
@@ -154,12 +154,12 @@ def test_twins_are_work_until_they_are_taken_back(
     first, second = _twins(part, 2)
     first.created = part.began - timedelta(hours=1)
     first.save()
-    assert workload(part).done == 1
+    assert measure_workload(part).done == 1
     first.created = part.began
     first.save()
-    assert workload(part).complete
+    assert measure_workload(part).complete
     withdraw(part.person, second)
-    assert workload(part).done == 1
+    assert measure_workload(part).done == 1
     assert _first_state(part.person, []) == "held"
     assert _first_state(Person(name="ann"), []) == "judging"
     assert "1 of 2" in browser.get("/write/").content.decode()  # the way back, above every page
@@ -173,10 +173,10 @@ def test_what_is_perturbed_is_no_twin_that_is_paid_for(db: Any, rules: Any) -> N
     part = m.working(made)
     root = made_version(None, "The cup hit the jug and the _ broke .")
     made_version(root, "The cup hit the old jug and the _ broke .", by=part.person)
-    assert workload(part).done == 0
+    assert measure_workload(part).done == 0
     own = made_version(None, "The pot hit the pan and the _ bent .", by=part.person)
     made_version(own, "The pot hit the old pan and the _ bent .")
-    assert workload(part).done == 1
+    assert measure_workload(part).done == 1
 
 
 def test_time_away_is_not_work(site: Any) -> None:
@@ -199,6 +199,6 @@ def test_a_paused_worker_waits_for_a_moderator(
     Judge.objects.filter(person=part.person).update(held=timezone.now(), cause="moderator")
     browser = visit(part.person)
     page = browser.get("/judge/", follow=True).content.decode()
-    assert "A moderator checks your answers before you continue." in page
+    assert "A moderator must check your answers before you can continue." in page
     assert "End here" in page
     assert "Next problem" not in page

@@ -70,7 +70,7 @@ def staged() -> dict[str, str]:
     from winosmith.web.market.models import Participation
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
-    from winosmith.web.market.workers import Arrival, begin
+    from winosmith.web.market.workers import Arrival, start_participation
     from winosmith.web.people.privacy import agree
 
     usual: dict[str, Any] = {"reward": Decimal("2.50"), "currency": "GBP", "minutes": 12,
@@ -84,7 +84,7 @@ def staged() -> dict[str, str]:
 
     def worker(role: str, made: Any, n: int, **fields: Any) -> None:
         claim = Claim(f"{n:024x}", f"{1000 + n:024x}")
-        part = begin(made, Arrival(made.pk, claim, role))
+        part = start_participation(made, Arrival(made.pk, claim, role))
         agree(part.person)
         Participation.objects.filter(pk=part.pk).update(**fields)
         refs[f"session of {role}"] = session_of(part.person)

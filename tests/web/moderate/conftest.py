@@ -25,10 +25,10 @@ def moderator(person: Callable[..., Any]) -> Callable[..., Any]:
 def do() -> Callable[..., Any]:
     """Return what does one action to problems as they stand now: `do(eva, "reject", problem)`."""
     from winosmith.web.moderate.batches import picked
-    from winosmith.web.moderate.decisions import last_event
+    from winosmith.web.moderate.decisions import newest_events
 
     def act(person: Any, action: str, *problems: Any, reason: str = "because") -> Any:
-        seen = last_event(problems)
+        seen = newest_events(problems)
         return picked(person, action, [(p.ref, seen.get(p.pk, 0)) for p in problems], reason)
 
     return act

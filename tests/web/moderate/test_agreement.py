@@ -18,7 +18,7 @@ from tests.conftest import examples
 from tests.web.hostile import TEXTS, Page
 from winosmith.web.judge.models import Slot
 from winosmith.web.moderate import agreement as m
-from winosmith.web.moderate.agreement import LEAST, named_pairs, paired
+from winosmith.web.moderate.agreement import LEAST, named_pairs, rank_pairs
 from winosmith.web.people.models import pseudonym
 
 pytestmark = pytest.mark.usefixtures("forgotten")
@@ -103,9 +103,9 @@ def test_kappa_is_that_of_statsmodels(site: Any, tables: Tables) -> None:
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    once = paired(tables)
+    once = rank_pairs(tables)
     doubled = {key: Counter({k: 2 * n for k, n in table.items()}) for key, table in tables.items()}
-    twice = {(pair.one, pair.other): pair for pair in paired(doubled)}
+    twice = {(pair.one, pair.other): pair for pair in rank_pairs(doubled)}
     enough = {key for key, table in tables.items() if table.total() >= LEAST}
     assert {(pair.one, pair.other) for pair in once} == enough
     known = [pair.kappa for pair in once if pair.kappa is not None]
@@ -133,7 +133,7 @@ def test_intervals_contain_kappa_as_often_as_they_say(site: Any, kappa: float) -
             (0, at): {(a, b): int(count) for (a, b), count in np.ndenumerate(table)}
             for at, table in enumerate(drawn, 1)
         }
-        ends = [pair.kappa_interval for pair in paired(tables) if pair.kappa_interval]
+        ends = [pair.kappa_interval for pair in rank_pairs(tables) if pair.kappa_interval]
         inside = np.mean([low <= kappa <= high for low, high in ends])
         assert 0.92 < inside < 0.98
 

@@ -13,8 +13,8 @@ from winosmith.web.judge.models import Contest, Judge, Slot
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.turns import answer, next_problem
 from winosmith.web.judge.votes import open_slots
-from winosmith.web.moderate.decisions import last_event
-from winosmith.web.moderate.dossier import LogFilters, logged
+from winosmith.web.moderate.decisions import newest_events
+from winosmith.web.moderate.dossier import LogFilters, filter_log
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.lookalikes import remember
 from winosmith.web.problems.models import Problem
@@ -24,7 +24,7 @@ KEY = "0123456789abcdef0123456789abcdef"
 
 
 def _pick(half: Any) -> str:
-    return f"{half.ref}:{last_event([half]).get(half.pk, 0)}"
+    return f"{half.ref}:{newest_events([half]).get(half.pk, 0)}"
 
 
 def _sent(half: Any, action: str = "withdraw", key: str = KEY, **more: str) -> dict[str, str]:
@@ -138,7 +138,7 @@ def test_a_count_that_changed_is_confirmed_again(
     do(moderator("max"), "reject", halves[0])
     answer = client.post("/moderate/act/", {**fields, "preset": "0"})
     assert answer.status_code == 422
-    assert "1 problems match now, not 2" in answer.content.decode()
+    assert "1 problems match now instead of 2" in answer.content.decode()
     halves[1].refresh_from_db()
     assert halves[1].state == "valid"
 
@@ -179,7 +179,7 @@ def test_the_log_filters(
     day = half.events.first().at.date().isoformat()
 
     def kinds(**asked: str) -> list[str]:
-        return [event.kind for event in logged(LogFilters(**asked))]
+        return [event.kind for event in filter_log(LogFilters(**asked))]
 
     assert kinds() == ["withdraw", "accept", "verdict"]
     assert kinds(who="site") == ["verdict"]

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from winosmith.web.moderate import queue
 from winosmith.web.moderate.decisions import appeal
-from winosmith.web.moderate.queue import Where, found, page
+from winosmith.web.moderate.queue import Where, found, get_page
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems import search
 from winosmith.web.problems.models import Problem
@@ -72,7 +72,7 @@ def test_pages_hold_every_problem_once(db: Any, twin: Any, oldest: str) -> None:
     expected = list(Problem.objects.order_by(*order))
     met, mark, pages = [], "", []
     while True:
-        shown = page(where, mark, size=5)
+        shown = get_page(where, mark, size=5)
         met += shown.problems
         pages.append(shown)
         if not shown.older:
@@ -80,9 +80,9 @@ def test_pages_hold_every_problem_once(db: Any, twin: Any, oldest: str) -> None:
         mark = _after(shown.older)
     assert met == expected
     assert pages[0].newer == ""
-    back = page(where, _after(pages[-1].newer), size=5)
+    back = get_page(where, _after(pages[-1].newer), size=5)
     assert back.problems == pages[-2].problems
-    assert page(where, _after(back.newer), size=5).newer == ""
+    assert get_page(where, _after(back.newer), size=5).newer == ""
 
 
 def _after(query: str) -> str:
@@ -93,7 +93,7 @@ def _after(query: str) -> str:
 def test_a_mark_that_is_none_shows_the_first_page(db: Any, twin: Any, mark: str) -> None:
     """A made-up mark leads to the first page."""
     twin()
-    assert len(page(Where.read("state=held"), mark).problems) == 2
+    assert len(get_page(Where.read("state=held"), mark).problems) == 2
 
 
 def test_a_filter_survives_its_query(db: Any) -> None:

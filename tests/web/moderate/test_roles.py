@@ -48,7 +48,7 @@ def test_nobody_changes_admins_or_themselves(
     for who, whom in ((eva, adam), (eva, eva), (adam, adam), (adam, other)):
         with pytest.raises(
             InputError,
-            match="can’t be done for this person",
+            match="can’t make this change",
         ):
             _appoint(who, whom, kind)
 
@@ -58,7 +58,7 @@ def test_only_admins_make_moderators(db: Any, person: Any, moderator: Any, kind:
     """A moderator neither makes nor unmakes moderators; an admin does."""
     eva, adam = moderator(), Person.objects.create_superuser("adam")
     bob = person("bob", is_moderator=kind == "no-moderator")
-    with pytest.raises(InputError, match="can’t be done for this person"):
+    with pytest.raises(InputError, match="can’t make this change"):
         _appoint(eva, bob, kind)
     _appoint(adam, bob, kind)
     bob.refresh_from_db()
@@ -68,13 +68,13 @@ def test_only_admins_make_moderators(db: Any, person: Any, moderator: Any, kind:
 @pytest.mark.parametrize("role", [{}, {"is_judge": True}])
 def test_others_appoint_nobody(db: Any, person: Any, role: dict[str, bool]) -> None:
     """Contributors and judges give no roles."""
-    with pytest.raises(InputError, match="can’t be done for this person"):
+    with pytest.raises(InputError, match="can’t make this change"):
         _appoint(person("ann", **role), person("bob"), "judge")
 
 
 def test_people_without_an_account_never_judge(db: Any, moderator: Any) -> None:
     """An anonymous person gets no role."""
-    with pytest.raises(InputError, match="can’t be done for this person"):
+    with pytest.raises(InputError, match="can’t make this change"):
         _appoint(moderator(), Person.objects.create_anonymous(), "judge")
 
 

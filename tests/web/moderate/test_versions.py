@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from tests.web.lineaged import child, root
 from winosmith.web.judge.models import has_seen
 from winosmith.web.moderate.batches import all_matching, stand, take_back
-from winosmith.web.moderate.dossier import rows
+from winosmith.web.moderate.dossier import list_rows
 from winosmith.web.moderate.people import written_by
-from winosmith.web.moderate.queue import Where, found, page
+from winosmith.web.moderate.queue import Where, found, get_page
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.lookalikes import remember
@@ -168,8 +168,8 @@ def test_a_family_of_ten_thousand_is_a_quick_filter() -> None:
     for size in (30, 10_000):
         grow(size)
         with CaptureQueriesContext(connection) as asked:
-            shown = page(Where.read(f"family={first.ref}&kind=perturbed"))
-            rows(Person(is_moderator=True, pk=0), shown.problems)
+            shown = get_page(Where.read(f"family={first.ref}&kind=perturbed"))
+            list_rows(Person(is_moderator=True, pk=0), shown.problems)
         assert len(shown.problems) == 25
         counts.append(len(asked))
     assert counts[0] == counts[1]

@@ -17,10 +17,10 @@ from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Agreement, Document, Person
 from winosmith.web.people.privacy import (
     agree,
+    create_first_documents,
     current_documents,
-    first_documents,
     has_agreed,
-    publish,
+    publish_document,
 )
 from winosmith.web.problems.models import Problem
 from winosmith.web.write.models import Draft
@@ -121,7 +121,7 @@ def test_a_new_version_is_asked_again(db: Any, visit: Any, person: Any) -> None:
     ann = person("ann")
     agree(ann)
     assert has_agreed(ann)
-    publish("consent", "You take part in something else.")
+    publish_document("consent", "You take part in something else.")
     assert not has_agreed(ann)
     browser = visit(ann)
     assert browser.get("/write/").status_code == 302
@@ -140,7 +140,7 @@ def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(
     ann = person("ann")
     browser = visit(ann)
     shown = _shown(browser.get("/people/consent/"))
-    publish("licence", "You give everything to everyone.", licence="CC0-1.0")
+    publish_document("licence", "You give everything to everyone.", licence="CC0-1.0")
     answer = browser.post("/people/consent/", {"agree": "yes", "shown": shown})
     assert answer.status_code == 422
     assert "everything to everyone" in answer.content.decode()
@@ -160,10 +160,10 @@ def test_agreeing_twice_stores_it_once(db: Any, person: Any) -> None:
 def test_an_empty_text_is_no_version(db: Any, text: str) -> None:
     """Neither an empty text nor the one that holds becomes a new version."""
     with pytest.raises(InputError, match="empty"):
-        publish("consent", text)
+        publish_document("consent", text)
     consent = current_documents()[0]
-    with pytest.raises(InputError, match="holds already"):
-        publish("consent", consent.text)
+    with pytest.raises(InputError, match="text is unchanged"):
+        publish_document("consent", consent.text)
 
 
 def test_another_licence_of_the_site_is_a_new_version(
@@ -172,10 +172,10 @@ def test_another_licence_of_the_site_is_a_new_version(
     """A site that starts with another licence has a new contributor licence, which is asked."""
     ann = person("ann")
     agree(ann)
-    first_documents()
+    create_first_documents()
     assert has_agreed(ann)
     rules(licence="CC0-1.0")
-    first_documents()
+    create_first_documents()
     licence = current_documents()[1]
     assert (licence.version, licence.licence) == (2, "CC0-1.0")
     assert "CC0-1.0" in licence.text
@@ -184,7 +184,7 @@ def test_another_licence_of_the_site_is_a_new_version(
 
 def test_every_version_can_be_read_by_everyone(db: Any, visit: Any) -> None:
     """The texts have public pages; a version that is none is not found."""
-    publish("consent", "New words.")
+    publish_document("consent", "New words.")
     page = visit().get("/people/texts/").content.decode()
     assert "New words." in page
     assert "/people/texts/consent/1/" in page

@@ -16,10 +16,10 @@ from winosmith.errors import InputError
 from winosmith.web.judge.turns import next_problem
 from winosmith.web.people.accounts import (
     adopt,
+    create_reset_link,
     end_invitation,
-    invitation_of,
+    find_invitation,
     invite,
-    reset,
     sign_up,
 )
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
@@ -150,7 +150,7 @@ def test_guessing_a_password_ends_after_ten_tries(
     db: Any, visit: Any, person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten failures from one network end guessing there; more of them shut nobody else out."""
-    for bound in ("WRONG_NAME", "WRONG_NETWORK"):
+    for bound in ("MAX_FAILED_NAME", "MAX_FAILED_NETWORK"):
         monkeypatch.setattr(f"winosmith.web.people.accounts.{bound}", 12)
     person("ann")
     person("bob")
@@ -167,7 +167,7 @@ def test_who_is_refused_for_others_guesses_has_not_guessed(
     db: Any, visit: Any, person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who asks again and again while their network is full may come in when it is not."""
-    monkeypatch.setattr("winosmith.web.people.accounts.WRONG_NETWORK", 2)
+    monkeypatch.setattr("winosmith.web.people.accounts.MAX_FAILED_NETWORK", 2)
     person("ann")
     right = {"name": "ann", "password": PASSWORD}
     for name in ("x", "y"):
@@ -242,7 +242,7 @@ def test_a_link_is_stored_as_a_digest_alone(db: Any) -> None:
 def test_a_link_that_ran_out_or_was_taken_back_works_no_more(db: Any, visit: Any) -> None:
     """After its minutes, or taken back, a link is over."""
     path, other = invite(["judge"], 30), invite(["judge"], 30)
-    found = invitation_of(other.split("/")[-2])
+    found = find_invitation(other.split("/")[-2])
     assert found is not None
     end_invitation(found)
     assert visit().get(other).status_code == 410
@@ -254,7 +254,7 @@ def test_a_link_that_ran_out_or_was_taken_back_works_no_more(db: Any, visit: Any
 
 def test_a_link_used_by_sixteen_at_once_makes_one_admin(database: Any) -> None:
     """Of sixteen people who use one link in the same moment one becomes an admin, no more."""
-    invitation = invitation_of(invite(["admin"], 30).split("/")[-2])
+    invitation = find_invitation(invite(["admin"], 30).split("/")[-2])
 
     def join(number: int) -> Any:
         return sign_up(f"somebody-{number}", PASSWORD, invitation=invitation)
@@ -279,7 +279,7 @@ def test_a_name_taken_by_sixteen_at_once_is_one_persons(
 def test_by_invitation_alone(db: Any, visit: Any, rules: Callable[..., None]) -> None:
     """Where the site asks for an invitation, signing up without one makes nobody."""
     rules(signup="invited")
-    assert "by a link" in visit().post("/people/join/", TYPED).content.decode()
+    assert "a link from a moderator" in visit().post("/people/join/", TYPED).content.decode()
     assert not Person.objects.exists()
 
 
@@ -398,7 +398,7 @@ def test_no_password_is_the_name(db: Any, visit: Any, person: Any, password: str
     joined = visit().post("/people/join/", {"name": "margaret-smith", **typed})
     one = person("Margaret-Smith")
     changed = visit(one).post("/people/password/", {"old": PASSWORD, **typed})
-    again = visit().post(reset(one, 30), typed)
+    again = visit().post(create_reset_link(one, 30), typed)
     for answer in (joined, changed, again):
         assert answer.status_code == 422
         assert "too similar to the name" in answer.content.decode()

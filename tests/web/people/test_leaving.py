@@ -17,9 +17,15 @@ from winosmith.web.people import accounts, gates, news, privacy
 from winosmith.web.people.accounts import adopt
 from winosmith.web.people.gates import act_once, new_key
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.people.privacy import _pointing, agree, data_about, erase, hide
+from winosmith.web.people.privacy import (
+    _columns_pointing_at_people,
+    agree,
+    data_about,
+    erase,
+    hide_texts,
+)
 from winosmith.web.predict.models import Model, Prediction
-from winosmith.web.problems.family import path_to
+from winosmith.web.problems.family import path_from_root
 from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.records import as_problem, as_public
 from winosmith.web.problems.states import public_problems
@@ -97,7 +103,7 @@ def test_telling_takes_as_many_statements_however_much_there_is(
 
 def test_every_table_that_points_at_people_is_told(db: Any) -> None:
     """A table with a column for a person is in the file, or is told in words of its own."""
-    told = {(model._meta.label, column) for model, column in _pointing()}
+    told = {(model._meta.label, column) for model, column in _columns_pointing_at_people()}
     own = {("people.Agreement", "person"), ("problems.Twin", "contributor")}
     own |= {("judge.Slot", "contributor"), ("take.Subject", "person")}
     own |= {("market.Participation", "person")}
@@ -214,12 +220,12 @@ def test_what_waited_while_somebody_was_erased_does_nothing(
     ann = contributor("ann")
     mine = twin(ann)[0].twin
     token = news.address_token(ann, "ann@example.org", True)
-    privacy.publish("consent", "Everything is different now.")
+    privacy.publish_document("consent", "Everything is different now.")
     privacy.erase(type(ann).objects.get(pk=ann.pk), texts=False)
     acts = {
         "a form": lambda: gates.act_once(ann, gates.new_key(), "/x/", lambda: {"mine": 1}),
         "a consent": lambda: privacy.agree(ann),
-        "a password": lambda: accounts.new_password(ann, "jugs-and-cups-9"),
+        "a password": lambda: accounts.set_new_password(ann, "jugs-and-cups-9"),
         "an address": lambda: news.confirm_address(ann, token),
         "news": lambda: news.choose_news(ann, True),
         "a revision": lambda: rules.revise(ann, mine),
@@ -279,7 +285,7 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
     middle.refresh_from_db()
     made.refresh_from_db()
     assert middle.state == "withdrawn"
-    assert path_to(made) == [top, middle, made]
+    assert path_from_root(made) == [top, middle, made]
     after = Version.objects.get(problem=made)
     assert [after.lineage, after.edit, after.step] == [before.lineage, before.edit, before.step]
     for datum in (as_problem(middle), *as_public([made])):
@@ -297,7 +303,7 @@ def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
     ann, bob = person("ann"), person("bob")
     middle = child(root(bob), ann)
     made = child(middle, bob, new=("fit", "belong"))
-    assert hide(ann) == 1
+    assert hide_texts(ann) == 1
     assert [Problem.objects.get(pk=one.pk).state for one in (middle, made)] == [
         "withdrawn", "valid",
     ]  # fmt: skip
@@ -314,7 +320,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
     made.twin.refresh_from_db()
     assert made.twin.contributor == ann
     assert next_problem(ann) is None
-    assert path_to(made) == [top, made]
+    assert path_from_root(made) == [top, made]
 
 
 def test_my_data_tell_where_versions_stand(db: Any, person: Any) -> None:

@@ -51,7 +51,7 @@ def test_hits_of_the_last_hour_fade(db: Any, person: Any) -> None:
 def test_a_full_hour_has_room_when_it_says(db: Any, person: Any) -> None:
     """After a full clock hour the told time is when its hits have faded by one."""
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
-    told = gates._again(0, 10, 10, hour, hour + timedelta(minutes=50))
+    told = gates._next_time(0, 10, 10, hour, hour + timedelta(minutes=50))
     next_hour = hour + timedelta(hours=1)
     assert told > next_hour
     assert 10 * (1 - (told - next_hour) / timedelta(hours=1)) <= 9 + 1e-6
@@ -89,7 +89,7 @@ def test_too_many_is_a_page_with_a_time(db: Any, visit: Any, rules: Callable[...
     """Who does something too often gets status 429, Retry-After, and a page with the minutes."""
     typed = {"name": "x y", "password": "twins-and-cups", "again": "twins-and-cups"}
     assert visit().post("/people/join/", typed).status_code == 422
-    Hits.objects.filter(what="join").update(count=accounts.JOINS)
+    Hits.objects.filter(what="join").update(count=accounts.MAX_SIGN_UPS)
     late = visit().post("/people/join/", typed)
     assert late.status_code == 429
     assert int(late.headers["Retry-After"]) > 0

@@ -18,9 +18,9 @@ GRANDCHILD = "The trophy did not fit into the old suitcase because _ was too sma
 
 def typed(sentence: str = CHILD, answer: int | None = 1, **fields: Any) -> Any:
     """Return what a form holds; by default a good perturbation of ROOT."""
-    from winosmith.web.perturb.rules import Typed
+    from winosmith.web.perturb.rules import SentenceInput
 
-    return Typed(sentence, **{"options": OPTIONS, "answer": answer, **fields})
+    return SentenceInput(sentence, **{"options": OPTIONS, "answer": answer, **fields})
 
 
 def form(sentence: str = CHILD, answer: str = "1", **fields: str) -> dict[str, str]:
@@ -49,10 +49,10 @@ def rules(**changes: Any) -> Any:
 def send(person: Any, parent: Any, what: Any = None, key: str = "", **arguments: Any) -> Any:
     """Perturb as a person does, by a form of its own."""
     from winosmith.web.people.gates import new_key
-    from winosmith.web.perturb.rules import Place, write
+    from winosmith.web.perturb.rules import Place, create_version
 
     place = Place.below(person, parent)
-    return write(place, what or typed(), key or new_key(), **arguments)
+    return create_version(place, what or typed(), key or new_key(), **arguments)
 
 
 def text(answer: Any) -> str:

@@ -15,7 +15,7 @@ from winosmith.lineage import apply_edits, check_lineages, depths
 from winosmith.problem import BLANK
 from winosmith.text import changes, tokens
 from winosmith.web.people.privacy import erase
-from winosmith.web.problems.family import digest_of, path_to, place
+from winosmith.web.problems.family import add_to_family, path_from_root, version_digest
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 
@@ -48,7 +48,7 @@ def test_depths_are_those_of_the_whole_family(
             record = {"lineage": {"root": "root", "parent": parent.ref}}
             Problem.objects.filter(pk=rows[-1].pk).update(record=record)
             rows[-1].record = record
-            place(rows[-1], parent)
+            add_to_family(rows[-1], parent)
         family = list(Problem.objects.filter(version__root=rows[0]).order_by("pk"))
         assert [row.ref for row in family] == [row.ref for row in rows]
         stored = [(r.version.declared, r.version.lineage, r.version.edit) for r in family]
@@ -64,7 +64,7 @@ def test_what_is_entered_is_a_true_lineage(
     ann, root = contributor(), original()
     child = send(ann, root, typed(declared="3"))
     grandchild = send(ann, child, typed(GRANDCHILD))
-    rows = path_to(grandchild)
+    rows = path_from_root(grandchild)
     assert rows == [root, child, grandchild]
     dataset = Dataset(map(as_problem, rows))
     assert check_lineages(dataset) == {}
@@ -87,16 +87,16 @@ def test_the_path_costs_what_it_is_long(
     """A family of a hundred is not read for a path of three."""
     root = original()
     for at in range(100):
-        place(original(f"side-{at}", f"{ROOT[:-1]} {at}."), root)
+        add_to_family(original(f"side-{at}", f"{ROOT[:-1]} {at}."), root)
     ann = contributor()
     child = send(ann, root)
     grandchild = send(ann, child, typed(GRANDCHILD))
     with at_most(2):
-        path = path_to(grandchild)
+        path = path_from_root(grandchild)
     assert [row.ref for row in path] == ["root", child.ref, grandchild.ref]
     alone = original("alone")
     with at_most(1):
-        assert path_to(alone) == [alone]
+        assert path_from_root(alone) == [alone]
 
 
 def test_below_what_was_erased_no_depth_is_made_up(
@@ -130,6 +130,6 @@ def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
 
 def test_options_in_another_order_make_no_other_version() -> None:
     """The digest is of the sentence and the set of options."""
-    assert digest_of(CHILD, OPTIONS) == digest_of(CHILD, OPTIONS[::-1])
-    assert digest_of(CHILD, OPTIONS) != digest_of(CHILD, ("the cup", "the suitcase"))
-    assert digest_of(CHILD, OPTIONS) != digest_of(ROOT, OPTIONS)
+    assert version_digest(CHILD, OPTIONS) == version_digest(CHILD, OPTIONS[::-1])
+    assert version_digest(CHILD, OPTIONS) != version_digest(CHILD, ("the cup", "the suitcase"))
+    assert version_digest(CHILD, OPTIONS) != version_digest(ROOT, OPTIONS)

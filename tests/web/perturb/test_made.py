@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.web.perturb.conftest import CHILD, GRANDCHILD, answer_as, form, plain, send, text, typed
-from winosmith.web.predict.asking import ask
+from winosmith.web.predict.asking import request_predictions
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Problem
 
@@ -21,7 +21,7 @@ def test_a_model_that_is_away_blocks_nobody(desk: Any, models: Any) -> None:
     one.save()
     _ann, client, _root = desk
     page = text(client.get("/perturb/root/"))
-    assert '<option value="one">one (away now)</option>' in page
+    assert '<option value="one">one (unavailable)</option>' in page
     assert "Its weights could not be read." in page
     made = client.post("/perturb/root/", form(against="one")).headers["Location"]
     page = text(client.get(made))
@@ -33,7 +33,7 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
     one, other = models("one", "other")
     ann, client, root = desk
 
-    ask(root)
+    request_predictions(root)
     answer_as(other, root, [0.0, -1.0])
     made = send(ann, root, typed(against="other"))
     where = f"/perturb/made/{made.ref}/"
@@ -41,16 +41,16 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
     page = text(client.get(where))
     told = plain(page)
     assert page.index('id="model-1">other') < page.index('id="model-2">one')
-    assert "You fooled 1 model of 1. It counts once the sentence is found valid." in told
-    assert "1 model is still to answer." in told
+    assert "You fooled 1 model of 1. This counts once judges find the sentence valid." in told
+    assert "1 model has not answered yet." in told
     assert '<meter min="0" max="100" value="75"' in page
-    assert "on the parent it was right" in told
+    assert "correct on the parent" in told
     assert "0.25 s" in told
     answer_as(one, made, [0.5, 0.5])
     page = text(client.get(where))
     assert "You fooled 1 model of 1." in plain(page)
     assert "Undecided" in plain(page)
-    assert "That counts as neither fooled nor correct." in page
+    assert "This counts as neither fooled nor correct." in page
     assert page.count('<span class="tag">its choice</span>') == 1
     assert "hx-get" not in page.split('id="predictions"')[1].split("</section>")[0]
     made.state = "valid"
@@ -145,7 +145,7 @@ def test_a_page_that_waits_asks_again_until_all_is_there(desk: Any, models: Any)
 
 
 @pytest.mark.parametrize(
-    ("stand", "words"), [("late", "It took too long."), ("failed", "out of memory")]
+    ("stand", "words"), [("late", "The model took too long."), ("failed", "out of memory")]
 )
 def test_a_model_that_fails_is_shown_as_such(
     desk: Any, models: Any, stand: str, words: str
@@ -166,7 +166,9 @@ def test_without_models_sentences_are_stored_all_the_same(desk: Any) -> None:
     _ann, client, _root = desk
     assert "This site has no model at the moment" in text(client.get("/perturb/root/"))
     where = client.post("/perturb/root/", form()).headers["Location"]
-    assert "Stored. This site has no model at the moment" in text(client.get(where))
+    assert "Your sentence is stored. This site has no model at the moment" in text(
+        client.get(where)
+    )
 
 
 def test_the_result_leads_on(desk: Any) -> None:
@@ -202,7 +204,7 @@ def test_the_way_from_the_root_is_shown_as_far_as_one_may(
     bob = visit(contributor("bob"))
     for where in (f"/perturb/{grandchild.ref}/", f"/perturb/made/{grandchild.ref}/"):
         page = text(bob.get(where))
-        assert "A version that is not public." in page
+        assert "This version is not public." in page
         assert "secret" not in page
         assert child.ref not in page
 

@@ -22,7 +22,7 @@ from tests.web.perturb.conftest import (
 from winosmith.web.judge.models import Seen
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import publish
+from winosmith.web.people.privacy import publish_document
 from winosmith.web.problems.models import Problem
 
 
@@ -91,7 +91,7 @@ def test_the_form_starts_as_the_parent_without_its_answer(desk: Any) -> None:
     assert f">{ROOT}</textarea>" in page
     assert 'value="the suitcase"' in page
     assert not re.search(r'<input type="radio"[^>]*checked', page)
-    assert "Nothing is changed yet" in page
+    assert "You have not changed anything yet" in page
 
 
 def test_a_good_sentence_leads_to_its_page_once(desk: Any, models: Any) -> None:
@@ -119,7 +119,7 @@ def test_a_refusal_keeps_everything(desk: Any, models: Any) -> None:
     assert 'name="declared" id="declared" value="x"' in page
     assert '<option value="other" selected>' in page
     assert f'name="key" value="{"k" * 32}"' in page
-    assert "4 things need to be changed" in plain(page)
+    assert "please change 4 things" in plain(page)
     assert 'class="fail" data-rule="answer"' in page
     long = f"{CHILD} " * 200
     page = text(client.post("/perturb/root/", {**sent, "sentence": long}))
@@ -133,8 +133,8 @@ def test_checks_need_no_script(desk: Any) -> None:
     _ann, client, _root = desk
     page = text(client.post("/perturb/root/", {**form(), "do": "check"}))
     assert f">{CHILD}</textarea>" in page
-    assert re.search(r"<del><bdi[^>]*>\[taken out: </bdi>large<span[^>]*>\]</span></del>", page)
-    assert re.search(r"<ins><bdi[^>]*>\[put in: </bdi>small<span[^>]*>\]</span></ins>", page)
+    assert re.search(r"<del><bdi[^>]*>\[deleted: </bdi>large<span[^>]*>\]</span></del>", page)
+    assert re.search(r"<ins><bdi[^>]*>\[inserted: </bdi>small<span[^>]*>\]</span></ins>", page)
     assert "large → small" in page
     assert "<dt>lineage depth</dt><dd>1</dd>" in page
     assert '<dd class="word">flipped</dd>' in page
@@ -170,7 +170,7 @@ def test_too_many_keeps_what_was_typed(desk: Any) -> None:
 def test_typing_is_checked_so_often_and_no_more(desk: Any, monkeypatch: Any) -> None:
     """The live check and the button are counted as one; sending is not."""
     _ann, client, _root = desk
-    monkeypatch.setattr(gates, "TYPED", 2)
+    monkeypatch.setattr(gates, "TYPING_FACTOR", 2)
     with rules(perturbs_per_hour=1):
         doors = ("/perturb/root/check/", "/perturb/root/", "/perturb/root/check/", "/perturb/root/")
         found = [client.post(door, form(do="check")).status_code for door in doors]
@@ -181,7 +181,7 @@ def test_typing_is_checked_so_often_and_no_more(desk: Any, monkeypatch: Any) -> 
 def test_a_text_that_changed_keeps_what_was_typed(desk: Any, visit: Any) -> None:
     """What is sent without the consent that holds now comes back; nobody is made up for it."""
     _ann, client, _root = desk
-    publish("consent", "Everything is different now.")
+    publish_document("consent", "Everything is different now.")
     before = Person.objects.count()
     for browser in (client, visit()):
         answer = browser.post("/perturb/root/", form())

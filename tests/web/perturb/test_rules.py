@@ -13,10 +13,18 @@ from winosmith.web.judge.models import Seen, Slot, note_seen
 from winosmith.web.judge.submissions import withdraw
 from winosmith.web.people.gates import RateLimitError, rate_limit
 from winosmith.web.people.models import Done
-from winosmith.web.perturb.rules import Place, Typed, _length, examine, measured, revisable, write
+from winosmith.web.perturb.rules import (
+    Place,
+    SentenceInput,
+    _check_length,
+    create_version,
+    examine,
+    input_depths,
+    is_revisable,
+)
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.checks import RefusedError
-from winosmith.web.problems.family import may_perturb, path_to
+from winosmith.web.problems.family import may_perturb, path_from_root
 from winosmith.web.problems.lookalikes import remember, remember_published
 from winosmith.web.problems.models import Remembered, Version
 from winosmith.web.problems.records import as_problem
@@ -113,7 +121,7 @@ def test_a_family_holds_no_version_twice(db: Any, contributor: Any, original: An
     for somebody, parent, sentence, words in (
         (ann, root, CHILD, "You have already sent this sentence"),
         (bob, root, CHILD, "This sentence has already been sent"),
-        (ann, child, ROOT, "the original again"),
+        (ann, child, ROOT, "equals the original"),
     ):
         with pytest.raises(RefusedError, match=words):
             send(somebody, parent, typed(sentence))
@@ -261,23 +269,23 @@ def test_a_revision_takes_the_place(database: Any, contributor: Any, original: A
     old = send(ann, root)
     below = send(ann, old, typed(GRANDCHILD))
     note_seen(bob, old)
-    assert revisable(ann, old)
-    assert not revisable(bob, old)
-    assert not revisable(ann, root)
-    new = write(Place.of(ann, old), typed(CHILD, 0), KEY)
-    assert write(Place.of(ann, old), typed(CHILD, 0), KEY) == new
+    assert is_revisable(ann, old)
+    assert not is_revisable(bob, old)
+    assert not is_revisable(ann, root)
+    new = create_version(Place.of(ann, old), typed(CHILD, 0), KEY)
+    assert create_version(Place.of(ann, old), typed(CHILD, 0), KEY) == new
     assert new.twin.revises == old.twin
     assert (new.sentence, new.answer, new.version.parent) == (CHILD, 0, root)
     old.refresh_from_db()
     assert old.state == "revised"
     assert not Slot.objects.filter(problem=old, open=True).exists()
     assert Seen.objects.filter(person=bob, twin=new.twin).exists()
-    assert [row.pk for row in path_to(below)] == [root.pk, old.pk, below.pk]
+    assert [row.pk for row in path_from_root(below)] == [root.pk, old.pk, below.pk]
     with pytest.raises(InputError, match="can’t be revised"):
-        write(Place.of(ann, old), typed(GRANDCHILD), "m" * 32)
+        create_version(Place.of(ann, old), typed(GRANDCHILD), "m" * 32)
     Problem.objects.filter(pk=new.pk).update(state="rejected")
     assert (
-        write(Place.of(ann, Problem.objects.get(pk=new.pk)), typed(CHILD), "n" * 32).state
+        create_version(Place.of(ann, Problem.objects.get(pk=new.pk)), typed(CHILD), "n" * 32).state
         == "judging"
     )
 
@@ -292,7 +300,7 @@ def test_a_revision_under_embargo_stays_so(
     ann, root = contributor(), original()
     old = send(ann, root)
     Problem.objects.filter(pk=old.pk).update(embargo=True)
-    new = write(Place.of(ann, Problem.objects.get(pk=old.pk)), typed(GRANDCHILD), KEY)
+    new = create_version(Place.of(ann, Problem.objects.get(pk=old.pk)), typed(GRANDCHILD), KEY)
     assert new.embargo
     assert not Prediction.objects.filter(problem=new).exists()
 
@@ -312,9 +320,9 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(
 ) -> None:
     """One changed word is depth 1, though the blank was typed against a word; the page says so."""
     ann, root = contributor(), original()
-    glued = Typed.of(form(CHILD.replace("_ was", "_was")), 2)
+    glued = SentenceInput.of(form(CHILD.replace("_ was", "_was")), 2)
     place = Place(ann, [root])
-    found = measured(glued, place)
+    found = input_depths(glued, place)
     assert found is not None
     assert (found.lineage, found.edit) == (1, 1)
     blank = next(check for check in examine(glued, place) if check.rule == "blank")
@@ -324,14 +332,14 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(
 
 def test_a_sentence_without_spaces_is_not_counted_in_words(site: Any) -> None:
     """A Japanese sentence is no word too short, and no number of words is told of it."""
-    japanese = _length(Typed("茶碗が急須に当たって_が割れた。", ("茶碗", "急須")))
+    japanese = _check_length(SentenceInput("茶碗が急須に当たって_が割れた。", ("茶碗", "急須")))
     assert (japanese.verdict, japanese.figure) == ("pass", "")
-    assert _length(Typed("The _ fell.", ("cup", "jug"))).verdict == "fail"
+    assert _check_length(SentenceInput("The _ fell.", ("cup", "jug"))).verdict == "fail"
 
 
 def test_what_is_stated_comes_back_as_it_was_typed(site: Any) -> None:
     """A declared depth and a model's name are never cut, however long they are."""
     long = {"declared": "9" * 60, "against": "x" * 60}
-    stated = Typed.of(long, 2)
+    stated = SentenceInput.of(long, 2)
     assert (stated.declared, stated.against) == (long["declared"], long["against"])
     assert stated.depth is None

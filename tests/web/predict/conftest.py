@@ -18,8 +18,8 @@ def models(db: Any) -> Iterator[Any]:
     """Return the site with two models, and nothing else."""
     from django.test import override_settings
 
-    from winosmith.web.predict.asking import announce
+    from winosmith.web.predict.asking import set_current_models
 
     with override_settings(RULES=replace(db.rules, models=RULES)):
-        announce(RULES)
+        set_current_models(RULES)
         yield db

@@ -27,10 +27,10 @@ def row(number: int = 1, *, state: str = "valid", answer: int | None = 0, **fiel
 
 def asked(number: int = 1, **fields: Any) -> Any:
     """Return a new problem that the current models are asked about."""
-    from winosmith.web.predict.asking import ask
+    from winosmith.web.predict.asking import request_predictions
 
     problem = row(number, **fields)
-    ask(problem)
+    request_predictions(problem)
     return problem
 
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from tests.web.predict.making import asked
 from winosmith.errors import InputError
-from winosmith.web.predict.asking import NOT_LOADED, announce, blame
+from winosmith.web.predict.asking import NOT_LOADED, set_current_models, store_fault
 from winosmith.web.predict.models import Model
 from winosmith.web.predict.process import fault_file
 
@@ -22,9 +22,9 @@ def _run(site: Any, *arguments: str) -> Any:
 
 def test_the_command_tells_how_each_model_stands(db: Any) -> None:
     """State, progress and troubles of each model, and why one can't be loaded, in full."""
-    announce(db.rules.models)
+    set_current_models(db.rules.models)
     asked(1).predictions.filter(model__name="hunting").update(stand="failed")
-    blame("association", NOT_LOADED)
+    store_fault("association", NOT_LOADED)
     path = fault_file(Path(db.folder), "association")
     path.parent.mkdir(exist_ok=True)
     path.write_text("/srv/x: there is no config.json\n")
@@ -38,7 +38,7 @@ def test_the_command_tells_how_each_model_stands(db: Any) -> None:
 
 def test_the_command_lets_a_model_try_again(db: Any) -> None:
     """What failed waits again; a model that there is not is told with those that there are."""
-    announce(db.rules.models)
+    set_current_models(db.rules.models)
     problem = asked(1)
     problem.predictions.update(stand="late")
     assert "1 prediction of hunting tried again" in _run(db, "--retry", "hunting").output

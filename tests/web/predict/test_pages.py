@@ -12,7 +12,7 @@ def _failed(number: int) -> Any:
     """Return a problem on which `zeta` failed."""
     problem = asked(number)
     problem.predictions.filter(model__name="zeta").update(
-        stand="failed", error="The model failed over this sentence.", tries=3, seconds=1.5
+        stand="failed", error="The model failed on this sentence.", tries=3, seconds=1.5
     )
     return problem
 
@@ -41,7 +41,7 @@ def test_the_page_of_a_model_hides_its_troubles_from_readers(
     moderator = person("mo", is_moderator=True, is_judge=True)
     seen = visit(moderator).get("/models/zeta/").content.decode()
     assert problem.ref in seen
-    assert "failed over this sentence" in seen
+    assert "failed on this sentence" in seen
     assert visit().get("/models/nobody/").status_code == 404
 
 

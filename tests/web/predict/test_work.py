@@ -20,9 +20,14 @@ from winosmith import study
 from winosmith.errors import DataError
 from winosmith.solver_rule import SolverRule
 from winosmith.web.predict import asking, process
-from winosmith.web.predict.asking import announce, ask, ask_about, of
+from winosmith.web.predict.asking import (
+    current_predictions,
+    request_pairs,
+    request_predictions,
+    set_current_models,
+)
 from winosmith.web.predict.models import Model
-from winosmith.web.predict.process import LONGEST_BATCH, MOST_AT_ONCE, Pace
+from winosmith.web.predict.process import LONGEST_BATCH, MOST_AT_ONCE, BatchSize
 from winosmith.web.problems.models import Problem, Version
 
 RULE = SolverRule("one", "random")
@@ -31,8 +36,8 @@ RULE = SolverRule("one", "random")
 @pytest.fixture
 def model(database: Any) -> Any:
     """Return a model that is registered, without a process."""
-    asking.announce([RULE])
-    return asking.register(RULE, study.make_solver(RULE, database.folder))
+    asking.set_current_models([RULE])
+    return asking.register_revision(RULE, study.make_solver(RULE, database.folder))
 
 
 def _rows(model: Any) -> list[Any]:
@@ -57,10 +62,10 @@ class Told:
 
 def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> list[int]:
     """Take up and predict a batch; return how large each call's batch was."""
-    tasks = process.claim(model, most, 60)
+    tasks = process.claim_tasks(model, most, 60)
     made, sizes = study.MadeSolver(solver, "d", "r"), []
-    found = process.outcomes(made, tasks, limit, lambda batch: sizes.append(len(batch)))
-    process.write_down(model, found)
+    found = process.predict_tasks(made, tasks, limit, lambda batch: sizes.append(len(batch)))
+    process.store_outcomes(model, found)
     return sizes
 
 
@@ -151,10 +156,10 @@ def test_an_error_after_the_limit_is_lateness(model: Any) -> None:
 def test_urgent_work_goes_before_what_waits_longer(model: Any) -> None:
     """Urgent rows are taken up first, alone, and background work after them."""
     for number in (1, 2):
-        ask_about([row(number).pk], [model.pk], urgent=False)
+        request_pairs([row(number).pk], [model.pk], urgent=False)
     asked(3)
-    assert [task.datum.id for task in process.claim(model, 10, 60)] == ["p3"]
-    assert [task.datum.id for task in process.claim(model, 10, 60)] == ["p1", "p2"]
+    assert [task.datum.id for task in process.claim_tasks(model, 10, 60)] == ["p3"]
+    assert [task.datum.id for task in process.claim_tasks(model, 10, 60)] == ["p1", "p2"]
 
 
 def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
@@ -164,12 +169,12 @@ def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
     taken: list[int] = []
 
     def take(_: int) -> None:
-        while tasks := process.claim(model, 3, 60):
+        while tasks := process.claim_tasks(model, 3, 60):
             taken.extend(task.prediction for task in tasks)
 
     at_once(take, range(8))
     assert len(taken) == len(set(taken))
-    taken += [task.prediction for task in process.claim(model, 99, 60)]
+    taken += [task.prediction for task in process.claim_tasks(model, 99, 60)]
     assert sorted(taken) == [one.pk for one in _rows(model)]
 
 
@@ -177,10 +182,10 @@ def test_what_a_process_ended_over_is_tried_alone_and_then_given_up(model: Any) 
     """After an end in the middle of a batch each row is alone, and has failed after three."""
     rows = [asked(number).predictions.get().pk for number in (1, 2)]
     for expected in (rows, [rows[0]], [rows[1]], [rows[0]], [rows[1]]):
-        tasks = process.claim(model, 10, 60)
+        tasks = process.claim_tasks(model, 10, 60)
         assert [task.prediction for task in tasks] == expected
-        asking.left_behind("one", late=False)
-    assert process.claim(model, 10, 60) == []
+        asking.settle_tasks("one", late=False)
+    assert process.claim_tasks(model, 10, 60) == []
     assert {(one.stand, one.tries) for one in _rows(model)} == {("failed", 3)}
 
 
@@ -188,11 +193,11 @@ def test_a_row_that_a_process_was_late_with_is_late(model: Any) -> None:
     """Alone it is late; among others it is tried again, alone."""
     for number in (1, 2):
         asked(number)
-    process.claim(model, 10, 60)
-    asking.left_behind("one", late=True)
+    process.claim_tasks(model, 10, 60)
+    asking.settle_tasks("one", late=True)
     assert {one.stand for one in _rows(model)} == {"waiting"}
-    process.claim(model, 10, 60)
-    asking.left_behind("one", late=True)
+    process.claim_tasks(model, 10, 60)
+    asking.settle_tasks("one", late=True)
     assert [one.stand for one in _rows(model)] == ["late", "waiting"]
 
 
@@ -218,7 +223,7 @@ def test_the_kernel_ends_a_process_that_stands_still(model: Any, database: Any) 
             os._exit(7)
     _child, status = os.waitpid(child, 0)
     assert (os.WIFSIGNALED(status), os.WTERMSIG(status)) == (True, signal.SIGALRM)
-    asking.left_behind("one", late=True)
+    asking.settle_tasks("one", late=True)
     asked(2)
     _predict(model, Told((1.0, 0.0)))
     assert [one.stand for one in _rows(model)] == ["late", "done"]
@@ -227,30 +232,32 @@ def test_the_kernel_ends_a_process_that_stands_still(model: Any, database: Any) 
 def test_a_late_answer_changes_nothing(model: Any) -> None:
     """What was given up meanwhile is not overwritten by an answer that comes after all."""
     asked(1)
-    [task] = process.claim(model, 10, 60)
-    asking.left_behind("one", late=True)
-    process.write_down(model, [process.Outcome(task, (1.0, 0.0), 9.0)])
+    [task] = process.claim_tasks(model, 10, 60)
+    asking.settle_tasks("one", late=True)
+    process.store_outcomes(model, [process.Outcome(task, (1.0, 0.0), 9.0)])
     assert [(one.stand, one.choice) for one in _rows(model)] == [("late", None)]
 
 
 def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
     """Another digest is another row; the old predictions stay, and all of it waits again."""
     problem = row(1)
-    assert asking.fill(model) == 1
-    assert asking.fill(model) == 0
+    assert asking.queue_unseen(model) == 1
+    assert asking.queue_unseen(model) == 0
     _predict(model, Told((1.0, 0.0)))
     asked(2)
     other = SolverRule("one", "random", {"seed": 7})
-    newer = asking.register(other, study.make_solver(other, database.folder))
+    newer = asking.register_revision(other, study.make_solver(other, database.folder))
     assert (newer.pk != model.pk, newer.digest != model.digest) == (True, True)
-    assert of(problem) == []
-    assert asking.fill(newer) == 2
-    assert [(one.model_id, one.stand) for one in of(problem)] == [(newer.pk, "waiting")]
+    assert current_predictions(problem) == []
+    assert asking.queue_unseen(newer) == 2
+    assert [(one.model_id, one.stand) for one in current_predictions(problem)] == [
+        (newer.pk, "waiting")
+    ]
     assert list(Model.objects.filter(current=True)) == [newer]
     assert [one.stand for one in _rows(model)] == ["done"]  # what waited for it is gone
-    again = asking.register(RULE, study.make_solver(RULE, database.folder))
+    again = asking.register_revision(RULE, study.make_solver(RULE, database.folder))
     assert again.pk == model.pk
-    assert [one.stand for one in of(problem)] == ["done"]
+    assert [one.stand for one in current_predictions(problem)] == ["done"]
 
 
 def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
@@ -259,7 +266,7 @@ def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
     version, withdrawn = row(3, state="judging"), row(4, state="withdrawn")
     for one in (version, withdrawn):
         Version.objects.create(problem=one, root=public, parent=public, digest=one.ref)
-    assert asking.fill(model) == 2
+    assert asking.queue_unseen(model) == 2
     found = {one.problem.ref: one.urgent for one in _rows(model)}
     assert found == {public.ref: False, version.ref: True}
     assert unfinished.ref not in found
@@ -267,7 +274,7 @@ def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
 
 def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
     """The size of a batch follows how long the last one took, and never goes below its least."""
-    pace = Pace()
+    pace = BatchSize()
     for _ in range(20):
         pace.note(0.01, pace.size)
     assert pace.size == MOST_AT_ONCE
@@ -276,7 +283,7 @@ def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
     for _ in range(20):
         pace.note(LONGEST_BATCH * 2, pace.size)
     assert pace.size == 1
-    slow = Pace(4)
+    slow = BatchSize(4)
     slow.note(LONGEST_BATCH * 9, 4)
     assert slow.size == 4
 
@@ -311,9 +318,9 @@ def test_each_current_model_is_asked_by_two_statements(models: Any) -> None:
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        ask(problem)
+        request_predictions(problem)
     assert len([q for q in queries if "SAVEPOINT" not in q["sql"]]) == 2
-    found = of(problem)
+    found = current_predictions(problem)
     assert [one.model.name for one in found] == ["zeta", "alpha"]
     assert {(one.stand, one.urgent) for one in found} == {("waiting", True)}
 
@@ -321,12 +328,12 @@ def test_each_current_model_is_asked_by_two_statements(models: Any) -> None:
 def test_asked_again_only_the_urgency_changes(models: Any) -> None:
     """A problem that waits in the background becomes urgent; what is predicted stays so."""
     problem = row(1)
-    ask(problem, urgent=False)
+    request_predictions(problem, urgent=False)
     done = problem.predictions.get(model__name="alpha")
     problem.predictions.filter(pk=done.pk).update(stand="done", choice=1, scores=[0, 1])
-    ask(problem)
-    ask(problem, urgent=False)
-    assert [(one.urgent, one.stand, one.choice) for one in of(problem)] == [
+    request_predictions(problem)
+    request_predictions(problem, urgent=False)
+    assert [(one.urgent, one.stand, one.choice) for one in current_predictions(problem)] == [
         (True, "waiting", None),
         (True, "done", 1),
     ]
@@ -336,15 +343,15 @@ def test_asked_again_only_the_urgency_changes(models: Any) -> None:
 def test_what_is_hidden_is_shown_to_no_model(models: Any, hidden: dict[str, bool]) -> None:
     """No model is asked about what is under embargo, nor about attention questions."""
     problem = asked(1, **hidden)
-    assert of(problem) == []
+    assert current_predictions(problem) == []
     model = Model.objects.get(name="zeta")
-    assert asking.fill(model) == 0
+    assert asking.queue_unseen(model) == 0
     asked(2)
     Problem.objects.filter(ref="p2").update(**hidden)  # hidden after it was asked
-    assert process.claim(model, 10, 60) == []
+    assert process.claim_tasks(model, 10, 60) == []
 
 
 def test_a_problem_without_models_costs_one_statement(models: Any) -> None:
     """A site without models stores problems all the same."""
-    announce(())
-    assert of(asked(1)) == []
+    set_current_models(())
+    assert current_predictions(asked(1)) == []

@@ -17,12 +17,12 @@ from winosmith.web.problems import association
 from winosmith.web.problems.association import (
     FILE,
     SMOOTHING,
-    Learning,
     Pairs,
+    PairsFile,
     Reading,
-    learn,
-    reading,
-    relearn,
+    measure_half,
+    train,
+    train_and_save,
 )
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem as Row, Twin
@@ -44,24 +44,24 @@ def pairs(site: Any) -> Any:
 
 def test_a_half_that_its_words_give_away_is_read_so(pairs: Any) -> None:
     """What was always right with a word gets most of the share, and the word is named."""
-    given_away = reading(Half("The _ broke.", ("cup", "jug"), 0), pairs)
+    given_away = measure_half(Half("The _ broke.", ("cup", "jug"), 0), pairs)
     assert given_away.share is not None
     assert given_away.share > 0.8
     assert given_away.words[0] == "broke"
-    against = reading(Half("The _ broke.", ("cup", "jug"), 1), pairs)
+    against = measure_half(Half("The _ broke.", ("cup", "jug"), 1), pairs)
     assert against.share == pytest.approx(1 - given_away.share)
     assert against.words == ()
 
 
 def test_the_order_of_the_options_tells_nothing(pairs: Any) -> None:
     """The reading is the same whichever option stands first."""
-    first = reading(Half("The _ broke.", ("cup", "jug"), 0), pairs)
-    assert reading(Half("The _ broke.", ("jug", "cup"), 1), pairs) == first
+    first = measure_half(Half("The _ broke.", ("cup", "jug"), 0), pairs)
+    assert measure_half(Half("The _ broke.", ("jug", "cup"), 1), pairs) == first
 
 
 def test_words_that_nobody_knows_tell_nothing(pairs: Any) -> None:
     """Unknown words leave the options even."""
-    assert reading(Half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
+    assert measure_half(Half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_an_unfinished_half_has_no_share(
     pairs: Any, options: tuple[str, ...], answer: int | None
 ) -> None:
     """Without two options and an answer among them there is nothing to read."""
-    assert reading(Half("The _ broke.", options, answer), pairs) == Reading(None, ())
+    assert measure_half(Half("The _ broke.", options, answer), pairs) == Reading(None, ())
 
 
 def test_the_share_is_that_of_the_solver(pairs: Any) -> None:
@@ -87,7 +87,7 @@ def test_the_share_is_that_of_the_solver(pairs: Any) -> None:
     solver = solve.WordAssociation.trained_on(Dataset(BROKEN), features="pairs", smoothing=1)
     problem = Problem("x", "They dropped the cup and the _ broke.", ("old cup", "jug"), 0)
     (scores,) = solver.score([problem])
-    share = reading(problem, pairs).share
+    share = measure_half(problem, pairs).share
     assert share == pytest.approx(1 / (1 + math.exp(scores[1] - scores[0])))
 
 
@@ -98,8 +98,8 @@ SHIPPED = len(practice.handwritten())
 def learning(database: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Return how a process of a site that has never learnt reads what the worker learns."""
     (database.folder / FILE).unlink(missing_ok=True)
-    made = Learning()
-    monkeypatch.setattr(association, "_LEARNING", made)
+    made = PairsFile()
+    monkeypatch.setattr(association, "_PAIRS_FILE", made)
     yield made
     (database.folder / FILE).unlink(missing_ok=True)
 
@@ -128,9 +128,9 @@ def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], lea
     """The words of a problem that is not public are never named: the meter did not read it."""
     for number in range(3):
         _write(f"p{number}", **fields)
-    pairs = learn()
+    pairs = train()
     assert pairs.problems == SHIPPED + 3 * learnt
-    words = reading(Half("The _ fenced.", ("vicar", "monk"), 0), pairs).words
+    words = measure_half(Half("The _ fenced.", ("vicar", "monk"), 0), pairs).words
     assert words == (("fenced",) if learnt else ())
 
 
@@ -158,16 +158,16 @@ def test_all_processes_show_what_the_worker_learnt_last(learning: Any) -> None:
     for number in range(3):
         _write(f"p{number}")
     halves = [Half("The _ fenced.", ("vicar", "monk"), 0), Half("", (), None)]
-    assert association.association(halves).problems == 0
+    assert association.measure_association(halves).problems == 0
     take_over()
     work_off()
-    first = association.association(halves)
+    first = association.measure_association(halves)
     assert first.problems == SHIPPED + 3
     assert first.readings[0].words == ("fenced",)
     assert first.readings[1].share is None
     _write("later")
-    relearn()
-    assert [one.latest().problems for one in (learning, Learning())] == [SHIPPED + 4] * 2
+    train_and_save()
+    assert [one.latest().problems for one in (learning, PairsFile())] == [SHIPPED + 4] * 2
 
 
 @pytest.mark.parametrize(
@@ -185,12 +185,12 @@ def test_a_file_that_cannot_be_read_leaves_what_was_learnt(
     learning: Any, database: Any, spoil: Any
 ) -> None:
     """Until the worker has learnt again, a process shows what it has read before."""
-    relearn()
+    train_and_save()
     assert learning.latest().problems == SHIPPED
     spoil(database.folder / FILE)
     assert learning.latest().problems == SHIPPED
     _write("p")
-    relearn()
+    train_and_save()
     assert learning.latest().problems == SHIPPED + 1
 
 
@@ -198,12 +198,12 @@ def test_a_learning_that_fails_leaves_what_was_learnt(
     learning: Any, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     """If the database can't be read, the last meter stays, and the job's row has the error."""
-    relearn()
+    train_and_save()
 
     def broken() -> Any:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(association, "learn", broken)
+    monkeypatch.setattr(association, "train", broken)
     take_over()
     work_off()
     assert learning.latest().problems == SHIPPED

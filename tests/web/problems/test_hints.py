@@ -12,14 +12,14 @@ from django.test import override_settings
 
 from winosmith import Dataset, Problem, formats, practice
 from winosmith.web.problems.checks import (
-    contact_data,
-    flagged_words,
-    foreign_lookalikes,
-    full_names,
+    contributor_hints,
+    find_contact_data,
+    find_flagged_words,
+    find_foreign_lookalikes,
+    find_full_names,
+    find_invisible,
+    find_shouting,
     hints,
-    invisible,
-    live_hints,
-    shouting,
     text_hints,
 )
 from winosmith.web.problems.lookalikes import Half, remember, remember_published
@@ -43,19 +43,19 @@ pytestmark = pytest.mark.usefixtures("site")
 )
 def test_a_listed_word_is_found_however_it_is_spelt(text: str) -> None:
     """Capitals, foreign letters, invisible and mathematical characters hide no listed word."""
-    assert flagged_words(text, ["idiot"]) == ["idiot"]
+    assert find_flagged_words(text, ["idiot"]) == ["idiot"]
 
 
 @pytest.mark.parametrize("text", ["idiotic", "It was idiosyncratic.", "", "an id iot"])
 def test_a_listed_word_is_no_part_of_another(text: str) -> None:
     """A word of the list does not stand for words that hold it."""
-    assert flagged_words(text, ["idiot"]) == []
+    assert find_flagged_words(text, ["idiot"]) == []
 
 
 def test_phrases_and_beginnings_can_be_listed() -> None:
     """A listed phrase is met over any space, a word with a star by all that begin with it."""
     text = "The old  geezer babbled (a*b)."
-    assert flagged_words(text, ["Old Geezer", "babb*", "a*b", "*", " "]) == [
+    assert find_flagged_words(text, ["Old Geezer", "babb*", "a*b", "*", " "]) == [
         "Old Geezer",
         "babb*",
         "a*b",
@@ -76,13 +76,13 @@ def test_phrases_and_beginnings_can_be_listed() -> None:
 )
 def test_contact_data_is_named(text: str, found: list[str]) -> None:
     """E-mail and web addresses, telephone numbers and names in social media are found."""
-    assert contact_data(text) == found
+    assert find_contact_data(text) == found
 
 
 @pytest.mark.parametrize("many", ["x", "a-", "1"])
 def test_contact_data_is_looked_for_once_along_a_text(many: str) -> None:
     """A text of half a million letters is read through, not again from each of them: for hours."""
-    assert contact_data(f"{many * 500_000} ann@example.org") == ["ann@example.org"]
+    assert find_contact_data(f"{many * 500_000} ann@example.org") == ["ann@example.org"]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_contact_data_is_looked_for_once_along_a_text(many: str) -> None:
 )
 def test_numbers_of_other_things_are_no_contact_data(text: str) -> None:
     """Years, dates, prices, hours and scores are left alone."""
-    assert contact_data(text) == []
+    assert find_contact_data(text) == []
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_numbers_of_other_things_are_no_contact_data(text: str) -> None:
 )
 def test_full_names_are_named(text: str, options: list[str], found: list[str]) -> None:
     """Two capitalised words in a row that are no option are told as what may be a person's name."""
-    assert full_names(text, options) == found
+    assert find_full_names(text, options) == found
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_full_names_are_named(text: str, options: list[str], found: list[str]) -
 )
 def test_first_names_titles_and_places_are_left_alone(text: str, options: list[str]) -> None:
     """What Winograd sentences are made of gives no hint."""
-    assert full_names(text, options) == []
+    assert find_full_names(text, options) == []
 
 
 @pytest.mark.parametrize(
@@ -140,21 +140,21 @@ def test_first_names_titles_and_places_are_left_alone(text: str, options: list[s
 )
 def test_shouting_is_named(text: str, found: list[str]) -> None:
     """Several words in capitals and repeated marks are shouting; abbreviations are not."""
-    assert shouting(text) == found
+    assert find_shouting(text) == found
 
 
 def test_characters_are_named() -> None:
     """Invisible and foreign characters are told by their names; other scripts are at home."""
-    assert invisible("a\u200b\u202eb\x07\ufeff") == [
+    assert find_invisible("a\u200b\u202eb\x07\ufeff") == [
         "RIGHT-TO-LEFT OVERRIDE",
         "U+0007",
         "ZERO WIDTH NO-BREAK SPACE",
         "ZERO WIDTH SPACE",
     ]
-    assert foreign_lookalikes("a pοt") == ["GREEK SMALL LETTER OMICRON"]
-    assert foreign_lookalikes("Кот сидит на столе, а _ пуст.") == []
-    assert foreign_lookalikes("café, naïve Zoë, π and Ω, “quoted” – 50 €") == []
-    assert invisible("café — “quoted”\ttab\n") == []
+    assert find_foreign_lookalikes("a pοt") == ["GREEK SMALL LETTER OMICRON"]
+    assert find_foreign_lookalikes("Кот сидит на столе, а _ пуст.") == []
+    assert find_foreign_lookalikes("café, naïve Zoë, π and Ω, “quoted” – 50 €") == []
+    assert find_invisible("café — “quoted”\ttab\n") == []
 
 
 def test_what_is_written_with_care_gets_no_hint(db: Any) -> None:
@@ -218,12 +218,12 @@ def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
         "shares 100 % of its words with w-1 of WinoGrande",
         "shares 95 % of its words with open of this site",
     ]
-    assert live_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
+    assert contributor_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
     assert hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
     Row.objects.filter(ref="held").update(state="withdrawn")
-    assert live_hints([_half(TEXT)], ann) == known
+    assert contributor_hints([_half(TEXT)], ann) == known
     assert hints([_half(TEXT)], ann) == [*known, hidden]
-    for told in (live_hints([_half(TEXT)], ann), hints([_half(TEXT)], ann)):
+    for told in (contributor_hints([_half(TEXT)], ann), hints([_half(TEXT)], ann)):
         assert "embargoed" not in " ".join(told)
 
 
@@ -239,5 +239,5 @@ def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
 )
 def test_what_is_half_written_does_no_harm(db: Any, halves: list[Any]) -> None:
     """Unfinished and absurd input gives a list of hints, and no error."""
-    assert isinstance(live_hints([Half(*half) for half in halves]), list)
+    assert isinstance(contributor_hints([Half(*half) for half in halves]), list)
     assert isinstance(hints([Half(*half) for half in halves]), list)

@@ -20,14 +20,14 @@ from winosmith.web.problems.lookalikes import (
     LEAST,
     STORED,
     Half,
-    compared,
+    find_lookalikes,
     forget,
-    lookalikes,
     remember,
     remember_published,
-    shared,
-    shingles,
-    sketch,
+    share_of_words,
+    shingle_hashes,
+    sketch_hashes,
+    words_to_compare,
 )
 from winosmith.web.problems.models import Problem as Row, Remembered, Shingle, Twin
 
@@ -53,7 +53,7 @@ def problem() -> Callable[..., Any]:
 
 
 def _near(sentence: str = TEXT, options: Any = OPTIONS, **has: Any) -> list[Any]:
-    return lookalikes([Half(sentence, options)], **has)
+    return find_lookalikes([Half(sentence, options)], **has)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,9 @@ def test_planted_changes_are_found_as_by_brute_force(db: Any, data_dir: Path, nu
         for at in rng.sample(free, number + 1):
             sentence[at] = rng.choice(words)
         changed = " ".join(sentence)
-        exact = shared(compared(changed, row.options), compared(row.sentence, row.options))
+        exact = share_of_words(
+            words_to_compare(changed, row.options), words_to_compare(row.sentence, row.options)
+        )
         if exact >= LEAST:
             due += 1
             found += row.id in {one.ref for one in _near(changed, row.options, most=50)}
@@ -238,10 +240,10 @@ def test_a_sentence_that_is_hardly_begun_has_no_lookalikes(
 @given(st.lists(st.sampled_from("the cup _ broke because ann it too was red".split()), max_size=40))
 def test_what_is_stored_is_asked_for(words: list[str]) -> None:
     """A sentence is stored under numbers that it is asked for by, each once, of 64 bits."""
-    asked = shingles(compared(" ".join(words), ["cup"]))
-    assert set(sketch(compared(" ".join(words), ["cup"]))) <= set(asked)
+    asked = shingle_hashes(words_to_compare(" ".join(words), ["cup"]))
+    assert set(sketch_hashes(words_to_compare(" ".join(words), ["cup"]))) <= set(asked)
     assert len(set(asked)) == len(asked)
-    assert len(sketch(compared(" ".join(words)))) <= STORED + 1
+    assert len(sketch_hashes(words_to_compare(" ".join(words)))) <= STORED + 1
     assert all(-(2**63) <= number < 2**63 for number in asked)
 
 

@@ -19,21 +19,21 @@ from tests.web.conftest import BOTH
 from winosmith.web import _kept, hosting
 from winosmith.web._lock import writing
 from winosmith.web.families import lists, views
-from winosmith.web.families.lists import entries, families
-from winosmith.web.families.measuring import answered_by
-from winosmith.web.families.trees import _stamp, tree_of
+from winosmith.web.families.lists import list_entries, list_families
+from winosmith.web.families.measuring import answered_problems
+from winosmith.web.families.trees import _stamp, load_tree
 from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.judge.votes import agreement as judges_agree
+from winosmith.web.judge.votes import measure_agreement as judges_agree
 from winosmith.web.people.privacy import agree
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem, Twin, Version
-from winosmith.web.problems.states import public_problems, settle, visible_to
+from winosmith.web.problems.states import is_visible_to, public_problems, settle_waits
 from winosmith.web.read import downloads
 from winosmith.web.read.downloads import FILES
-from winosmith.web.read.public import agreement, figures
+from winosmith.web.read.public import agreement, numbers
 from winosmith.web.rounds.models import Round
-from winosmith.web.rounds.running import handed_over
-from winosmith.web.write.page import counts
+from winosmith.web.rounds.running import write_pool
+from winosmith.web.write.page import count_problems
 
 STATES = ("held", "judging", "valid", "rejected", "revised", "withdrawn")
 
@@ -135,7 +135,7 @@ def twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]
             two = _half(twin, f"zq{number:04}b", 1, state=case.other, decided=decided[case.late])
         keys = [Problem.objects.bulk_create([half])[0].pk for half in (one, two) if half]
         with writing():
-            settle([twin.pk], new=keys)
+            settle_waits([twin.pk], new=keys)
         yield case, one, two
 
 
@@ -251,13 +251,13 @@ def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tup
     yield "votes", {word for word, row in world.words.items() if f"{row.ref}," in votes.decode()}
     hosting.export(folder / "export", public=True)
     yield "export", _said((folder / "export" / "problems.jsonl").read_bytes())
-    pool = handed_over(Round.objects.create(name="first", recipe={}, started_by=world.author))
+    pool = write_pool(Round.objects.create(name="first", recipe={}, started_by=world.author))
     yield "round", _said((pool / "problems.jsonl").read_bytes())
 
 
 def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
     """Yield each surface of families and models, with the words of versions that it shows."""
-    tree = tree_of(world.root, None)
+    tree = load_tree(world.root, None)
     words = {row.pk: word for word, row in world.words.items()}
     yield "tree", {words[row] for row in tree.rows.tolist()}
     yield "public in the tree", {words[row] for row in tree.rows[tree.public].tolist()}
@@ -266,7 +266,7 @@ def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
     said = _body(client, "/families/data/alpha.jsonl")
     yield "predictions", {word for row, word in words.items()
                           if world.words[word].ref in said.decode()}  # fmt: skip
-    yield "measured", _of(answered_by(Model.objects.get()))
+    yield "measured", _of(answered_problems(Model.objects.get()))
     yield "browse a family", _pages(client, f"/problems/?family={world.root.ref}")
 
 
@@ -276,7 +276,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
         cursor.execute("SELECT count(*) FROM read_search WHERE read_search MATCH 'cup'")
         (indexed,) = cursor.fetchone()
     public, versions = len(world.public), len(world.versions)
-    found = figures()
+    found = numbers()
     yield "figures", found.problems, public
     yield "words that can be found", indexed, public
     yield "rejected", found.rejected, world.rejected
@@ -289,12 +289,12 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     yield "domains", sum(found.domains.values()), public
     yield "perturbed", found.perturbed, versions
     yield "agreement", agreement().problems, public
-    yield "site", counts(world.author).site, public
+    yield "site", count_problems(world.author).site, public
     yield "API", Program().get("figures").json()["problems"], public
-    (family,) = families()
+    (family,) = list_families()
     yield "versions of a family", family.versions, versions
     yield "fooling", family.fooling, versions
-    (entry,) = entries()
+    (entry,) = list_entries()
     yield "board", entry.versions, versions
     yield "fooled on the board", entry.fooled, versions
     yield "stamp of a tree", _stamp(world.root)[0], versions + 1
@@ -334,5 +334,5 @@ def test_the_database_says_what_the_condition_says(database: Any, person: Any) -
     rows = Problem.objects.filter(ref__in=halves)
     law = {ref for ref, case in halves.items() if case.public}
     assert {row.ref for row in rows if row.public} == law
-    assert {row.ref for row in rows if visible_to(None, row)} == law
+    assert {row.ref for row in rows if is_visible_to(None, row)} == law
     assert set(public_problems().filter(ref__in=halves).values_list("ref", flat=True)) == law

@@ -27,7 +27,13 @@ from winosmith.web.judge.models import Contest, Gold, Judge, Slot
 from winosmith.web.judge.trust import add_gold, askable_questions, settle_contest as settle
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem as Row, State
-from winosmith.web.problems.states import _due, move, public_problems, publish_due, waits_until
+from winosmith.web.problems.states import (
+    _due_problems,
+    move,
+    public_at_latest,
+    public_problems,
+    publish_due,
+)
 
 
 def _judged(author: Any = None, **columns: Any) -> list[Any]:
@@ -153,9 +159,9 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     _to(one, "valid")
     _later([one], days=30)
     assert _public(one) == [False]
-    assert (publish_due(), waits_until(one)) == (0, None)
+    assert (publish_due(), public_at_latest(one)) == (0, None)
     page = visit(one.twin.contributor).get(f"/problems/{one.ref}/").content.decode()
-    assert "It waits for the other half" in page
+    assert "This half waits for the other one" in page
     assert "No date is set yet." in page
     judy = person("judy", is_judge=True)
     Judge.objects.create(person=judy)
@@ -173,7 +179,7 @@ def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
     one, two = _judged()
     _to(one, "valid")
     _later([one], days=15)
-    with pytest.raises(InputError, match="is public and tells its answer"):
+    with pytest.raises(InputError, match="is public and reveals its answer"):
         add_gold(two, "A small jug holds little.")
     type(two).objects.filter(pk=two.pk).update(gold=True)
     Gold.objects.create(problem=two, explanation="A small jug holds little.")
@@ -258,7 +264,7 @@ def test_what_is_public_and_what_waits_is_found_by_small_indexes(db: Any) -> Non
     waiting = Problem.objects.filter(waits=True).order_by("-created", "-pk")
     plans = {
         "problem_public": public_problems().order_by("-id")[:20].explain(),
-        "problem_waits": _due().values_list("twin", flat=True).explain(),
+        "problem_waits": _due_problems().values_list("twin", flat=True).explain(),
         "problem_waits ": waiting[:20].explain(),
     }
     assert [name for name, plan in plans.items() if f"INDEX {name.strip()}" not in plan] == []

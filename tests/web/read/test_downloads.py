@@ -29,9 +29,9 @@ from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import as_problem, row_fields, twin_fields
 from winosmith.web.problems.states import public_problems
 from winosmith.web.read import downloads
-from winosmith.web.read.downloads import Aside, Sent, gzipped
+from winosmith.web.read.downloads import ClosingResponse, HeadedFile, gzip_parts
 from winosmith.web.rounds.models import Round
-from winosmith.web.rounds.running import handed_over
+from winosmith.web.rounds.running import write_pool
 
 
 def _body(answer: Any) -> bytes:
@@ -266,8 +266,8 @@ def test_what_is_not_sent_is_let_go(handmade: Any, visit: Any) -> None:
 def test_a_reader_who_leaves_keeps_nothing_open() -> None:
     """A response that ends before its first byte lets go of the file that it would have sent."""
     with tempfile.TemporaryFile() as file:
-        source = Aside(b"first", file)
-        Sent(gzipped(source), source).close()
+        source = HeadedFile(b"first", file)
+        ClosingResponse(gzip_parts(source), source).close()
         assert file.closed
 
 
@@ -291,7 +291,7 @@ def test_look_alikes_stay_singles_in_every_file(
             assert read.digest == answer["X-Data-Digest"]
     assert formats.alike(read.problems)
     export(tmp_path / "export")
-    pool = handed_over(Round.objects.create(name="one", state="running", recipe={}))
+    pool = write_pool(Round.objects.create(name="one", state="running", recipe={}))
     for path in (tmp_path / "export" / "problems.jsonl", pool / "problems.jsonl",
                  tmp_path / "export" / "private" / "problems.jsonl"):  # fmt: skip
         assert formats.read(path).twins == ()

@@ -13,7 +13,7 @@ from winosmith.web.people import models
 from winosmith.web.people.models import person_of, pseudonym
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Twin
-from winosmith.web.read.public import Filters, sealed, unsealed
+from winosmith.web.read.public import Filters, decrypt_key, encrypt_key
 
 
 def _refs(**query: str) -> set[str]:
@@ -68,7 +68,7 @@ def test_who_guesses_pseudonyms_has_not_all_of_them_made(
     erase(gone, texts=False)
     gone.refresh_from_db()
     new = person("new")
-    monkeypatch.setattr(models, "_AGAIN", 0)
+    monkeypatch.setattr(models, "_RECHECKED", 0)
     made, make = [], models.pseudonym
     monkeypatch.setattr(models, "pseudonym", lambda who: made.append(who.pk) or make(who))
     assert models.person_of("p-000000000000") is None
@@ -121,11 +121,11 @@ def test_pages_lead_on_and_back(db: Any, visit: Any, twin: Any) -> None:
 
 def test_a_page_mark_tells_nothing(db: Any) -> None:
     """A mark is undone by this site alone, and another text is none."""
-    assert [unsealed(sealed(n)) for n in (1, 2, 10**12)] == [1, 2, 10**12]
-    mark = sealed(5)
+    assert [decrypt_key(encrypt_key(n)) for n in (1, 2, 10**12)] == [1, 2, 10**12]
+    mark = encrypt_key(5)
     assert len(mark) == 32
-    assert unsealed("") is unsealed("5") is unsealed("é" * 32) is None
-    assert unsealed(mark[:-1] + ("0" if mark[-1] != "0" else "1")) is None
+    assert decrypt_key("") is decrypt_key("5") is decrypt_key("é" * 32) is None
+    assert decrypt_key(mark[:-1] + ("0" if mark[-1] != "0" else "1")) is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.web.lineaged import child, root
 from winosmith.web.read.downloads import FILES
-from winosmith.web.read.public import figures
+from winosmith.web.read.public import numbers
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -86,6 +86,6 @@ def test_figures_count_versions_apart() -> None:
     top = root()
     child(child(top), new=("fit", "belong"))
     child(root(state="rejected"))
-    found = figures()
+    found = numbers()
     assert (found.problems, found.twins, found.singles) == (4, 0, 1)
     assert (found.perturbed, found.families) == (3, 2)

@@ -49,7 +49,7 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Carried:
 def stored(carried: Carried) -> Callable[..., Any]:
     """Return a maker of rounds that are done, of a pool that is on the site: `stored("one")`."""
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.running import store
+    from winosmith.web.rounds.running import store_results
 
     def make(name: str = "one", *, published: bool = True, **fields: Any) -> Any:
         from django.utils import timezone
@@ -57,7 +57,7 @@ def stored(carried: Carried) -> Callable[..., Any]:
         if not Round.objects.exists():
             fill(TWINS, votes=False)
         row = Round.objects.create(name=name, state="running", recipe=carried.recipe, **fields)
-        assert store(row, carried.found, [(2, "reading", 0.1)], lambda done: None)
+        assert store_results(row, carried.found, [(2, "reading", 0.1)], lambda done: None)
         row.refresh_from_db()
         row.carried_in = carried.found.folder
         if published:

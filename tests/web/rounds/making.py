@@ -30,9 +30,9 @@ SMALL = {
 def carried_out(round_: Any) -> None:
     """Carry out a round as the worker does."""
     from tests.web.working import work_off
-    from winosmith.web.rounds.running import hand_over
+    from winosmith.web.rounds.running import queue_round
 
-    hand_over(round_)
+    queue_round(round_)
     work_off()
 
 

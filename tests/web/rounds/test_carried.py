@@ -17,7 +17,7 @@ from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.rounds import running, running as rules
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.running import handed_over, store
+from winosmith.web.rounds.running import store_results, write_pool
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
@@ -37,14 +37,14 @@ class BreakError(BaseException):
 
 def _break_off(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let the round break off when its step begins."""
-    place = running.Teller._place
+    place = running.ProgressReporter._place
 
     def broken(self: Any, title: str) -> int:
         if title == name:
             raise BreakError
         return place(self, title)
 
-    monkeypatch.setattr(running.Teller, "_place", broken)
+    monkeypatch.setattr(running.ProgressReporter, "_place", broken)
 
 
 def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
@@ -54,7 +54,7 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     refs = fill(TWINS)
     hidden = Problem.objects.filter(ref__in=refs[:6])
     hidden.update(embargo=True)
-    made = rules.start("one", {**SMALL, "solvers": [WORDS]})
+    made = rules.create_round("one", {**SMALL, "solvers": [WORDS]})
     with monkeypatch.context() as patch:
         _break_off(patch, "solving with words")
         with pytest.raises(BreakError):
@@ -92,9 +92,9 @@ def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: A
     """Whole twins go, each with its margin, and the page names the filter and what is left."""
     fill(TWINS)
     recipe = {**SMALL, "filter": {"method": "mirror", "aim": "chance"}, "solvers": [CHANCE]}
-    made = rules.start("one", recipe)
+    made = rules.create_round("one", recipe)
     carried_out(made)
-    rules.publish(None, Round.objects.get(pk=made.pk))
+    rules.publish_round(None, Round.objects.get(pk=made.pk))
     gone = Place.objects.filter(round=made, stage="mirror").select_related("problem")
     assert len(gone) > 10
     assert all("with a margin of" in place.reason for place in gone)
@@ -109,9 +109,9 @@ def test_what_came_of_a_round_is_stored_once(database: Any, carried: Any, stored
     made = stored("one")
     before = list(Place.objects.order_by("pk").values())
     assert len(before) == 2 * TWINS
-    assert not store(made, carried.found, [], lambda done: None)  # it runs no more
+    assert not store_results(made, carried.found, [], lambda done: None)  # it runs no more
     Round.objects.filter(pk=made.pk).update(state="running", record=None)
-    assert store(made, carried.found, [], lambda done: None)
+    assert store_results(made, carried.found, [], lambda done: None)
     assert list(Place.objects.order_by("pk").values()) == before
     assert Round.objects.get(pk=made.pk).record == json.loads(
         (carried.found.folder / "round.json").read_text("utf-8")
@@ -124,7 +124,7 @@ def test_the_second_round_is_compared_with_the_first(db: Any, stored: Any) -> No
     first = stored("one")
     shutil.copytree(first.carried_in, first.folder / "results")
     Problem.objects.filter(pk__in=Problem.objects.values("pk")[:6]).update(embargo=True)
-    made = rules.start("two", {**SMALL, "solvers": [CHANCE]})
+    made = rules.create_round("two", {**SMALL, "solvers": [CHANCE]})
     carried_out(made)
     made = Round.objects.get(pk=made.pk)
     assert (made.state, made.error) == ("done", "")
@@ -150,8 +150,8 @@ def test_the_pool_is_what_downloads_have(database: Any, person: Any) -> None:
     for ref, state in zip(refs[2:6], (State.HELD, State.JUDGING, State.REJECTED, "withdrawn"),
                           strict=True):  # fmt: skip
         Problem.objects.filter(ref=ref).update(state=state)
-    made = rules.start("pool", {**SMALL, "solvers": [WORDS]})
-    folder = handed_over(made)
+    made = rules.create_round("pool", {**SMALL, "solvers": [WORDS]})
+    folder = write_pool(made)
     problems, votes = (_records(folder / name) for name in ("problems.jsonl", "votes.jsonl"))
     assert {one["id"] for one in problems} == set(refs[6:]) == {v["problem_id"] for v in votes}
     wren = pseudonym(Person.objects.get(name="wren"))
@@ -167,13 +167,13 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     """What a solver lacks is told before anything is built; put right, the round goes on."""
     fill(TWINS, votes=False)
     away = {"name": "away", "solver": "hunting", "collection": "texts-of-mine"}
-    made = rules.start("one", {**SMALL, "solvers": [away]})
+    made = rules.create_round("one", {**SMALL, "solvers": [away]})
     carried_out(made)
     made.refresh_from_db()
     assert made.state == "failed"
     assert "texts-of-mine" in made.error
     assert not (made.folder / "results").exists()
-    rules.again(made)
+    rules.resume_round(made)
     (db.folder / "texts-of-mine").mkdir()
     (db.folder / "texts-of-mine" / "one.txt").write_text("The trophy is large.\n")
     _break_off(monkeypatch, "embedding")
@@ -186,15 +186,15 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
 def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cancelled while a step is at work, a round goes no further, and says nothing of an error."""
     fill(TWINS, votes=False)
-    made = rules.start("one", {**SMALL, "solvers": [WORDS]})
-    noted = running.Teller._noted
+    made = rules.create_round("one", {**SMALL, "solvers": [WORDS]})
+    noted = running.ProgressReporter._noted
 
     def cancelled(self: Any, **changes: object) -> None:
         if changes.get("step") == "embedding":
-            rules.cancel(made)
+            rules.cancel_round(made)
         noted(self, **changes)
 
-    monkeypatch.setattr(running.Teller, "_noted", cancelled)
+    monkeypatch.setattr(running.ProgressReporter, "_noted", cancelled)
     carried_out(made)
     made.refresh_from_db()
     assert (made.state, made.error, made.record) == ("cancelled", "", None)

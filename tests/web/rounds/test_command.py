@@ -79,11 +79,13 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
 ) -> None:
     """The command without a name takes it up; cancelled, it says how it goes on."""
     fill(10, votes=False)
-    rules.start("one", {"solvers": [{"name": "none", "solver": "encoder", "model": "not-there"}]})
+    rules.create_round(
+        "one", {"solvers": [{"name": "none", "solver": "encoder", "model": "not-there"}]}
+    )
     assert "no process works on it" in run("show", "one")
     assert "is not finished" in carry_out("--name", "two", code=1)
     assert "one failed" in carry_out(code=1)
-    rules.again(Round.objects.get())
+    rules.resume_round(Round.objects.get())
     assert "one is cancelled" in run("cancel", "one")
     assert "there are: one" in run("show", "round-2", code=1)
     assert "not finished" in run("publish", "one", code=1)

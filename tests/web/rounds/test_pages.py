@@ -21,8 +21,8 @@ from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Event, Problem, Twin
 from winosmith.web.rounds import running
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.results import forget_what_is_left, stage
-from winosmith.web.rounds.running import publish
+from winosmith.web.rounds.results import erase_remaining_texts, stage_label
+from winosmith.web.rounds.running import publish_round
 
 
 def _text(answer: Any) -> str:
@@ -49,7 +49,7 @@ def test_a_round_is_everyones_once_it_is_published(
     assert "round/one/" not in _text(visitor.get("/rounds/"))
     assert "round/one/" in _text(moderator.get("/rounds/"))
     assert "Only moderators see this page" in _text(moderator.get(paths[0]))
-    publish(None, made)
+    publish_round(None, made)
     assert [visitor.get(path).status_code for path in paths[:3]] == [200] * 3
     assert "round/one/" in _text(visitor.get("/rounds/"))
 
@@ -139,7 +139,7 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
 
 def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
     """The funnel names whatever filter a recipe can choose in the reader's language."""
-    assert all(stage(method).startswith("filter (") for method in get_args(Method))
+    assert all(stage_label(method).startswith("filter (") for method in get_args(Method))
 
 
 def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) -> None:
@@ -279,7 +279,7 @@ def test_an_erased_person_leaves_the_files_of_rounds(
     words = {_words(problem) for problem in Problem.objects.all()}
     assert _quoting(source, words)
     erase(wren(), True)
-    assert forget_what_is_left() > 0  # at the commit, which this test does not come to
+    assert erase_remaining_texts() > 0  # at the commit, which this test does not come to
     left = [*_quoting(source, words), *_quoting(later, words)]
     shutil.rmtree(source)
     shutil.rmtree(later)
@@ -303,7 +303,7 @@ def test_an_erased_person_leaves_the_pool_of_a_round_that_came_to_nothing(
     (folder / "pool.jsonl").write_text("".join(lines), "utf-8")
     (folder / "answers.jsonl").write_text('{"id": "a", "scores": [0', "utf-8")  # cut off
     erase(wren(), True)
-    assert forget_what_is_left() == 1  # at the commit, which this test does not come to
+    assert erase_remaining_texts() == 1  # at the commit, which this test does not come to
     left = (folder / "pool.jsonl").read_text("utf-8")
     shutil.rmtree(folder)
     assert not left

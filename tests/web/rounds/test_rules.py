@@ -13,12 +13,12 @@ from winosmith.errors import InputError, RecipeError
 from winosmith.web.problems.models import Problem
 from winosmith.web.rounds import running as rules
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.results import stage, told
-from winosmith.web.rounds.running import BusyError, start
+from winosmith.web.rounds.results import make_flag, stage_label
+from winosmith.web.rounds.running import BusyError, create_round
 
 
 def _start(name: str = "one", **table: Any) -> Any:
-    return start(name, {**SMALL, **table})
+    return create_round(name, {**SMALL, **table})
 
 
 def test_a_round_is_started_with_what_the_site_takes_for_granted(db: Any) -> None:
@@ -37,8 +37,11 @@ def test_a_round_is_started_with_what_the_site_takes_for_granted(db: Any) -> Non
 def test_each_filter_of_a_recipe_has_words_on_the_site(db: Any) -> None:
     """Authors read why theirs was left out, and the funnel what did it, by every filter."""
     for method in {*get_args(get_type_hints(FilterRecipe)["method"])} - {"none"}:
-        assert stage(method) != method
-        assert told(Place(stage=method, reason="as it stands"), Problem()).reason != "as it stands"
+        assert stage_label(method) != method
+        assert (
+            make_flag(Place(stage=method, reason="as it stands"), Problem()).reason
+            != "as it stands"
+        )
 
 
 def test_files_that_a_recipe_names_for_its_pool_are_not_read(db: Any) -> None:
@@ -57,14 +60,14 @@ def test_admins_alone_publish(db: Any, person: Any) -> None:
         person("gone", is_superuser=True, is_active=False),
     ):
         with pytest.raises(InputError, match="admins"):
-            rules.publish(who, made)
+            rules.publish_round(who, made)
 
 
 @pytest.mark.parametrize(
     ("name", "table", "why"),
     [
-        ("A round", {}, "small letters"),
-        ("../up", {}, "small letters"),
+        ("A round", {}, "lower-case letters"),
+        ("../up", {}, "lower-case letters"),
         ("one", {"filter": {"threshold": 2}}, "threshold"),
         ("one", {"solvers": []}, "solvers"),
         ("one", {"solver": []}, "solver"),
@@ -93,10 +96,10 @@ def test_there_is_one_round_at_a_time(db: Any) -> None:
     first = _start()
     with pytest.raises(rules.BusyError, match="one is not finished"):
         _start(name="two")
-    rules.cancel(first)
+    rules.cancel_round(first)
     _start(name="two")
     with pytest.raises(rules.BusyError, match="two is not finished"):
-        rules.again(first)
+        rules.resume_round(first)
 
 
 def test_of_many_at_once_one_starts(database: Any) -> None:
@@ -112,17 +115,17 @@ def test_a_round_ends_once(db: Any) -> None:
     fill(10)
     made = _start()
     with pytest.raises(InputError, match="not finished"):
-        rules.publish(None, made)
-    rules.cancel(made)
+        rules.publish_round(None, made)
+    rules.cancel_round(made)
     with pytest.raises(InputError, match="already ended"):
-        rules.cancel(made)
+        rules.cancel_round(made)
     made.refresh_from_db()
     assert (made.state, made.busy) == ("cancelled", False)
     made.state = "done"
     made.save()
-    rules.publish(None, made)
+    rules.publish_round(None, made)
     with pytest.raises(InputError, match="already been published"):
-        rules.publish(None, made)
+        rules.publish_round(None, made)
 
 
 def test_a_round_is_compared_with_the_one_that_was_published_last(db: Any, stored: Any) -> None:

@@ -51,8 +51,8 @@ def test_the_newest_backups_are_kept(
     (folder / ".site-20260109-120000.tar.gz-x").mkdir()
     (folder / "mine.tar.gz").write_text("x")
     monkeypatch.setattr(backups, "backup", lambda _site, path: path.write_text("y"))
-    made = backups.make(backups.ask(adam), lambda _: None)
-    names = [one["name"] for one in backups.kept()]
+    made = backups.make_backup(backups.request_backup(adam), lambda _: None)
+    names = [one["name"] for one in backups.list_backups()]
     assert names[0] == made["file"]
     assert names[1:] == [f"site-202601{day}-120000.tar.gz" for day in range(18, 12, -1)]
     assert sorted(p.name for p in folder.iterdir() if p.name not in names) == ["mine.tar.gz"]

@@ -20,8 +20,8 @@ from winosmith.web._rules import CHOSEN, _setting, choosable, first_file
 from winosmith.web._site import is_site_file, site_files
 from winosmith.web.jobs import Job
 from winosmith.web.people.gates import new_key
-from winosmith.web.run.choices import COMING
-from winosmith.web.run.log import told
+from winosmith.web.run.choices import PENDING
+from winosmith.web.run.log import describe_request
 
 
 def _chosen(folder: Path) -> Any:
@@ -44,7 +44,7 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     job = Job.objects.get()
     assert (job.actor.name, job.kind, job.state) == ("adam", "settings", "done")
     assert job.asked == {"title": "Graz", "judges": 5, "words_to_flag": ["brat", "fool"]}
-    assert [(str(label), value) for label, value in told(job)] == [
+    assert [(str(label), value) for label, value in describe_request(job)] == [
         ("Name of the site", "Graz"), ("Judges of a problem", "5"),
         ("Words that send a sentence to the moderators", "brat, fool"),
     ]  # fmt: skip
@@ -153,7 +153,7 @@ def test_a_setting_is_added_in_one_place(
     send("/admin/settings/", **choices(colour="blue"))
     assert _chosen(kept) == {"colour": "blue"}
     assert settings.RULES.colour == "blue"
-    assert told(Job.objects.get()) == [("Colour of the pages", "blue")]
+    assert describe_request(Job.objects.get()) == [("Colour of the pages", "blue")]
     page = send("/admin/settings/", method="get").content.decode()
     assert page.index("<details open>") < page.index('name="colour"')
     assert '# Colour of the pages. A word that browsers know.\n# colour = "red"' in first_file(
@@ -209,13 +209,13 @@ def test_what_cannot_be_written_is_not_noted(
 ) -> None:
     """Where the file can't be written the form says so; no setting changes, and the log is true."""
     before = settings.RULES
-    (kept / COMING).mkdir()
+    (kept / PENDING).mkdir()
     try:
         answer = send("/admin/settings/", **choices(title="Graz"))
     finally:
-        (kept / COMING).rmdir()
+        (kept / PENDING).rmdir()
     assert answer.status_code == 422
-    assert COMING in answer.content.decode()
+    assert PENDING in answer.content.decode()
     assert not Job.objects.exists()
     assert before == settings.RULES
 

@@ -26,7 +26,7 @@ from winosmith.web.people.gates import new_key
 from winosmith.web.people.privacy import tidy
 from winosmith.web.problems.models import Problem, Remembered
 from winosmith.web.run import files, human_tests
-from winosmith.web.run.uploads import AT_ONCE
+from winosmith.web.run.uploads import MAX_FILES
 
 GOLD = (
     f"{HEAD},gold.explanation\n"
@@ -217,14 +217,14 @@ def test_others_write_while_a_file_is_looked_at(
 ) -> None:
     """Neither a file of problems nor that of a test is read within a transaction."""
     within = []
-    real = files.look_at
+    real = files.read_file
 
     def look_at(*asked: Any) -> Any:
         within.append(connection.in_atomic_block)
         return real(*asked)
 
-    monkeypatch.setattr(files, "look_at", look_at)
-    monkeypatch.setattr(human_tests, "look_at", look_at)
+    monkeypatch.setattr(files, "read_file", look_at)
+    monkeypatch.setattr(human_tests, "read_file", look_at)
     _proposed(send, file=CUPS)
     assert send("/admin/tests/", file=CUPS, name="x", title="x", orders="1").status_code == 302
     assert within == [False, False]
@@ -371,13 +371,13 @@ def test_all_files_together_have_a_bound(
     Where there is none, what was cancelled makes room.
     """
     rules(upload_mb=1)
-    marks = [new_key() for _ in range(AT_ONCE)]
+    marks = [new_key() for _ in range(MAX_FILES)]
     for mark in marks:
         assert _pieces(send, bytes(990_000), 495_000, mark) == [204, 204]
     refused = send(f"/admin/files/{new_key()}/?at=0", body=bytes(60_000))
     assert refused.status_code == 422
     assert b"take all the space" in refused.content
-    assert len(list((kept / "uploads").iterdir())) == AT_ONCE
+    assert len(list((kept / "uploads").iterdir())) == MAX_FILES
     assert send(f"/admin/files/{marks[0]}/?at=990000", body=bytes(10_000)).status_code == 204
     assert send(f"/admin/files/{new_key()}/?at=0", body=bytes(40_000)).status_code == 204
     broken_off = [kept / "uploads" / mark for mark in marks[1:3]]
@@ -544,7 +544,7 @@ def test_a_file_that_is_gone_is_told_as_gone(db: Any, send: Callable[..., Any], 
     job = Job.objects.create(actor=adam, kind="import", asked=asked, state="reading")
     work_off()
     job.refresh_from_db()
-    assert (job.state, job.error) == ("failed", "The file is gone; send it again.")
+    assert (job.state, job.error) == ("failed", "The file no longer exists; send it again.")
 
 
 def test_a_file_that_is_picked_takes_the_place_of_pieces_before(

@@ -14,7 +14,7 @@ from winosmith.web.jobs import Job
 from winosmith.web.problems.models import Event, Problem
 from winosmith.web.take import results, rounds
 from winosmith.web.take.models import Round
-from winosmith.web.take.sheets import enrol
+from winosmith.web.take.sheets import assign_sheet
 
 SCHEMAS = HEAD + "".join(
     f"\nThe {one} hit the {two} and the _ broke because it was {word}.,{one},{two},{answer}"
@@ -102,7 +102,7 @@ def test_a_test_is_closed_when_its_sheets_are_in(
 ) -> None:
     """With a sheet out it stays open, and says so; when those count as given up, it closes."""
     done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
-    enrol(person("ann"), Round.objects.get(), {})
+    assign_sheet(person("ann"), Round.objects.get(), {})
     refused = send("/admin/tests/spring/close/")
     assert refused.status_code == 409
     assert "1 sheet is still in use" in refused.content.decode()
@@ -126,19 +126,19 @@ def test_others_write_while_results_are_found(
     from tests.web.take.conftest import fill
 
     done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
-    ann, within, real = person("ann"), [], rounds.figures_of
-    fill(ann, enrol(ann, Round.objects.get(), {}))
+    ann, within, real = person("ann"), [], rounds.compute_results
+    fill(ann, assign_sheet(ann, Round.objects.get(), {}))
 
     def figures_of(*asked: Any) -> Any:
         within.append(connection.in_atomic_block)
         return real(*asked)
 
-    monkeypatch.setattr(rounds, "figures_of", figures_of)
+    monkeypatch.setattr(rounds, "compute_results", figures_of)
     send("/admin/tests/spring/close/")
     assert within == [False]
-    found = results.shown_results(Round.objects.get())
+    found = results.results_context(Round.objects.get())
     Round.objects.update(figures=None)
-    assert results.shown_results(Round.objects.get())["answers"] == found["answers"] > 0
+    assert results.results_context(Round.objects.get())["answers"] == found["answers"] > 0
 
 
 def test_a_test_is_published_once_it_was_shown_what_that_means(
@@ -150,7 +150,7 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
     done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assert send("/admin/tests/spring/publish/").status_code == 409
     ann = person("ann")
-    fill(ann, enrol(ann, Round.objects.get(), {}))
+    fill(ann, assign_sheet(ann, Round.objects.get(), {}))
     send("/admin/tests/spring/close/")
     job, same = (_job(send("/admin/tests/spring/publish/")) for _ in "12")
     asked = job.came["used"]
@@ -167,6 +167,6 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
     ended.refresh_from_db()
     assert (ended.state, ended.came) == ("done", job.came)
     late = done(same)
-    assert (late.state, "was published" in late.error) == ("failed", True)
+    assert (late.state, "was already published" in late.error) == ("failed", True)
     again = send("/admin/tests/spring/publish/")
     assert (again.status_code, "was published" in again.content.decode()) == (409, True)

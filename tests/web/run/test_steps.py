@@ -19,18 +19,18 @@ from winosmith.web.jobs import Job, note
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.problems.models import Event, Problem, Twin
-from winosmith.web.run.choices import Choices, choose
-from winosmith.web.run.dashboard import count, funnel, plots
-from winosmith.web.run.steps import left, steps
+from winosmith.web.run.choices import SettingsForm, change_settings
+from winosmith.web.run.dashboard import compute_statistics, draw_plots, funnel_rows
+from winosmith.web.run.steps import count_left, setup_steps
 
 
 def _standing() -> dict[str, bool]:
-    return {step.act: step.done for step in steps()}
+    return {step.act: step.done for step in setup_steps()}
 
 
 def test_a_new_site_has_everything_before_it(db: Any, adam: Any) -> None:
     """With nothing but its admin no step is done, and five of them are needed."""
-    assert left(steps()) == 5
+    assert count_left(setup_steps()) == 5
     assert not any(done for act, done in _standing().items() if act != "Models")
 
 
@@ -42,7 +42,7 @@ def test_each_step_is_done_by_what_it_asks_for(
                     training_right=1)  # fmt: skip
     with override_settings(RULES=named):
         assert _standing()["Name and contact"]
-        choose(adam, {})
+        change_settings(adam, {})
         assert _standing()["Rules"]
         import_problems(made_twins(1), "judging")
         assert _standing()["Import problems"]
@@ -71,7 +71,7 @@ def test_more_gold_than_is_needed_is_told_as_a_number(
     for wanted in (5, 2, 1):
         rules = replace(settings.RULES, training_questions=wanted, training_right=1)
         monkeypatch.setattr(settings, "RULES", rules)
-        told += [step.state for step in steps() if step.act == "Import gold questions"]
+        told += [step.state for step in setup_steps() if step.act == "Import gold questions"]
     assert told == ["2 of the 5 needed for training", "2 questions", "2 questions"]
 
 
@@ -134,7 +134,7 @@ def test_what_came_in_is_followed_until_it_is_decided(db: Any) -> None:
     _made(3, 21, (23, "withdrawn"))
     _made(4, 31)
     _made(5, 1)  # before the time, and it waits still
-    found = count("days", NOW)
+    found = compute_statistics("days", NOW)
     assert (found.first[0].isoformat(), found.first[-1].isoformat()) == ("2026-03-02", "2026-03-31")
     at = {day.day: n for n, day in enumerate(found.first)}
     assert [found.came[at[day]] for day in (20, 21, 31)] == [2, 1, 1]
@@ -143,8 +143,8 @@ def test_what_came_in_is_followed_until_it_is_decided(db: Any) -> None:
     assert [found.backlog[at[day]] for day in (2, 19, 20, 21, 22, 23, 25, 30, 31)] == [
         1, 1, 3, 4, 4, 3, 1, 1, 2,
     ]  # fmt: skip
-    assert [step[1:] for step in funnel(found)] == [(4, None), (2, 100.0), (1, 50.0)]
-    weeks = count("weeks", NOW)
+    assert [step[1:] for step in funnel_rows(found)] == [(4, None), (2, 100.0), (1, 50.0)]
+    weeks = compute_statistics("weeks", NOW)
     assert (sum(weeks.came), weeks.backlog[-1], len(weeks.first)) == (5, 2, 26)
 
 
@@ -163,7 +163,7 @@ def test_votes_agreement_and_people_are_counted(db: Any, person: Callable[..., A
                            at=datetime(2026, 3, 25, tzinfo=UTC))  # fmt: skip
     Twin.objects.create(ref="w", contributor=people[0], created=datetime(2026, 3, 24, tzinfo=UTC))
     Twin.objects.create(ref="x", contributor=people[1], created=datetime(2026, 3, 26, tzinfo=UTC))
-    found = count("days", NOW)
+    found = compute_statistics("days", NOW)
     at = {day.day: n for n, day in enumerate(found.first)}
     assert (found.votes[at[24]], sum(found.votes)) == (2, 2)
     assert found.agreed[at[25]] == pytest.approx(2 / 3)
@@ -177,7 +177,7 @@ def test_every_plot_has_its_table_and_its_words(
 ) -> None:
     """What is drawn stands in a table with a row a day, and in the drawing's name."""
     _made(1, 20, (25, "valid"))
-    shown = plots(count("days", NOW))
+    shown = draw_plots(compute_statistics("days", NOW))
     assert len(shown) == 6
     for plot in shown:
         assert len(plot["rows"]) == 30
@@ -194,6 +194,6 @@ def test_every_plot_has_its_table_and_its_words(
 
 def test_the_settings_form_is_the_sites(db: Any) -> None:
     """The form begins with what holds, so that saving it unchanged changes nothing."""
-    form = Choices(choices())
+    form = SettingsForm(choices())
     assert form.is_valid(), form.errors
     assert form.changed() == {}

@@ -14,11 +14,11 @@ from tests.web.market import making as m
 from tests.web.run.visits import STUDY
 from winosmith.web.jobs import Job
 from winosmith.web.market.models import Study
-from winosmith.web.market.providers import digest_of
-from winosmith.web.market.studies import find_study, may_come, study_named
+from winosmith.web.market.providers import id_digest
+from winosmith.web.market.studies import find_study, get_study, is_admitted
 from winosmith.web.market.workers import finish
 from winosmith.web.people.gates import new_key
-from winosmith.web.run.log import told
+from winosmith.web.run.log import describe_request
 
 
 def _job(answer: Any) -> Any:
@@ -69,7 +69,7 @@ def test_a_new_link_ends_the_one_before(
 def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., Any]) -> None:
     """A study made with "gbp" pays in GBP, and the log says so."""
     assert send("/admin/studies/", **{**STUDY, "currency": "gbp"}).status_code == 200
-    assert study_named("pilot").currency == "GBP"
+    assert get_study("pilot").currency == "GBP"
     assert Job.objects.get().asked["currency"] == "GBP"
 
 
@@ -77,7 +77,7 @@ def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., A
     ("others", "told"),
     [
         ({"currency": "pounds"}, "Write it like GBP"),
-        ({"code": ""}, "this market gives the completion code"),
+        ({"code": ""}, "this market requires a completion code"),
         ({"name": "a b"}, "Only letters, digits and dashes."),
         ({"reward": "2.505"}, "no more than 2 decimal places"),
         ({"code": "SAME", "short_code": "SAME"}, "must differ"),
@@ -157,9 +157,9 @@ def test_the_log_tells_numbers_as_numbers(
     made, _ = m.study(places=10)
     form = {"do": "places", "places-places": "1"}
     job = _job(send(f"/admin/studies/{made.name}/", **form))
-    assert [value for _name, value in told(job)] == [made.name, "1"]
+    assert [value for _name, value in describe_request(job)] == [made.name, "1"]
     emptied = Job(kind="settings", asked={"contact": "", "words_to_flag": [], "judges": 1})
-    assert [value for _name, value in told(emptied)] == ["–", "–", "1"]
+    assert [value for _name, value in describe_request(emptied)] == ["–", "–", "1"]
 
 
 @pytest.mark.parametrize(("allowed", "may"), [("only", [True, False]), ("never", [False, True])])
@@ -175,8 +175,8 @@ def test_a_list_says_who_may_come(
     assert (job.came["people"], job.came["listed"]) == (1, 0)
     assert done(job).came["listed"] == 1
     made.refresh_from_db()
-    digests = [digest_of("prolific", "worker", m.worker(n)) for n in (1, 2)]
-    assert [may_come(made, digest) for digest in digests] == may
+    digests = [id_digest("prolific", "worker", m.worker(n)) for n in (1, 2)]
+    assert [is_admitted(made, digest) for digest in digests] == may
     assert not job.file.exists()
     page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
     assert m.worker(1) not in page

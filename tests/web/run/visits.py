@@ -85,9 +85,9 @@ def _with_file(**data: Any) -> Callable[[Any], dict[str, Any]]:
 
 def choices(**others: Any) -> dict[str, Any]:
     """Return the form of the settings as it stands, with others in place of some."""
-    from winosmith.web.run.choices import Choices
+    from winosmith.web.run.choices import SettingsForm
 
-    shown = Choices().initial
+    shown = SettingsForm().initial
     typed = {name: value for name, value in shown.items() if value is not False}
     return {**{f"initial-{name}": value for name, value in shown.items()}, **typed, **others}
 

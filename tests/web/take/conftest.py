@@ -57,15 +57,17 @@ def opened(rules: Any) -> Callable[..., Any]:
 
 def fill(person: Any, sitting: Any, *, seed: int = 0, finish: bool = True) -> dict[int, str]:
     """Answer every question of a sheet but the third; return the letters by number."""
-    from winosmith.web.take.sheets import answer, finish as hand_in, sheet_of
+    from winosmith.web.take.sheets import read_sheet, store_answer, submit_sheet as hand_in
 
     rng, given = np.random.default_rng(seed), {}
-    for item in sheet_of(sitting.sheet).items:
+    for item in read_sheet(sitting.sheet).items:
         if item.number == 3:
             continue
         given[item.number] = str(rng.choice([*item.letters, *item.letters, "X"]))
         seconds = round(float(rng.uniform(4, 30)), 1)
-        answer(person, sitting.ref, item.number, given[item.number], seconds, to=item.number + 1)
+        store_answer(
+            person, sitting.ref, item.number, given[item.number], seconds, to=item.number + 1
+        )
     if finish:
         hand_in(person, sitting.ref)
     return given

@@ -172,7 +172,7 @@ def test_nothing_typed_is_emptied(testing: Any) -> None:
     with page.expect_navigation():
         page.get_by_role("button", name="Agree and start").click()
     _first(page)
-    page.get_by_text("Note something").click()
+    page.get_by_text("Add a note").click()
     page.fill("#word", "to mow")
     page.reload()
     assert page.input_value("#word") == "to mow"

@@ -14,10 +14,10 @@ from winosmith.humans import Declared
 from winosmith.web import hosting
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.privacy import agree, has_agreed, publish
+from winosmith.web.people.privacy import agree, has_agreed, publish_document
 from winosmith.web.take.models import Sitting
 from winosmith.web.take.rounds import close_round
-from winosmith.web.take.sheets import enrol, mark_shown, seconds_seen, sheet_of
+from winosmith.web.take.sheets import assign_sheet, mark_shown, read_sheet, seconds_seen
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -77,7 +77,7 @@ def test_somebody_takes_a_test_from_the_first_page_to_the_last(ann: Any, opened:
     answer = _send(ann, sitting, 6, source="A novel", word="to mow")
     assert answer.headers["Location"].endswith("/end/")
     end = ann.get(answer.headers["Location"])
-    assert "5 of 6 questions are answered" in end.content.decode()
+    assert "You have answered 5 of 6 questions" in end.content.decode()
     assert f'href="/tests/sheet/{sitting.ref}/6/"' in end.content.decode()
     form = {**_hidden(end, "key"), "do": "note recognised", "number": "2", "text": "A film"}
     assert ann.post(f"/tests/sheet/{sitting.ref}/end/", form).status_code == 302
@@ -121,7 +121,7 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
     form = {"shown": shown, "declared-home": "a house in Leeds"}
     for changed, more in ((False, {}), (True, {"agree": "yes"})):
         if changed:
-            publish("consent", "You take part in something else.")
+            publish_document("consent", "You take part in something else.")
         answer = browser.post(url, {**form, **more, **_hidden(browser.get(url), "key")})
         assert answer.status_code == 422
         assert 'value="a house in Leeds"' in answer.content.decode()
@@ -137,7 +137,7 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
 def test_a_new_text_interrupts_nobody_on_a_sheet(ann: Any, opened: Maker) -> None:
     """Who began before a text changed goes on under what they agreed to; no answer is lost."""
     sitting = _begin(ann, opened())
-    publish("consent", "You take part in something else.")
+    publish_document("consent", "You take part in something else.")
     answer = _send(ann, sitting, 1, letter="A", word="to mow")
     assert answer.headers["Location"].endswith("/2/")
     assert sitting.answers.get(number=1).letter == "A"
@@ -152,7 +152,7 @@ def test_a_question_stands_as_on_paper(ann: Any, opened: Maker) -> None:
     """The blank or bold word, the snippet, letters in order, X, the label; no id and no answer."""
     data = twins(6)
     sitting = _begin(ann, opened(data))
-    for item in sheet_of(sitting.sheet).items:
+    for item in read_sheet(sitting.sheet).items:
         page = ann.get(f"/tests/sheet/{sitting.ref}/{item.number}/").content.decode()
         shown = re.findall(r'name="letter" value="(\w)".*?<span[^>]*>([^<]+)</span>', page)
         assert [letter for letter, _ in shown] == [*item.letters, "X"]
@@ -211,7 +211,7 @@ def test_anonymous_people_are_shown_the_way_to_an_account(opened: Maker, visit: 
     """Without an account one reads what the test is, and can't begin it."""
     made = opened()
     page = visit().get(f"/tests/round/{made.name}/").content.decode()
-    assert "taken with an account" in page
+    assert "You need an account to take a test" in page
     assert 'name="agree"' not in page
     answer = visit().post(f"/tests/round/{made.name}/", {"key": "k" * 20, "agree": "yes"})
     assert "/login/" in answer.headers["Location"]
@@ -228,7 +228,7 @@ def test_a_test_is_given_up_on_its_own_page(ann: Any, opened: Maker) -> None:
     sitting.refresh_from_db()
     assert sitting.state == "dropped"
     assert (
-        "You know a part of each"
+        "You know part of each"
         in ann.get(f"/tests/round/{sitting.subject.round.name}/").content.decode()
     )
 
@@ -237,9 +237,9 @@ def test_judging_waits_for_the_test(ann: Any, opened: Maker) -> None:
     """The page of judging says what comes first, and gives no problem."""
     hosting.import_problems(twins(3, start=40), "judging")
     _begin(ann, opened())
-    assert "First the test" in ann.get("/judge/").content.decode()
+    assert "Finish your test first" in ann.get("/judge/").content.decode()
     answer = ann.post("/judge/next/", {"key": new_key()}, follow=True)
-    assert "First the test" in answer.content.decode()
+    assert "Finish your test first" in answer.content.decode()
     assert not Slot.objects.filter(holder=ann.person).exists()
 
 
@@ -250,9 +250,9 @@ def test_moderators_see_how_far_a_round_is_and_then_its_results(
     made, eva = opened(twins(6), orders=2), person("eva", is_moderator=True)
     for number in range(4):
         who = person(f"s{number}")
-        fill(who, enrol(who, made, {"native": ("yes", "no")[number % 2]}), seed=number)
+        fill(who, assign_sheet(who, made, {"native": ("yes", "no")[number % 2]}), seed=number)
     bob = person("bob")
-    sitting = enrol(bob, made, {})
+    sitting = assign_sheet(bob, made, {})
     browser = visit(eva)
     listed = browser.get("/tests/progress/").content.decode()
     assert made.name in listed
@@ -265,7 +265,7 @@ def test_moderators_see_how_far_a_round_is_and_then_its_results(
     page = browser.get(f"/tests/progress/{made.name}/").content.decode()
     assert f"{100 * close_share(made):.1f} %" in page
     assert "Krippendorff" in page
-    assert "Mean seconds a question" in page
+    assert "Mean seconds per question" in page
     assert "The time counts only while a question’s page is visible." in page
     assert ann.get("/tests/progress/").status_code == 403
     assert ann.get(f"/tests/progress/{made.name}/").status_code == 403

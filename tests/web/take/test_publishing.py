@@ -25,7 +25,13 @@ from winosmith.web.problems.states import public_problems
 from winosmith.web.take.models import Sitting, Subject
 from winosmith.web.take.results import write_results
 from winosmith.web.take.rounds import close_round, publish_round
-from winosmith.web.take.sheets import SheetClosedError, answer, enrol, remark, sheet_of
+from winosmith.web.take.sheets import (
+    SheetClosedError,
+    add_note,
+    assign_sheet,
+    read_sheet,
+    store_answer,
+)
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -36,16 +42,16 @@ Maker = Callable[..., Any]
 def test_a_round_is_closed_when_all_are_done(opened: Maker, person: Maker) -> None:
     """Sheets that are out keep it open, or are dropped on purpose; nobody comes afterwards."""
     made, ann, bob = opened(), person("ann"), person("bob")
-    fill(ann, enrol(ann, made, {}))
-    out = enrol(bob, made, {})
+    fill(ann, assign_sheet(ann, made, {}))
+    out = assign_sheet(bob, made, {})
     with pytest.raises(InputError, match="1 sheet is still in use"):
         close_round(made.name)
     closed = close_round(made.name, drop=True)
     assert closed.figures["subjects"] == 1
     with pytest.raises(SheetClosedError):
-        answer(bob, out.ref, 1, "A", 1.0)
+        store_answer(bob, out.ref, 1, "A", 1.0)
     with pytest.raises(InputError, match="closed"):
-        enrol(person("eve"), made, {})
+        assign_sheet(person("eve"), made, {})
 
 
 def test_publishing_releases_what_was_asked_with_its_other_halves(
@@ -54,7 +60,7 @@ def test_publishing_releases_what_was_asked_with_its_other_halves(
     """One sheet of a was given: both halves of its twins become public; the rest stays hidden."""
     data = twins(4, singles=11)
     made, ann = opened(data), person("ann")
-    sitting = enrol(ann, made, {})
+    sitting = assign_sheet(ann, made, {})
     fill(ann, sitting)
     with pytest.raises(InputError, match="open; close it first"):
         publish_round(made.name)
@@ -68,7 +74,7 @@ def test_publishing_releases_what_was_asked_with_its_other_halves(
     assert (done.used, done.used + done.alternates) == (len(on_it), len(expected))
     rows = [as_problem(row) for row in Problem.objects.filter(ref__in=data.ids)]
     assert {row.extra[CANARY] for row in rows} == {done.canary}
-    with pytest.raises(InputError, match="was published"):
+    with pytest.raises(InputError, match="was already published"):
         publish_round(made.name)
 
 
@@ -76,7 +82,7 @@ def test_nothing_is_published_that_another_round_asks(opened: Maker, person: Mak
     """Problems of a round that is open stay hidden until it is closed."""
     data, ann = twins(4), person("ann")
     first, second = opened(data), opened(data, seed=1)
-    fill(ann, enrol(ann, first, {}))
+    fill(ann, assign_sheet(ann, first, {}))
     close_round(first.name)
     with pytest.raises(InputError, match=second.name):
         publish_round(first.name)
@@ -90,7 +96,7 @@ def test_results_are_those_of_the_same_answers_in_forms(
     by_hand: list[tuple[Any, dict[int, str]]] = []
     for number in range(8):
         who = person(f"s{number}")
-        sitting = enrol(who, made, {"native": ("yes", "no", "")[number % 3]})
+        sitting = assign_sheet(who, made, {"native": ("yes", "no", "")[number % 3]})
         by_hand.append((sitting, fill(who, sitting, seed=number)))
     counts = write_results(made, tmp_path / "out")
     out = tmp_path / "out"
@@ -144,8 +150,8 @@ def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: 
     made = opened(declared=(*DECLARED, Declared("home", "Where do you live?")))
     ann, bob = person("ann"), person("bob")
     for who in (ann, bob):
-        sitting = enrol(who, made, {"native": "yes", "home": "Leeds"})
-        remark(who, sitting.ref, "recognised", "2", "my own novel")
+        sitting = assign_sheet(who, made, {"native": "yes", "home": "Leeds"})
+        add_note(who, sitting.ref, "recognised", "2", "my own novel")
         fill(who, sitting)
     close_round(made.name)
     erase(ann, texts=True)
@@ -167,12 +173,12 @@ def test_an_erased_text_leaves_the_sheets_and_the_results(
     data, eve, ann = twins(4), person("eve"), person("ann")
     made = opened(data)
     Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
-    fill(ann, enrol(ann, made, {}))
+    fill(ann, assign_sheet(ann, made, {}))
     erase(eve, texts=True)
     words = data[0].sentence.split("_")[0]
     for sheet in made.sheets.all():
         assert words not in json.dumps(sheet.record)
-        assert sheet_of(sheet).code == sheet.code
+        assert read_sheet(sheet).code == sheet.code
     write_results(made, tmp_path / "out")
     left = formats.read(tmp_path / "out/private/schemas.jsonl")
     assert len(left) == 6
@@ -187,7 +193,7 @@ def test_an_erased_text_leaves_the_sheets_and_the_results(
 def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: Maker) -> None:
     """After the retention of the site seconds and hours are gone, and letters are not."""
     made, ann = opened(), person("ann")
-    sitting = enrol(ann, made, {})
+    sitting = assign_sheet(ann, made, {})
     fill(ann, sitting)
     close_round(made.name)
     assert tidy()["take"] == 0
@@ -202,7 +208,7 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: M
 def test_the_file_about_oneself_holds_ones_answers(opened: Maker, person: Maker) -> None:
     """All that a test stores about somebody is in their own file, and no problem's id."""
     data, ann = twins(4), person("ann")
-    sitting = enrol(ann, opened(data), {"native": "yes"})
+    sitting = assign_sheet(ann, opened(data), {"native": "yes"})
     given = fill(ann, sitting)
     told = data_about(ann)["tests"]
     assert [(a["question"], a["letter"]) for a in told[0]["answers"]] == sorted(given.items())

@@ -18,7 +18,7 @@ from winosmith.web.judge.turns import next_problem
 from winosmith.web.people.gates import act_once, new_key
 from winosmith.web.problems.models import Problem
 from winosmith.web.take.models import Sitting, Subject
-from winosmith.web.take.sheets import answer, enrol
+from winosmith.web.take.sheets import assign_sheet, store_answer
 
 pytestmark = pytest.mark.long
 
@@ -31,7 +31,7 @@ def test_forty_people_at_once_get_balanced_sheets(
     """Each of two orders of two tests is given to ten, however many windows each person has."""
     made = opened(twins(8), orders=2)
     people = [person(f"s{number}") for number in range(40)]
-    found = at_once(lambda who: (who.pk, enrol(who, made, {}).ref), people * 2)
+    found = at_once(lambda who: (who.pk, assign_sheet(who, made, {}).ref), people * 2)
     assert len(set(found)) == 40
     assert Sitting.objects.count() == Subject.objects.count() == 40
     assert set(Counter(Sitting.objects.values_list("sheet", flat=True)).values()) == {10}
@@ -48,7 +48,7 @@ def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person
         turn, who = task
         if turn % 2:
             with contextlib.suppress(InputError):
-                enrol(who, made, {})
+                assign_sheet(who, made, {})
             return None
         slot = next_problem(who)
         return None if slot is None else (who.pk, slot.problem.ref)
@@ -72,12 +72,12 @@ def test_answers_of_two_tabs_at_once_are_all_kept(
 ) -> None:
     """Two tabs that send different questions, each twice, lose nothing and count nothing twice."""
     made, ann = opened(twins(10)), person("ann")
-    sitting = enrol(ann, made, {})
+    sitting = assign_sheet(ann, made, {})
     forms = [(number, new_key()) for number in range(1, 11)]
 
     def send(form: tuple[int, str]) -> None:
         def act() -> dict[str, Any]:
-            answer(ann, sitting.ref, form[0], "A", 2.0, to=form[0] + 1)
+            store_answer(ann, sitting.ref, form[0], "A", 2.0, to=form[0] + 1)
             return {}
 
         act_once(ann, form[1], "/tests/", act)

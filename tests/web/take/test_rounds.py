@@ -20,7 +20,7 @@ from winosmith.web.problems.states import public_problems
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import close_round
-from winosmith.web.take.sheets import enrol, finish, give_up, known_problems
+from winosmith.web.take.sheets import assign_sheet, give_up_sheet, known_problems, submit_sheet
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -95,13 +95,13 @@ def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
     for number in range(12):
         who, seen = person(f"s{number}"), []
         for _ in range(2):
-            sitting = enrol(who, made, {})
+            sitting = assign_sheet(who, made, {})
             given[sitting.sheet.test] += 1
             given[f"{sitting.sheet.test}{sitting.sheet.order}"] += 1
             seen += sorted(_halves(asked(sitting)) if sitting.sheet.test != "common" else ())
             fill(who, sitting, seed=number)
-        with pytest.raises(InputError, match="a part of each"):
-            enrol(who, made, {})
+        with pytest.raises(InputError, match="part of each"):
+            assign_sheet(who, made, {})
         assert len(seen) == len(set(seen)) == 6
     assert given == {"a": 6, "a1": 3, "a2": 3, "b": 6, "b1": 3, "b2": 3,
                      "common": 12, "common1": 6, "common2": 6}  # fmt: skip
@@ -110,10 +110,10 @@ def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
 def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> None:
     """Whoever has a sheet out is given that one again, and none of another round."""
     ann, first, other = person("ann"), opened(), opened(twins(5, start=30))
-    sitting = enrol(ann, first, {})
-    assert enrol(ann, first, {}) == sitting
+    sitting = assign_sheet(ann, first, {})
+    assert assign_sheet(ann, first, {}) == sitting
     with pytest.raises(InputError, match="finish it or give it up"):
-        enrol(ann, other, {})
+        assign_sheet(ann, other, {})
 
 
 def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Maker) -> None:
@@ -130,8 +130,8 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Ma
     Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
     made = opened(data)
     for who in (bob, eve):
-        assert enrol(who, made, {}).sheet.test == "common"
-    assert enrol(fay, made, {}).sheet.test in ("a", "b", "common")
+        assert assign_sheet(who, made, {}).sheet.test == "common"
+    assert assign_sheet(fay, made, {}).sheet.test in ("a", "b", "common")
 
 
 def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) -> None:
@@ -146,7 +146,7 @@ def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) 
     Version.objects.create(problem=root, root=root, digest="1")
     Version.objects.create(problem=child, root=root, parent=root, step=1, digest="2")
     assert known_problems(ann, made) == set(data.ids[:2])
-    assert enrol(ann, made, {}).sheet.test == "common"
+    assert assign_sheet(ann, made, {}).sheet.test == "common"
 
 
 @pytest.mark.parametrize("both_halves", [False, True])
@@ -158,8 +158,8 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
     data = twins(4)
     hosting.import_problems(data, "judging")
     made, ann, bob = opened(data), person("ann"), person("bob")
-    sitting = enrol(ann, made, {})
-    give_up(ann, sitting.ref)
+    sitting = assign_sheet(ann, made, {})
+    give_up_sheet(ann, sitting.ref)
     assert next_problem(ann) is None
     assert next_problem(bob) is not None
 
@@ -169,10 +169,10 @@ def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker
     hosting.import_problems(twins(3, start=40), "judging")
     made, ann = opened(), person("ann")
     assert next_problem(ann) is not None
-    sitting = enrol(ann, made, {})
+    sitting = assign_sheet(ann, made, {})
     assert current_slot(ann) is None
     assert next_problem(ann) is None
-    finish(ann, sitting.ref)
+    submit_sheet(ann, sitting.ref)
     assert next_problem(ann) is not None
 
 
@@ -181,29 +181,29 @@ def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) ->
     made = opened()
     for who in (Person.objects.create_anonymous(), person("ann", is_active=False)):
         with pytest.raises(InputError, match="account"):
-            enrol(who, made, {})
+            assign_sheet(who, made, {})
 
 
 def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person: Maker) -> None:
     """The last letter counts and seconds add up; a wrong letter, and a late answer, are refused."""
-    from winosmith.web.take.sheets import SheetClosedError, answer, enrol, finish
+    from winosmith.web.take.sheets import SheetClosedError, assign_sheet, store_answer, submit_sheet
 
     ann, eve, made = person("ann"), person("eve"), opened()
-    sitting = enrol(ann, made, {})
-    answer(ann, sitting.ref, 1, "a", 2.5, to=2)
-    answer(ann, sitting.ref, 1, "", 1.0, to=2)
-    assert answer(ann, sitting.ref, 1, "X", 1.0, to=2).at == 2
+    sitting = assign_sheet(ann, made, {})
+    store_answer(ann, sitting.ref, 1, "a", 2.5, to=2)
+    store_answer(ann, sitting.ref, 1, "", 1.0, to=2)
+    assert store_answer(ann, sitting.ref, 1, "X", 1.0, to=2).at == 2
     with pytest.raises(InputError, match="no answer 'E'"):
-        answer(ann, sitting.ref, 1, "E", 1.0)
+        store_answer(ann, sitting.ref, 1, "E", 1.0)
     with pytest.raises(InputError, match="questions 1 to 6, not 7"):
-        answer(ann, sitting.ref, 7, "A", 1.0)
+        store_answer(ann, sitting.ref, 7, "A", 1.0)
     with pytest.raises(SheetClosedError):
-        answer(eve, sitting.ref, 1, "B", 1.0)
+        store_answer(eve, sitting.ref, 1, "B", 1.0)
     row = sitting.answers.get()
     assert (row.letter, row.seconds) == ("X", 4.5)
-    finish(ann, sitting.ref)
+    submit_sheet(ann, sitting.ref)
     with pytest.raises(SheetClosedError):
-        answer(ann, sitting.ref, 1, "A", 1.0)
+        store_answer(ann, sitting.ref, 1, "A", 1.0)
 
 
 def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person: Maker) -> None:
@@ -212,8 +212,8 @@ def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person:
     ann = person("ann")
     for told in ({"native": "perhaps"}, {"age": "9" * 201}, {"age": "a\u202eb"}):
         with pytest.raises(InputError):
-            enrol(ann, made, told)
-    sitting = enrol(ann, made, {"native": "no", "age": " 40  years ", "role": "admin"})
+            assign_sheet(ann, made, told)
+    sitting = assign_sheet(ann, made, {"native": "no", "age": " 40  years ", "role": "admin"})
     assert sitting.subject.declared == {"native": "no", "age": "40 years"}
     assert sitting.subject.agreed is not None
 
@@ -222,8 +222,8 @@ def test_codes_tell_nothing(opened: Maker, person: Maker) -> None:
     """Codes are random: not the name, not the pseudonym, another in each round."""
     ann, codes = person("ann"), set()
     for made in (opened(), opened(twins(5, start=30))):
-        sitting = enrol(ann, made, {})
-        finish(ann, sitting.ref)
+        sitting = assign_sheet(ann, made, {})
+        submit_sheet(ann, sitting.ref)
         codes.add(sitting.subject.code)
     assert len(codes) == 2
     assert not any("ann" in code or pseudonym(ann)[2:8] in code for code in codes)
@@ -236,14 +236,14 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
     ann = person("ann", is_moderator=True)
-    sitting = enrol(ann, made, {})
+    sitting = assign_sheet(ann, made, {})
     fill(ann, sitting)
     sitting.refresh_from_db()
     assert sitting.held
     assert close_round(made.name).figures is None
     eva = visit(person("eva", is_moderator=True))
     path = f"/tests/progress/{made.name}/"
-    assert "1 sheet is held" in eva.get(path).content.decode()
+    assert "1 sheet is on hold" in eva.get(path).content.decode()
     shown = visit(ann).get(path).content.decode()
     assert ("Approve" in shown, "Another moderator" in shown) == (False, True)
     own = visit(ann).post(f"{path}count/", {"sheet": sitting.ref})
@@ -261,10 +261,10 @@ def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
     """Neither one let count just before, nor one let count while the figures are found, is lost."""
     open_ = opened(twins(8))
     rules(hold_pace_seconds=3)
-    sheets = [enrol(person(name), open_, {}) for name in ("ann", "bob")]
+    sheets = [assign_sheet(person(name), open_, {}) for name in ("ann", "bob")]
     for sheet in sheets:
         fill(sheet.subject.person, sheet)
-    eva, real = person("eva", is_moderator=True), rounds.figures_of
+    eva, real = person("eva", is_moderator=True), rounds.compute_results
     closed = rounds.close_round(open_.name)
     rounds.approve_sheet(open_, sheets[0].ref, eva)
     assert open_.figures["answers"] == 8
@@ -272,13 +272,13 @@ def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
     def figures_of(round_: Any, sittings: Any) -> Any:
         found = real(round_, sittings)
         with monkeypatch.context() as patch:
-            patch.setattr(rounds, "figures_of", real)
+            patch.setattr(rounds, "compute_results", real)
             if rounds.Sitting.objects.filter(held=True).exists():
                 rounds.approve_sheet(closed, sheets[1].ref, eva)
         return found
 
-    monkeypatch.setattr(rounds, "figures_of", figures_of)
-    rounds.keep_figures(open_)
+    monkeypatch.setattr(rounds, "compute_results", figures_of)
+    rounds.store_results(open_)
     open_.refresh_from_db()
     assert open_.figures["answers"] == 16
 
@@ -289,10 +289,10 @@ def test_a_sheet_filled_in_with_care_is_held_by_nobody(
     """With nine seconds between the answers, by the server's clock, a sheet counts at once."""
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
-    sitting = enrol(person("ann"), made, {})
+    sitting = assign_sheet(person("ann"), made, {})
     fill(sitting.subject.person, sitting, finish=False)
     for row in sitting.answers.all():
         row.at = sitting.given + timedelta(seconds=9 * row.number)
         row.save(update_fields=["at"])
-    ended = finish(sitting.subject.person, sitting.ref)
+    ended = submit_sheet(sitting.subject.person, sitting.ref)
     assert (ended.held, ended.pace) == (False, 9.0)

@@ -9,9 +9,9 @@ from tests.web.forms import KEY, form, none
 
 IN_A_TEST = """
 from winosmith.web.people.models import Person
-from winosmith.web.take.sheets import enrol
+from winosmith.web.take.sheets import assign_sheet
 from winosmith.web.take.models import Round
-enrol(Person.objects.get(name="the-moderator"), Round.objects.get(name="open"), {})
+assign_sheet(Person.objects.get(name="the-moderator"), Round.objects.get(name="open"), {})
 """
 
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
@@ -78,17 +78,17 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
     from tests.web.take.conftest import fill, twins
     from winosmith.humans import DECLARED, Declared
     from winosmith.web.take.rounds import close_round, open_round
-    from winosmith.web.take.sheets import enrol
+    from winosmith.web.take.sheets import assign_sheet
 
     asked = (*DECLARED, Declared("home", "Where do you live?"))
     opened, _ = open_round(twins(6), "open", declared=asked)
     closed, _ = open_round(twins(6, start=20), "closed", orders=2)
     empty, _ = open_round(twins(5, start=40), "empty", title="Texts that nobody has read yet")
-    done = enrol(people["owner"], closed, {"native": "yes"})
+    done = assign_sheet(people["owner"], closed, {"native": "yes"})
     fill(people["owner"], done)
-    second = enrol(people["admin"], closed, {"native": "no"})
+    second = assign_sheet(people["admin"], closed, {"native": "no"})
     fill(people["admin"], second, seed=1)
     close_round(closed.name)
     close_round(empty.name)
-    sheet = enrol(people["other"], opened, {"home": "Leeds"})
+    sheet = assign_sheet(people["other"], opened, {"home": "Leeds"})
     return {"sheet": sheet.ref, "done": done.ref}

@@ -27,9 +27,9 @@ ANCHORS = ("water", "garden", "hose")
 
 def typed(**changes: str) -> Any:
     """Return the form above as it is typed, with changes."""
-    from winosmith.web.write.rules import Typed
+    from winosmith.web.write.rules import TwinInput
 
-    return Typed.of({**FORM, **changes})
+    return TwinInput.of({**FORM, **changes})
 
 
 def submitted(somebody: Any, key: str = "", **arguments: Any) -> Any:
@@ -55,11 +55,11 @@ def rules(**changes: Any) -> Any:
 def draft() -> Callable[..., Any]:
     """Return a maker of drafts whose anchor words are "water", "garden" and "hose"."""
     from winosmith.topics import Topic
-    from winosmith.web.write.rules import start
+    from winosmith.web.write.rules import start_draft
 
     def make(somebody: Any) -> Any:
         text = "Pour the water from a hose. The garden needs water each evening in a dry summer."
-        return start(somebody, Topic("Water a garden", text, ("water", "garden", "hose")))
+        return start_draft(somebody, Topic("Water a garden", text, ("water", "garden", "hose")))
 
     return make
 

@@ -10,15 +10,16 @@ from tests.web.write.conftest import FORM
 from winosmith import Dataset, Origin, Problem
 from winosmith.validate import examine_structure
 from winosmith.web.problems.checks import tidy
-from winosmith.web.write.page import preview
-from winosmith.web.write.rules import Typed, _faults, anchor_of, examine
+from winosmith.web.write.page import preview_readings
+from winosmith.web.write.rules import TwinInput, _find_faults, examine_twin, find_anchor
 
 ANCHORS = ("water", "garden", "hose")
 
 
 def _checks(anchors: Any = ANCHORS, **changes: str) -> dict[tuple[str, Any], Any]:
     return {
-        (check.rule, check.half): check for check in examine(Typed.of({**FORM, **changes}), anchors)
+        (check.rule, check.half): check
+        for check in examine_twin(TwinInput.of({**FORM, **changes}), anchors)
     }
 
 
@@ -53,7 +54,7 @@ def test_every_active_structural_rule_is_on_the_list(site: Any) -> None:
 
 def test_nothing_fails_before_something_is_written(site: Any) -> None:
     """An empty form has no failed check, and none that passes but the preset answers' ones."""
-    found = examine(Typed(), ANCHORS)
+    found = examine_twin(TwinInput(), ANCHORS)
     assert {check.verdict for check in found} == {"todo"}
     assert not any("missing" in check.advice for check in found)  # no option that it could name
 
@@ -110,9 +111,9 @@ def test_both_halves_hold_the_same_anchor_word(site: Any) -> None:
 def test_the_anchor_is_what_both_halves_hold(site: Any) -> None:
     """All drawn words that both halves hold make the anchor; else the most frequent one."""
     both = [FORM["sentence_1"], FORM["sentence_2"]]
-    assert anchor_of(both, ANCHORS) == "water garden"
-    assert anchor_of(["A hose.", "Nothing."], ANCHORS) == "hose"
-    assert anchor_of(both, ()) == ""
+    assert find_anchor(both, ANCHORS) == "water garden"
+    assert find_anchor(["A hose.", "Nothing."], ANCHORS) == "hose"
+    assert find_anchor(both, ()) == ""
 
 
 def test_a_drawn_function_word_fails(site: Any) -> None:
@@ -127,15 +128,17 @@ def test_without_anchors_nothing_asks_for_one(site: Any) -> None:
 
 def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
     """Each half reads with each option; the differing words are marked, the answer is ticked."""
-    typed = Typed.of(FORM)
-    for half, (sentence, readings) in enumerate(zip(typed.sentences, preview(typed), strict=True)):
+    typed = TwinInput.of(FORM)
+    for half, (sentence, readings) in enumerate(
+        zip(typed.sentences, preview_readings(typed), strict=True)
+    ):
         assert [reading.right for reading in readings] == [half == 0, half == 1]
         for reading in readings:
             whole = "".join(piece.text for piece in reading.pieces)
             assert whole == sentence.replace("_", reading.option)
     marked = [
         [piece.text for piece in readings[0].pieces if piece.kind == "differs"]
-        for readings in preview(typed)
+        for readings in preview_readings(typed)
     ]
     assert marked == [["much too small"], ["just large enough"]]
 
@@ -144,9 +147,9 @@ def test_what_was_typed_is_tidied(site: Any) -> None:
     """Lines, double spaces, long blanks, NUL and characters that turn the text are mended."""
     assert tidy(" a\r\n b\x00  ____ c\u202e ") == "a b _ c"
     assert tidy("e\u0301 \ud800") == "é ?"
-    typed = Typed.of(FORM)
-    assert Typed.of(typed.as_form()) == typed
-    assert Typed.of({"answer_1": "7", "domain": "<b>"}).answers == (None, 1)
+    typed = TwinInput.of(FORM)
+    assert TwinInput.of(typed.as_form()) == typed
+    assert TwinInput.of({"answer_1": "7", "domain": "<b>"}).answers == (None, 1)
 
 
 JAPANESE = {
@@ -170,7 +173,7 @@ def test_a_twin_without_spaces_can_be_sent(site: Any) -> None:
     assert rest == {"pass"}
     assert {checks[key].figure for key in unchecked if key[0] != "anchor"} == {""}
 
-    assert _faults(Typed.of({**FORM, **JAPANESE}), ("茶碗",)) == {}
+    assert _find_faults(TwinInput.of({**FORM, **JAPANESE}), ("茶碗",)) == {}
 
 
 def test_each_half_is_checked_in_its_own_script(site: Any) -> None:
@@ -184,7 +187,7 @@ def test_each_half_is_checked_in_its_own_script(site: Any) -> None:
 def test_a_blank_against_a_word_is_set_apart_and_said(site: Any) -> None:
     """A half typed with "_was" is the one with "_ was", and its check of the blank says so."""
     glued = FORM["sentence_2"].replace("_ was", "_was")
-    assert Typed.of({**FORM, "sentence_2": glued}).sentences[1] == FORM["sentence_2"]
+    assert TwinInput.of({**FORM, "sentence_2": glued}).sentences[1] == FORM["sentence_2"]
     checks = _checks(sentence_2=glued)
     assert {check.verdict for check in checks.values()} == {"pass"}
     assert checks["blank", 1].figure == "separated from the words next to it"

@@ -10,7 +10,7 @@ from django.core.cache import cache
 from tests.web.write.conftest import rules, submitted
 from winosmith.web import _kept
 from winosmith.web.problems.models import Problem
-from winosmith.web.write.page import counts
+from winosmith.web.write.page import count_problems
 
 
 def test_counts_are_the_person_s_own(db: Any, contributor: Any) -> None:
@@ -22,10 +22,10 @@ def test_counts_are_the_person_s_own(db: Any, contributor: Any) -> None:
     Problem.objects.filter(twin=first).update(state="valid")
     Problem.objects.filter(pk=third.problems.first().pk).update(state="valid")
     with rules(goal=12):
-        found = counts(ann)
+        found = count_problems(ann)
     assert (found.today, found.waiting, found.judging, found.valid) == (6, 0, 3, 3)
     assert (found.site, found.goal, found.share) == (3, 12, 25)
-    assert counts(None).today == 0
+    assert count_problems(None).today == 0
 
 
 def test_counts_of_many_twins_are_kept_for_their_writer_alone(
@@ -35,9 +35,9 @@ def test_counts_of_many_twins_are_kept_for_their_writer_alone(
     monkeypatch.setattr(_kept, "A_SECOND", 2)
     ann, bob = contributor(), contributor("bob")
     submitted(ann)
-    assert counts(ann).judging == 2
+    assert count_problems(ann).judging == 2
     submitted(ann)
-    assert (counts(ann).judging, counts(bob).judging) == (2, 0)
+    assert (count_problems(ann).judging, count_problems(bob).judging) == (2, 0)
     cache.clear()
-    assert (counts(ann).judging, counts(ann).waiting) == (2, 2)
+    assert (count_problems(ann).judging, count_problems(ann).waiting) == (2, 2)
     cache.clear()

@@ -10,7 +10,7 @@ from tests.web.together import at_once
 from tests.web.write.conftest import typed
 from winosmith.errors import InputError
 from winosmith.web.write import rules
-from winosmith.web.write.rules import StaleDraftError, draft_of, save
+from winosmith.web.write.rules import StaleDraftError, get_draft, save_draft
 
 
 def test_drafts_are_saved_and_never_overwritten_unseen(
@@ -22,12 +22,12 @@ def test_drafts_are_saved_and_never_overwritten_unseen(
 
     def write(number: int) -> str:
         try:
-            return str(save(one, typed(option_1=f"kettle {number}"), 0).version)
+            return str(save_draft(one, typed(option_1=f"kettle {number}"), 0).version)
         except StaleDraftError as stale:
             return str(stale.draft.typed["option_1"])
 
     results = sorted(at_once(write, range(16)))
-    now = draft_of(ann, one.ref)
+    now = get_draft(ann, one.ref)
     assert now.version == 1
     assert results == ["1", *[now.typed["option_1"]] * 15]
 
@@ -36,11 +36,11 @@ def test_drafts_are_their_writer_s_alone(db: Any, contributor: Any, draft: Any) 
     """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
     ann, bob = contributor(), contributor("bob")
     one = draft(ann)
-    assert rules.draft_of(bob, one.ref) is None
-    assert rules.draft_of(None, one.ref) is None
-    assert rules.drafts_of(ann) == []
-    rules.save(one, typed(), 0)
-    assert rules.drafts_of(ann) == [one]
+    assert rules.get_draft(bob, one.ref) is None
+    assert rules.get_draft(None, one.ref) is None
+    assert rules.list_drafts(ann) == []
+    rules.save_draft(one, typed(), 0)
+    assert rules.list_drafts(ann) == [one]
     for _number in range(rules.MOST - 1):
         draft(ann)
     with pytest.raises(InputError, match="finish or discard"):
@@ -51,10 +51,10 @@ def test_other_words_and_another_topic_keep_what_was_typed(
     db: Any, contributor: Any, draft: Any
 ) -> None:
     """Drawing again changes topic or words and the version, and no text."""
-    one = rules.save(draft(contributor()), typed(), 0)
-    words = rules.redraw(one, "words")
+    one = rules.save_draft(draft(contributor()), typed(), 0)
+    words = rules.redraw_topic(one, "words")
     assert (words.topic, words.version) == ("Water a garden", 2)
     assert set(words.anchors) != {"water", "garden", "hose"}
-    other = rules.redraw(words, "topic")
+    other = rules.redraw_topic(words, "topic")
     assert other.topic != "Water a garden"
     assert other.typed == typed().as_form()

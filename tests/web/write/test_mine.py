@@ -16,7 +16,7 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import withdraw
 from winosmith.web.judge.votes import settle_votes
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.problems.family import path_to
+from winosmith.web.problems.family import path_from_root
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
@@ -38,7 +38,7 @@ def test_votes_are_shown_without_names_once_decided(opened: Any, contributor: An
         state="rejected", decided=timezone.now(), reasons=["two of three were unsure"]
     )
     page = text(client.get(where))
-    assert "Why judges did not find it valid" in page
+    assert "Why the judges rejected it" in page
     for shown in ("Judge 1", "Judge 2", "Judge 3", "comment 1", "both may fit", "two of three"):
         assert shown in page
     assert "secret" not in page
@@ -60,7 +60,7 @@ def test_an_appeal_reaches_the_moderators_once(opened: Any) -> None:
         assert client.post(f"{where}appeal/", form).status_code == 302
     assert Appeal.objects.get().text == "Read it again."
     page = text(client.get(where))
-    assert "Your appeal waits" in page
+    assert "Your appeal is waiting" in page
     assert "ambiguous" in page
 
 
@@ -71,7 +71,7 @@ def test_withdrawing_and_revising_by_their_buttons(opened: Any) -> None:
     form = client.post(f"{where}revise/").headers["Location"]
     page = text(client.get(form))
     assert FORM["sentence_1"] in page
-    assert "Another topic" not in page
+    assert "Draw another topic" not in page
     key = form.strip("/").rpartition("/")[2]
     typed = Draft.objects.get(ref=key).typed
     changed = {**typed, "sentence_1": typed["sentence_1"].replace("carried", "brought")}
@@ -91,7 +91,7 @@ def test_held_twins_say_why(opened: Any) -> None:
     with override_settings(RULES=replace(settings.RULES, words_to_flag=("garden",))):
         where = send(opened).headers["Location"]
         page = text(opened[0].get(where))
-    assert "A moderator will look first" in page
+    assert "A moderator will check your text first" in page
     assert "words on this site&#x27;s list: garden" in page
 
 
@@ -172,8 +172,8 @@ def test_no_reason_is_made_up_for_a_moderators_look(opened: Any) -> None:
     where = send(opened).headers["Location"]
     Problem.objects.filter(sentence=FORM["sentence_1"]).update(state=State.HELD)
     page = text(opened[0].get(where))
-    assert "A moderator will look first." in page
-    assert "because" not in page.partition("A moderator will look first")[2][:20]
+    assert "A moderator will check your text first." in page
+    assert "because" not in page.partition("A moderator will check your text first")[2][:20]
 
 
 def _page(client: Any, problem: Any = None) -> str:
@@ -231,4 +231,4 @@ def test_children_outlive_what_was_withdrawn(db: Any, contributor: Any) -> None:
     states = dict(Problem.objects.values_list("ref", "state"))
     assert states == {top.ref: "valid", middle.ref: "withdrawn", made.ref: "valid"}
     assert as_problem(Problem.objects.get(pk=made.pk)) == before
-    assert path_to(made) == [top, middle, made]
+    assert path_from_root(made) == [top, middle, made]

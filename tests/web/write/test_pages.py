@@ -15,12 +15,12 @@ from winosmith import Dataset, Problem
 from winosmith.web.people import gates
 from winosmith.web.people.gates import WRITER, new_key
 from winosmith.web.people.models import Hits, Person
-from winosmith.web.people.privacy import agree, publish
+from winosmith.web.people.privacy import agree, publish_document
 from winosmith.web.problems.checks import LARGEST
 from winosmith.web.problems.lookalikes import remember_published
 from winosmith.web.problems.models import Problem as Row, Twin
 from winosmith.web.write.models import Draft
-from winosmith.web.write.rules import Typed, examine, submit
+from winosmith.web.write.rules import TwinInput, examine_twin, submit
 
 
 def _key() -> dict[str, str]:
@@ -115,12 +115,14 @@ def test_what_is_too_long_is_read_by_one_rule_and_comes_back_whole(opened: Any) 
     """Of 450,000 characters the length alone is told; nothing is kept, and nothing is cut."""
     client, one, address = opened
     long = {**FORM, "sentence_1": "word " * 89_999 + "word", "option_2": "x" * LARGEST}
-    found = {check.rule: check for check in examine(Typed.of(long), ["x"]) if check.half != 1}
+    found = {
+        check.rule: check for check in examine_twin(TwinInput.of(long), ["x"]) if check.half != 1
+    }
     assert [rule for rule, check in found.items() if check.verdict == "fail"] == [
         "options differ",
         "length",
     ]
-    assert not Typed.of(long).read().sentences[0]
+    assert not TwinInput.of(long).read().sentences[0]
     assert client.post(f"{address}check/", long).status_code == 200
     sent = client.post(address, {**long, "version": "0", "do": "check"})
     assert (sent.status_code, f"more than {LARGEST} characters" in text(sent)) == (422, True)
@@ -147,7 +149,7 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     """One's own sentence is quoted, a published one with its source, another's not at all."""
     client, _one, address = opened
     bob = contributor("bob")
-    submit(bob, Typed.of(FORM), Draft(ref="k" * 32, anchors=["water"]))
+    submit(bob, TwinInput.of(FORM), Draft(ref="k" * 32, anchors=["water"]))
     page = text(client.post(f"{address}check/", FORM))
     assert "not public yet" in page
     assert "<q" not in page
@@ -230,7 +232,7 @@ def test_typing_is_checked_and_saved_so_often_and_no_more(
     Sending is none of them: what was typed can be sent all the same.
     """
     client, one, address = opened
-    monkeypatch.setattr(gates, "TYPED", 2)
+    monkeypatch.setattr(gates, "TYPING_FACTOR", 2)
     form = {**FORM, "version": "0"}
     with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):
         assert [client.post(f"{address}check/", form).status_code for _ in range(3)] == [
@@ -275,7 +277,7 @@ def test_without_an_account_one_writes_by_the_session(db: Any, visit: Any) -> No
 
 def test_a_new_consent_text_costs_nothing_that_was_typed(opened: Any) -> None:
     """When the texts change while somebody writes, they are asked, and the draft is kept."""
-    publish("consent", "A new text.")
+    publish_document("consent", "A new text.")
     answer = send(opened)
     opened[1].refresh_from_db()
     assert answer.headers["Location"].startswith("/people/")

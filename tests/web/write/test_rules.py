@@ -11,12 +11,12 @@ from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw
 from winosmith.web.judge.turns import next_problem
-from winosmith.web.moderate.decisions import ACTIONS, actions_for, decide
+from winosmith.web.moderate.decisions import ACTIONS, decide, possible_actions
 from winosmith.web.people.gates import RateLimitError, new_key, rate_limit
 from winosmith.web.people.models import Done
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem, Remembered, Twin
-from winosmith.web.write.rules import Typed, _faults, revise, typed_of
+from winosmith.web.write.rules import TwinInput, _find_faults, read_twin, revise
 
 
 def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, contributor: Any) -> None:
@@ -62,17 +62,17 @@ def test_a_refusal_writes_nothing_and_names_the_fields(db: Any, contributor: Any
 
 def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
     """Of a half that is not written, and of both together, nothing more is said than to write."""
-    assert _faults(Typed(), ANCHORS) == {
+    assert _find_faults(TwinInput(), ANCHORS) == {
         "domain": ["Choose whether it is about people or about things."],
         "option_1": ["Enter both options: the two people or things that the blank may stand for."],
         "sentence_1": ["Write this half."],
         "sentence_2": ["Write this half."],
     }
-    assert set(_faults(typed(sentence_2=""), ANCHORS)) == {"sentence_2"}
-    assert _faults(typed(answer_1=""), ANCHORS) == {
+    assert set(_find_faults(typed(sentence_2=""), ANCHORS)) == {"sentence_2"}
+    assert _find_faults(typed(answer_1=""), ANCHORS) == {
         "answer_2": ["Choose the correct option for each half."]
     }
-    assert _faults(typed(), ANCHORS) == {}
+    assert _find_faults(typed(), ANCHORS) == {}
 
 
 def test_without_consent_nothing_is_taken(db: Any, person: Any) -> None:
@@ -125,7 +125,7 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Any) -> None:
     draft = revise(ann, old)
     assert revise(ann, old) == draft
     assert draft.revises == old
-    assert set(typed_of(old).sentences) == {FORM["sentence_1"], FORM["sentence_2"]}
+    assert set(read_twin(old).sentences) == {FORM["sentence_1"], FORM["sentence_2"]}
     new = submitted(ann, draft.ref, typed=typed(option_2="bucket"), revises=old)
     assert {half.state for half in old.problems.all()} == {"revised"}
     assert {half.state for half in new.problems.all()} == {"judging"}
@@ -189,10 +189,10 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
     seen = half.events.last().pk
     decide(eva, ACTIONS["withdraw"], half, reason="unkind", seen=seen, batch="b1")
     half.refresh_from_db()
-    assert ACTIONS["restore"] in actions_for(eva, half)
+    assert ACTIONS["restore"] in possible_actions(eva, half)
     withdraw(ann, twin, "I want it gone")
     half.refresh_from_db()
-    assert ACTIONS["restore"] not in actions_for(eva, half)
+    assert ACTIONS["restore"] not in possible_actions(eva, half)
     assert half.events.last().reason == "I want it gone"
     assert not may_withdraw(ann, twin)
 

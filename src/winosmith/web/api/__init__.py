@@ -1,4 +1,4 @@
-"""The platform's area `api`: what its pages show, for programs, by tokens of people's own."""
+"""The API: the content of pages for programs, with personal tokens."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what tidies up and what erases.
+    """The Django application; registers its functions to delete and erase tokens.
 
-    What answers requests of programs is loaded with the first of them (`door`).
+    The code of the operations is loaded with the first request (`door`).
     """
 
     name = "winosmith.web.api"
 
     def ready(self) -> None:
-        """Connect what the site does with tokens."""
+        """Register the functions for tokens."""
         from winosmith.web.api.models import drop_dead_tokens, drop_tokens
-        from winosmith.web.people.privacy import erasing, tidying
+        from winosmith.web.people.privacy import cleaners, erasers
 
-        tidying["api"] = drop_dead_tokens
-        erasing.append(drop_tokens)
+        cleaners["api"] = drop_dead_tokens
+        erasers.append(drop_tokens)

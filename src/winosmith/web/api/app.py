@@ -1,7 +1,7 @@
-"""Version 1 of the API, put together, and its description.
+"""Version 1 of the API, and its description.
 
-The description is OpenAPI 3.1: what ninja knows, and what is true of every operation. Ninja's own
-page shows it to people.
+The description is OpenAPI 3.1, from django-ninja and the properties common to all operations.
+Ninja's own page shows it to people.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ninja.params.models import QueryModel
 
 from winosmith import __version__
 from winosmith.web.api import families, own, reading
-from winosmith.web.api.door import TYPE, Error, MalformedError, join
+from winosmith.web.api.door import TYPE, Error, MalformedError, register_handlers
 
 
-def _known_alone(operation: Any) -> None:
-    """Let an operation refuse parameters that it does not know, such as misspelt ones.
+def _reject_unknown(operation: Any) -> None:
+    """Make an operation reject unknown parameters, such as misspelt ones.
 
-    django-ninja passes over them, whatever the parameters' model forbids.
+    django-ninja ignores them, even if the parameters' model forbids them.
     """
     act = operation.view_func
     known = {
@@ -48,7 +48,7 @@ def _known_alone(operation: Any) -> None:
 api = NinjaAPI(
     title="Winosmith",
     version=__version__,
-    # Without an address of its validator, Swagger UI sends the description to swagger.io.
+    # Without a validator URL, Swagger UI would send the description to swagger.io.
     docs=Swagger({"validatorUrl": None, "defaultModelsExpandDepth": 0}),
     docs_url=None,
     openapi_url=None,
@@ -57,12 +57,12 @@ api = NinjaAPI(
 for _area in (reading, families, own):
     for _path in _area.router.path_operations.values():
         for _operation in _path.operations:
-            _known_alone(_operation)
+            _reject_unknown(_operation)
     api.add_router("", _area.router)
-join(api)
+register_handlers(api)
 
 resolver = URLResolver(RegexPattern(r"^"), api.urls[0])
-"""Finds the operation of an address below the version's."""
+"""Resolves an address below the version's to its operation."""
 
 
 ROOT = "/api/v1"
@@ -79,15 +79,15 @@ for half a year.
 
 _TAGS = {
     "read": "The public problems, their files and figures.",
-    "families": "Families of perturbed problems, and how far models follow.",
+    "families": "Families of perturbed problems, and the models’ predictions.",
     "models": "The models of the site.",
-    "me": "Whom the token stands for, and what they wrote.",
+    "me": "The owner of the token, and what they wrote.",
 }
 
 
 @cache
-def document() -> dict[str, Any]:
-    """Return the description, as JSON can hold it."""
+def api_description() -> dict[str, Any]:
+    """Return the description for JSON."""
     made: dict[str, Any] = dict(api.get_openapi_schema(path_prefix=f"{ROOT}/"))
     made["info"]["description"] = ABOUT
     made["tags"] = [{"name": name, "description": about} for name, about in _TAGS.items()]
@@ -97,7 +97,7 @@ def document() -> dict[str, Any]:
     }
     error = Error.model_json_schema(ref_template="#/components/schemas/{model}")
     components["schemas"] |= {**error.pop("$defs"), "Error": error}
-    for _path, _method, operation in operations(made):
+    for _path, _method, operation in list_operations(made):
         operation["operationId"] = operation["operationId"].removeprefix("winosmith_web_api_")
         operation["responses"]["default"] = {
             "description": "What is wrong, and what to do.",
@@ -106,8 +106,8 @@ def document() -> dict[str, Any]:
     return made
 
 
-def operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return the operations of a description: path, method, and what is said of each."""
+def list_operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return the operations of a description: path, method, and definition."""
     return [
         (path, method, operation)
         for path, methods in made["paths"].items()

@@ -1,6 +1,6 @@
-"""What every operation shares: who calls, the shapes, and what goes wrong.
+"""The common parts of all operations: the caller, base schemas, and errors.
 
-A caller is the token's owner alone. Errors are problem details (RFC 9457).
+A caller is always the owner of the token. Errors are problem details (RFC 9457).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from winosmith.web.problems.records import as_public
 
 TYPE = "application/problem+json"
 
-MEANINGS: Mapping[int, Any] = {
+STATUS_TITLES: Mapping[int, Any] = {
     400: gettext_lazy("The request can’t be read."),
     401: gettext_lazy("A valid token is needed."),
     404: gettext_lazy("Nothing here is visible to you."),
@@ -39,13 +39,13 @@ MEANINGS: Mapping[int, Any] = {
     500: gettext_lazy("The site failed."),
     503: gettext_lazy("The database is unavailable; try again in a moment."),
 }
-"""What each status means, whatever was asked."""
+"""The title of each status code."""
 
 _LOG = logging.getLogger("django.request")
 
 
-class Denied(Exception):  # noqa: N818 - a decision, not a fault
-    """There is no token, or none that works. `challenge` is RFC 6750's (section 3)."""
+class Denied(Exception):  # noqa: N818 - a decision, not an error
+    """The token is missing or invalid. `challenge` follows RFC 6750 (section 3)."""
 
     def __init__(self, challenge: str):
         self.challenge = challenge
@@ -53,10 +53,10 @@ class Denied(Exception):  # noqa: N818 - a decision, not a fault
 
 
 class MalformedError(RefusedError):
-    """Parts of a request that contradict each other; `faults` has what to do, by part."""
+    """Parts of a request contradict each other; `faults` has the advice by part."""
 
 
-def answer(
+def error_response(
     status: int,
     detail: str = "",
     errors: Iterable[Mapping[str, str]] = (),
@@ -65,120 +65,123 @@ def answer(
     """Return an error as problem details.
 
     Args:
-        status: of HTTP.
-        detail: what is wrong here, and what to do.
-        errors: one for each field: `where`, and `detail` as above.
-        headers: of the answer.
+        status: The HTTP status code.
+        detail: What is wrong, and what to do.
+        errors: One entry per field: `where`, and `detail` as above.
+        headers: Headers of the response.
     """
     body = {
         "type": f"/api/#status-{status}",
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": detail or str(MEANINGS[status]),
+        "detail": detail or str(STATUS_TITLES[status]),
         "errors": list(errors),
     }
     return JsonResponse(body, status=status, content_type=TYPE, headers=dict(headers or {}))
 
 
-def join(api: Any) -> None:
-    """Let an API answer each error of the site's rules in this form."""
+def register_handlers(api: Any) -> None:
+    """Make an API return the site's errors in this format."""
     for error, handler in _HANDLERS.items():
         api.add_exception_handler(error, handler)
 
 
-TOLD = 100
-"""Faults of a request that are reported one by one; one of 900 kB may have 60,000."""
+MAX_ERRORS = 100
+"""Maximum number of reported errors in a request; 900 kB can contain 60,000."""
 
 
-def _malformed(request: HttpRequest, error: Any) -> HttpResponse:
-    """Tell how many parts of a request are not as the description says, and of the first ones."""
+def _handle_malformed(request: HttpRequest, error: Any) -> HttpResponse:
     found = error.errors
-    errors = [{"where": _where(one["loc"]), "detail": str(one["msg"])} for one in found[:TOLD]]
+    errors = [
+        {"where": _error_location(one["loc"]), "detail": str(one["msg"])}
+        for one in found[:MAX_ERRORS]
+    ]
     said = ngettext(
         "%d part of the request does not match /api/openapi.json.",
         "%d parts of the request do not match /api/openapi.json.",
         len(found),
     )
-    return answer(422, said % len(found), errors)
+    return error_response(422, said % len(found), errors)
 
 
-def _where(place: Sequence[str | int]) -> str:
-    """Return where something is, without the name that a body has in the code."""
+def _error_location(place: Sequence[str | int]) -> str:
     parts = [str(part) for part in place]
     return ".".join(parts[:1] + parts[2:] if parts[0] == "body" else parts)
 
 
-def _refused(request: HttpRequest, error: Any) -> HttpResponse:
+def _handle_refused(request: HttpRequest, error: Any) -> HttpResponse:
     errors = [
         {"where": field, "detail": advice}
         for field, advices in error.faults.items()
         for advice in advices
     ]
-    return answer(422, _("This can’t be accepted; each error says what to change."), errors)
+    return error_response(422, _("This can’t be accepted; each error says what to change."), errors)
 
 
-def _away(request: HttpRequest, error: Exception) -> HttpResponse:
-    return answer(503, headers={"Retry-After": str(AGAIN)})
+def _handle_unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
+    return error_response(503, headers={"Retry-After": str(AGAIN)})
 
 
-def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
-    """Tell the log of a fault, as Django does for pages; the program learns that there is one."""
+def _handle_failure(request: HttpRequest, error: Exception) -> HttpResponse:
+    """Log an internal error as Django does for pages; the response only states that it happened."""
     got_request_exception.send(sender=None, request=request)
     _LOG.error("Internal Server Error: %a", request.path, exc_info=error)  # %a: one line
-    made = answer(500)
+    made = error_response(500)
     made._has_been_logged = True
     return made
 
 
 _HANDLERS: dict[type[Exception], Any] = {
-    Exception: _failed,
-    OperationalError: _away,
-    InterfaceError: _away,
-    SuspiciousOperation: lambda _request, _error: answer(400),
-    Http404: lambda _request, _error: answer(404),
-    HttpError: lambda _request, error: answer(error.status_code),
-    ValidationError: _malformed,
-    Denied: lambda _request, error: answer(401, headers={"WWW-Authenticate": error.challenge}),
-    InputError: lambda _request, error: answer(422, str(error)),
-    RefusedError: _refused,
+    Exception: _handle_failure,
+    OperationalError: _handle_unavailable,
+    InterfaceError: _handle_unavailable,
+    SuspiciousOperation: lambda _request, _error: error_response(400),
+    Http404: lambda _request, _error: error_response(404),
+    HttpError: lambda _request, error: error_response(error.status_code),
+    ValidationError: _handle_malformed,
+    Denied: lambda _request, error: error_response(
+        401, headers={"WWW-Authenticate": error.challenge}
+    ),
+    InputError: lambda _request, error: error_response(422, str(error)),
+    RefusedError: _handle_refused,
 }
 
 
 Ref = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^/\x00-\x1f]+$")]
-"""An id: of a problem, a twin, a model."""
+"""The id of a problem, a twin, or a model."""
 
 
-class Shape(BaseModel):
-    """What the API answers with."""
+class Response(BaseModel):
+    """Base class of responses."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
-class Asked(BaseModel):
-    """What a program sends: nothing that the API does not know."""
+class RequestData(BaseModel):
+    """Base class of requests; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Fault(Shape):
-    """One thing that is wrong: where, and what to do."""
+class FieldError(Response):
+    """An error in a field: where, and what to do."""
 
     where: str
     detail: str
 
 
-class Error(Shape):
+class Error(Response):
     """An error, as problem details (RFC 9457)."""
 
     type: str
     title: str
     status: int
     detail: str
-    errors: list[Fault]
+    errors: list[FieldError]
 
 
-class Problem(Shape):
-    """A problem as the downloads have it: `winosmith` reads it."""
+class Problem(Response):
+    """A problem as in the downloads, which `winosmith` can read."""
 
     id: str
     sentence: str
@@ -192,11 +195,11 @@ class Problem(Shape):
     extra: dict[str, str | int | float | bool | None] = {}
 
 
-def problems(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return problems as everyone may have them: no edit tells of a parent that is not public.
+def to_records(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return problems as everybody may see them; no edit reveals a parent that is not public.
 
     Args:
-        rows: with their twins and contributors; who asks may see them.
+        rows: The problems, with twins and contributors loaded; the caller may see them.
     """
     found: Sequence[Row] = list(rows)
     return [problem_record(datum) for datum in as_public(found)]
@@ -209,19 +212,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request: a token and its owner; neither for a visitor."""
+    """The sender of a request: a token and its owner; a visitor has neither."""
 
     token: Token | None = None
 
     @property
     def person(self) -> Person | None:
-        """The owner."""
+        """Return the owner of the token."""
         return self.token.person if self.token else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """Lets those through who have a token; visitors too if `public`."""
+    """Admits callers with a token, and visitors if `public`."""
 
     public: bool
 
@@ -230,35 +233,35 @@ class _Gate:
         if said is None and self.public:
             return Caller()
         scheme, _space, text = (said or "").partition(" ")
-        token = tokens.find(text.strip()) if scheme.lower() == "bearer" else None
+        token = tokens.find_token(text.strip()) if scheme.lower() == "bearer" else None
         if token is None:
             raise Denied('Bearer error="invalid_token"' if said else "Bearer")
         return Caller(token)
 
 
-def asks(*, public: bool = False) -> dict[str, Any]:
-    """Return what an operation's decorator needs so that only those come in who may.
+def access(*, public: bool = False) -> dict[str, Any]:
+    """Return the arguments of an operation's decorator that define who may call it.
 
-    >>> # @router.get("/problems", response=Problems, **asks(public=True))
+    >>> # @router.get("/problems", response=Problems, **access(public=True))
     """
     wanted: list[dict[str, list[str]]] = [{"token": []}]
     described = {"security": [*wanted, {}] if public else wanted}
     return {"auth": _Gate(public), "openapi_extra": described}
 
 
-def caller(request: HttpRequest) -> Caller:
-    """Return who sent a request that has come in."""
+def get_caller(request: HttpRequest) -> Caller:
+    """Return the sender of an admitted request."""
     found: Caller = request.auth
     return found
 
 
 def reader(request: HttpRequest) -> Person | None:
-    """Return who reads; None for a visitor."""
-    return caller(request).person
+    """Return the person who reads; None for a visitor."""
+    return get_caller(request).person
 
 
-def owner(request: HttpRequest) -> Person:
-    """Return who reads, if an operation is only for those with a token."""
-    person = caller(request).person
+def get_owner(request: HttpRequest) -> Person:
+    """Return the person who reads, for operations that need a token."""
+    person = get_caller(request).person
     assert person is not None  # noqa: S101 - the gate lets no one else in
     return person

@@ -1,6 +1,6 @@
-"""Families: how they grew, and how far each model follows; the models of the site.
+"""Families, their versions and predictions, and the models of the site.
 
-The shapes of what is asked and told come before the operations.
+The schemas come before the operations.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
 
-from winosmith.web.api.door import Asked, Problem, Ref, Shape, asks, problems, reader
-from winosmith.web.families.lists import listed
-from winosmith.web.families.page import place_of, root_of
-from winosmith.web.families.trees import DEPTHS, Tree, tree_of
-from winosmith.web.judge.models import note_read
+from winosmith.web.api.door import Problem, Ref, RequestData, Response, access, reader, to_records
+from winosmith.web.families.lists import list_page
+from winosmith.web.families.page import get_root, get_version_number
+from winosmith.web.families.trees import DEPTHS, Tree, load_tree
+from winosmith.web.judge.models import note_twins_read
 from winosmith.web.predict import asking
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model as ModelRow, Prediction
@@ -26,22 +26,22 @@ from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.search import parse
 
 
-class FamiliesWanted(Asked):
-    """Which families, in which order."""
+class FamiliesQuery(RequestData):
+    """The families to list, and their order."""
 
     q: str = Field("", max_length=200, description='words, "phrases", and -words')
     sort: Literal["size", "newest", "fooling"] = "size"
     page: int = Field(1, ge=1, le=10_000_000)
 
 
-class VersionsWanted(Asked):
-    """Where a page of versions begins."""
+class VersionsQuery(RequestData):
+    """The start of a page of versions."""
 
     after: str = Field("", max_length=80, description="`next` of the page before")
 
 
-class ErrorCount(Shape):
-    """How often a model is wrong; a tie counts for what it is not worth."""
+class ErrorCount(Response):
+    """The number of a model's errors; a tie counts as 1 minus its credit."""
 
     model: str
     wrong: int | float
@@ -49,8 +49,8 @@ class ErrorCount(Shape):
     ties: int
 
 
-class Family(Shape):
-    """A family in a list: public versions alone."""
+class Family(Response):
+    """A family in a list; only public versions are counted."""
 
     root: Problem
     versions: int
@@ -58,8 +58,8 @@ class Family(Shape):
     errors: list[ErrorCount]
 
 
-class Families(Shape):
-    """A page of families, 20 or fewer."""
+class Families(Response):
+    """A page of at most 20 families."""
 
     items: list[Family]
     count: int
@@ -67,10 +67,10 @@ class Families(Shape):
     pages: int
 
 
-class Choice(Shape):
-    """What a model makes of a version; null where it has not answered.
+class Choice(Response):
+    """A model's prediction of a version; null if it has not answered.
 
-    With `tie` it could not decide between options: `choice` is the first of them, `right` is null.
+    For a tie, `tie` is true, `choice` is the first of the tied options, and `right` is null.
     """
 
     model: str
@@ -79,8 +79,8 @@ class Choice(Shape):
     tie: bool
 
 
-class TreeVersion(Shape):
-    """A version in its tree, below the next one above that you can see."""
+class TreeVersion(Response):
+    """A version in its tree, below the nearest visible version above it."""
 
     problem: Problem
     public: bool
@@ -91,8 +91,8 @@ class TreeVersion(Shape):
     predictions: list[Choice]
 
 
-class TreeVersions(Shape):
-    """A page of versions, each after its parent, 100 or fewer."""
+class TreeVersions(Response):
+    """A page of at most 100 versions, each after its parent."""
 
     items: list[TreeVersion]
     next: str | None
@@ -101,16 +101,16 @@ class TreeVersions(Shape):
 router = Router(tags=["families"])
 
 SIZE = 100
-"""Versions on a page."""
+"""Number of versions on a page."""
 
 
-@router.get("/families", response=Families, summary="Families", **asks(public=True))
-def list_families(request: HttpRequest, wanted: Query[FamiliesWanted]) -> dict[str, Any]:
-    """List the families whose root is public."""
-    shown = listed(parse(wanted.q), wanted.sort, wanted.page)
+@router.get("/families", response=Families, summary="Families", **access(public=True))
+def list_families(request: HttpRequest, wanted: Query[FamiliesQuery]) -> dict[str, Any]:
+    """List the families with a public root."""
+    shown = list_page(parse(wanted.q), wanted.sort, wanted.page)
     models = current_models()
     roots = [family.problem for family in shown]
-    note_read(reader(request), roots)
+    note_twins_read(reader(request), roots)
     return {
         "items": [
             {
@@ -119,7 +119,7 @@ def list_families(request: HttpRequest, wanted: Query[FamiliesWanted]) -> dict[s
                 "deepest": family.deepest,
                 "errors": [family.told_of(model) for model in models],
             }
-            for family, root in zip(shown, problems(roots), strict=True)
+            for family, root in zip(shown, to_records(roots), strict=True)
         ],
         "count": shown.paginator.count,
         "page": shown.number,
@@ -131,19 +131,19 @@ def list_families(request: HttpRequest, wanted: Query[FamiliesWanted]) -> dict[s
     "/families/{ref}/versions",
     response=TreeVersions,
     summary="Versions",
-    **asks(public=True),
+    **access(public=True),
 )
-def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsWanted]) -> dict[str, Any]:
-    """List the versions of a family, each after its parent, with what the models make of them."""
-    root = _root(request, ref)
-    tree = tree_of(root, reader(request))
-    start = place_of(tree, wanted.after) + 1 if wanted.after else 0
+def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsQuery]) -> dict[str, Any]:
+    """List the versions of a family, each after its parent, with the models' predictions."""
+    root = _get_root(request, ref)
+    tree = load_tree(root, reader(request))
+    start = get_version_number(tree, wanted.after) + 1 if wanted.after else 0
     here = range(start, min(start + SIZE, len(tree)))
-    rows = _rows(tree, here)
-    above = _rows(tree, {int(tree.parents[at]) for at in here} - {-1})
-    note_read(reader(request), [rows[at] for at in here if tree.public[at] or at == 0])
-    told = dict(zip(here, problems([rows[at] for at in here]), strict=True))
-    made = _predictions([row.pk for row in rows.values()])
+    rows = _load_rows(tree, here)
+    above = _load_rows(tree, {int(tree.parents[at]) for at in here} - {-1})
+    note_twins_read(reader(request), [rows[at] for at in here if tree.public[at] or at == 0])
+    told = dict(zip(here, to_records([rows[at] for at in here]), strict=True))
+    made = _load_predictions([row.pk for row in rows.values()])
     models = current_models()
     return {
         "items": [
@@ -151,7 +151,7 @@ def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsWanted])
                 "problem": told[at],
                 "public": bool(tree.public[at]),
                 "parent": above[int(tree.parents[at])].ref if at else None,
-                **{kind: _depth(tree, kind, at) for kind in DEPTHS},
+                **{kind: _known_depth(tree, kind, at) for kind in DEPTHS},
                 "predictions": [
                     made.get((rows[at].pk, model.pk))
                     or {"model": model.name, "choice": None, "right": None, "tie": False}
@@ -164,26 +164,25 @@ def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsWanted])
     }
 
 
-def _root(request: HttpRequest, ref: str) -> Row:
-    """Return the root of a family by any of its versions; both must be for the reader to see."""
-    found = root_of(ref, reader(request))
+def _get_root(request: HttpRequest, ref: str) -> Row:
+    """Return the root of a family by one of its versions; the reader must see both."""
+    found = get_root(ref, reader(request))
     version = getattr(found, "version", None)
-    return found if version is None else root_of(version.root.ref, reader(request))
+    return found if version is None else get_root(version.root.ref, reader(request))
 
 
-def _rows(tree: Tree, numbers: Any) -> dict[int, Row]:
-    """Return the rows of versions, by their numbers in the tree."""
+def _load_rows(tree: Tree, numbers: Any) -> dict[int, Row]:
     keys = {int(tree.rows[number]): number for number in numbers}
     found = Row.objects.select_related("twin__contributor").in_bulk(list(keys))
     return {keys[key]: row for key, row in found.items()}
 
 
-def _depth(tree: Tree, kind: Any, at: int) -> int | None:
+def _known_depth(tree: Tree, kind: Any, at: int) -> int | None:
     depth = int(tree.depths[kind][at])
     return None if depth < 0 else depth
 
 
-def _predictions(keys: list[int]) -> dict[tuple[int, int], dict[str, Any]]:
+def _load_predictions(keys: list[int]) -> dict[tuple[int, int], dict[str, Any]]:
     rows = Prediction.objects.filter(problem__in=keys, model__current=True).select_related("model")
     return {
         (row.problem_id, row.model_id): {
@@ -199,8 +198,8 @@ def _predictions(keys: list[int]) -> dict[tuple[int, int], dict[str, Any]]:
 Name = Annotated[str, Field(pattern=r"^[-A-Za-z0-9_]{1,30}$")]
 
 
-class Model(Shape):
-    """A model, and how far it has come."""
+class Model(Response):
+    """A model, and its progress."""
 
     name: str
     solver: str
@@ -214,10 +213,10 @@ class Model(Shape):
     waiting: int
     total: int
     seconds: float | None
-    predictions: str = Field(description="the address of a file with all that it answered")
+    predictions: str = Field(description="the address of a file with all its predictions")
 
 
-class Revision(Shape):
+class Revision(Response):
     """A former revision of a model."""
 
     revision: str
@@ -239,11 +238,11 @@ class WholeModel(Model):
     tags=["models"],
     response=list[Model],
     summary="Models",
-    **asks(public=True),
+    **access(public=True),
 )
 def list_models(request: HttpRequest) -> list[dict[str, Any]]:
-    """List the models that perturbations are sent to."""
-    return [_model(request, figures) for figures in asking.all_figures()]
+    """List the models that predict perturbed problems."""
+    return [_model_record(request, figures) for figures in asking.all_statuses()]
 
 
 @router.get(
@@ -252,25 +251,25 @@ def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     tags=["models"],
     response=WholeModel,
     summary="A model",
-    **asks(public=True),
+    **access(public=True),
 )
 def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     """Read what determines a model's predictions, and its former revisions."""
     row = get_object_or_404(ModelRow, name=name, current=True)
     return {
-        **_model(request, asking.figures(row)),
+        **_model_record(request, asking.get_status(row)),
         "about": row.about,
         "revisions": [
             {
                 **{field: getattr(one, field) for field in ("revision", "digest", "since")},
                 "predictions": count,
             }
-            for one, count in asking.revisions(row)
+            for one, count in asking.former_revisions(row)
         ],
     }
 
 
-def _model(request: HttpRequest, figures: asking.Figures) -> dict[str, Any]:
+def _model_record(request: HttpRequest, figures: asking.ModelStatus) -> dict[str, Any]:
     row = figures.model
     counts = ("state", "alive", "done", "late", "failed", "waiting", "total", "seconds")
     file = reverse("families:file", args=[f"{row.name}.jsonl"])

@@ -1,4 +1,4 @@
-"""Tokens: what a program shows in place of the person whose it is; made, known again, revoked."""
+"""Tokens for programs, which identify their owner."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from winosmith.web.people.models import Person, token_digest
 
 
 class Tokens(models.QuerySet["Token"]):
-    """Tokens, by what they are good for."""
+    """Queries on tokens."""
 
     def live(self) -> Tokens:
-        """Return those that work, as far as their owners may do anything."""
+        """Return the active tokens, if their owners are active."""
         return self.filter(expires__gt=timezone.now(), revoked=None)
 
 
 class Token(models.Model):
-    """That anyone who shows a certain text reads what a person can see.
+    """A token with which a program reads what its owner can see.
 
-    Only a digest of the text is kept: anyone who reads the database, or a backup, can't use it.
+    Only a digest of the text is stored, so that readers of the database, or a backup, can't use it.
 
     Attributes:
-        name: what its owner calls it ("the nightly download").
-        start: its first characters, by which its owner knows it again.
-        used: the day on which it was last used; no more is kept of when.
-        revoked: when its owner took it back, or it ended with all that opened their account.
+        name: The owner's name for it ("the nightly download").
+        start: The first characters, by which its owner recognises it.
+        used: The day of its last use; the time is not stored.
+        revoked: The time when it was revoked, by its owner or with all access to the account.
     """
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens")
@@ -50,42 +50,42 @@ class Token(models.Model):
 
 
 PREFIX = "ws_"
-"""How every token begins, so that one that strayed into a file is known for what it is."""
+"""The prefix of every token, so that a leaked token can be recognised."""
 
 SECRET = 32
-"""Random bytes of a token: 256 bits."""
+"""Number of random bytes in a token: 256 bits."""
 
-SHOWN = len(PREFIX) + 5
-"""Characters that stay readable: 30 of its 256 bits."""
+VISIBLE_LENGTH = len(PREFIX) + 5
+"""Number of characters that stay visible: 30 of its 256 bits."""
 
 DAYS, LONGEST = 90, 366
-"""How many days a token works, unless its owner says otherwise; and at most."""
+"""Default and maximum number of days for which a token works."""
 
 MOST = 20
-"""Tokens of one person that work at the same time."""
+"""Maximum number of active tokens per person."""
 
 
-def may_have(person: Person) -> bool:
-    """Return whether tokens of a person work; asked again at every call."""
+def may_have_tokens(person: Person) -> bool:
+    """Return whether a person's tokens work; checked at every call."""
     return person.is_active and not (person.anonymous or person.erased)
 
 
-def make(person: Person, name: str, days: int = DAYS) -> tuple[Token, str]:
-    """Make a token.
+def create_token(person: Person, name: str, days: int = DAYS) -> tuple[Token, str]:
+    """Create a token.
 
     Args:
-        person: with an account.
-        name: by which its owner knows it, 1 to 60 characters.
-        days: how long it works, 1 to LONGEST.
+        person: A person with an account.
+        name: The owner's name for it, 1 to 60 characters.
+        days: The number of days for which it works, 1 to LONGEST.
 
     Returns:
-        The row, and the token itself, which nobody can read anywhere again.
+        The row, and the token itself, which is not stored.
 
     Raises:
-        InputError: an argument is out of its range, or the person has MOST tokens.
+        InputError: An argument is out of its range, or the person has MOST tokens.
     """
     name = " ".join(name.split())
-    if not may_have(person):
+    if not may_have_tokens(person):
         raise InputError(_("Only accounts have tokens; sign up, or log in."))
     if not 1 <= len(name) <= 60:
         raise InputError(_("Give the token a name of 1 to 60 characters."))
@@ -99,21 +99,21 @@ def make(person: Person, name: str, days: int = DAYS) -> tuple[Token, str]:
             person=person,
             name=name,
             digest=token_digest(text),
-            start=text[:SHOWN],
+            start=text[:VISIBLE_LENGTH],
             expires=timezone.now() + timedelta(days=days),
         )
     return token, text
 
 
-def find(text: str) -> Token | None:
-    """Return the token of a text, with its person, while both are good; otherwise None.
+def find_token(text: str) -> Token | None:
+    """Return the active token with a text, with its active owner, or None.
 
-    That it was used today is written down with the first use of the day.
+    The day of use is stored with the first use of the day.
     """
     if not text.startswith(PREFIX):
         return None
     found = Token.objects.live().select_related("person").filter(digest=token_digest(text)).first()
-    if found is None or not may_have(found.person):
+    if found is None or not may_have_tokens(found.person):
         return None
     today = timezone.now().date()
     if found.used != today:
@@ -122,30 +122,30 @@ def find(text: str) -> Token | None:
     return found
 
 
-def tokens_of(person: Person) -> list[Token]:
-    """Return a person's tokens that work, the newest first."""
+def list_tokens(person: Person) -> list[Token]:
+    """Return a person's active tokens, newest first."""
     return list(person.tokens.live().order_by("-pk"))
 
 
-def revoke(person: Person, number: int) -> bool:
-    """Let one of a person's own tokens work no more; tell whether it did until now."""
+def revoke_token(person: Person, number: int) -> bool:
+    """Revoke one of a person's own tokens; return whether it was active."""
     with writing():
         return bool(person.tokens.live().filter(pk=number).update(revoked=timezone.now()))
 
 
-def revoke_all(person: Person) -> int:
-    """Let none of a person's tokens work any more; return how many did."""
+def revoke_all_tokens(person: Person) -> int:
+    """Revoke all of a person's tokens; return the number of active ones."""
     with writing():
         return int(person.tokens.live().update(revoked=timezone.now()))
 
 
 def drop_dead_tokens(_now: datetime, before: datetime) -> int:
-    """Delete what ran out or was revoked before a time; return how many there were."""
+    """Delete the tokens that expired or were revoked before a time; return their number."""
     dead = models.Q(expires__lt=before) | models.Q(revoked__lt=before)
     with writing():
         return int(Token.objects.filter(dead).delete()[0])
 
 
 def drop_tokens(person: Person, _texts: bool) -> None:
-    """Delete the tokens of somebody who is erased."""
+    """Delete the tokens of an erased person."""
     Token.objects.filter(person=person).delete()

@@ -1,6 +1,6 @@
-"""Oneself: who the token stands for, what they wrote and how it stands.
+"""The owner of the token: their account, what they wrote, and its state.
 
-The shapes of what is asked and told come first, then the operations.
+The schemas come before the operations.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api import door, models as tokens
-from winosmith.web.api.door import Asked, Ref, Shape, asks, caller, owner
+from winosmith.web.api.door import Ref, RequestData, Response, access, get_caller, get_owner
 from winosmith.web.judge.submissions import own_problems
 from winosmith.web.judge.votes import Vote
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.people.privacy import missing
+from winosmith.web.people.privacy import missing_documents
 from winosmith.web.problems.models import Problem as Row, Twin as TwinRow
 from winosmith.web.write import page as pages
 
 
-class Token(Shape):
-    """One of your tokens; its text is shown nowhere again."""
+class Token(Response):
+    """One of your tokens, without its text."""
 
     name: str
     start: str
@@ -34,26 +34,26 @@ class Token(Shape):
     used: date | None
 
 
-class Me(Shape):
-    """Whom the token stands for."""
+class Me(Response):
+    """The owner of the token."""
 
     name: str
     pseudonym: str
     roles: list[str]
     to_agree: list[str] = Field(description="texts to agree to, on the site, before you contribute")
-    counts: pages.Counts
+    counts: pages.ProblemCounts
     token: Token
 
 
-class OwnHalf(Shape):
-    """A half of your own, in short."""
+class OwnHalf(Response):
+    """A summary of one of your halves."""
 
     id: str
     state: str
 
 
-class Twin(Shape):
-    """A twin of your own, in short."""
+class Twin(Response):
+    """A summary of one of your twins."""
 
     ref: str
     created: datetime
@@ -63,24 +63,24 @@ class Twin(Shape):
     halves: list[OwnHalf]
 
 
-class Twins(Shape):
-    """A page of your twins, the newest first, 20 or fewer."""
+class Twins(Response):
+    """A page of at most 20 of your twins, newest first."""
 
     items: list[Twin]
     page: int
     pages: int
 
 
-class HistoryEntry(Shape):
-    """What was done, and why."""
+class HistoryEntry(Response):
+    """An event, and its reason."""
 
     at: datetime
     what: str
     reason: str
 
 
-class WholeOwnHalf(Shape):
-    """A half of your own, with what was said and done."""
+class WholeOwnHalf(Response):
+    """One of your halves, with votes and history."""
 
     problem: door.Problem
     state: str
@@ -91,8 +91,8 @@ class WholeOwnHalf(Shape):
     may_appeal: bool
 
 
-class WholeTwin(Shape):
-    """A twin of your own, with what you can do."""
+class WholeTwin(Response):
+    """One of your twins, with the possible actions."""
 
     ref: str
     created: datetime
@@ -103,8 +103,8 @@ class WholeTwin(Shape):
     revised_by: str | None
 
 
-class TwinsWanted(Asked):
-    """Which page."""
+class TwinsQuery(RequestData):
+    """The page to list."""
 
     page: int = Field(1, ge=1, le=1_000_000)
 
@@ -112,10 +112,10 @@ class TwinsWanted(Asked):
 router = Router(tags=["me"])
 
 
-@router.get("/me", response=Me, summary="Who the token stands for", **asks())
+@router.get("/me", response=Me, summary="Who the token stands for", **access())
 def read_me(request: HttpRequest) -> dict[str, Any]:
-    """Tell whom the token stands for, and how what they wrote stands."""
-    person = owner(request)
+    """Read the owner of the token, and the counts of what they wrote."""
+    person = get_owner(request)
     roles = {"judge": person.is_judge, "moderator": person.is_moderator}
     roles["admin"] = person.is_superuser
     return {
@@ -124,54 +124,54 @@ def read_me(request: HttpRequest) -> dict[str, Any]:
         "roles": [role for role, held in roles.items() if held],
         "to_agree": [
             request.build_absolute_uri(reverse("people:text", args=[text.kind, text.version]))
-            for text in missing(person, judging=True)
+            for text in missing_documents(person, judging=True)
         ],
-        "counts": pages.counts(person),
-        "token": caller(request).token,
+        "counts": pages.count_problems(person),
+        "token": get_caller(request).token,
     }
 
 
-@router.get("/me/tokens", response=list[Token], summary="List your tokens", **asks())
+@router.get("/me/tokens", response=list[Token], summary="List your tokens", **access())
 def list_tokens(request: HttpRequest) -> list[Any]:
-    """List your tokens that work."""
-    return tokens.tokens_of(owner(request))
+    """List your active tokens."""
+    return tokens.list_tokens(get_owner(request))
 
 
-@router.delete("/me/token", response={204: None}, summary="Revoke this token", **asks())
+@router.delete("/me/token", response={204: None}, summary="Revoke this token", **access())
 def revoke_token(request: HttpRequest) -> HttpResponse:
-    """Let the token of this very request work no more."""
-    token = caller(request).token
+    """Revoke the token of this request."""
+    token = get_caller(request).token
     assert token is not None  # noqa: S101 - the gate lets no one else in
-    tokens.revoke(owner(request), token.pk)
+    tokens.revoke_token(get_owner(request), token.pk)
     return HttpResponse(status=204)
 
 
-@router.get("/me/twins", response=Twins, summary="List what you wrote", **asks())
-def list_twins(request: HttpRequest, wanted: Query[TwinsWanted]) -> dict[str, Any]:
-    """List your twins and perturbations, the newest first."""
-    page = Paginator(pages.twins_of(owner(request)), pages.SIZE).get_page(wanted.page)
+@router.get("/me/twins", response=Twins, summary="List what you wrote", **access())
+def list_twins(request: HttpRequest, wanted: Query[TwinsQuery]) -> dict[str, Any]:
+    """List your twins and perturbed sentences, newest first."""
+    page = Paginator(pages.own_twins(get_owner(request)), pages.SIZE).get_page(wanted.page)
     return {
-        "items": [_short(twin) for twin in page.object_list],
+        "items": [_twin_summary(twin) for twin in page.object_list],
         "page": page.number,
         "pages": page.paginator.num_pages,
     }
 
 
-@router.get("/me/twins/{ref}", response=WholeTwin, summary="Read what you wrote", **asks())
+@router.get("/me/twins/{ref}", response=WholeTwin, summary="Read what you wrote", **access())
 def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
-    """Read one of your twins: how it stands, what judges said, what you can do."""
-    return _whole(owner(request), _own(owner(request), ref))
+    """Read one of your twins: its state, votes, and possible actions."""
+    return _twin_record(get_owner(request), _get_own_twin(get_owner(request), ref))
 
 
-def _own(person: Person, ref: str) -> TwinRow:
-    """Return one's own twin; of anybody else's nobody learns that it exists."""
+def _get_own_twin(person: Person, ref: str) -> TwinRow:
+    """Return a person's own twin; another person's twin gives 404."""
     found = TwinRow.objects.filter(ref=ref, contributor=person).first()
     if found is None or not own_problems(person, found):
         raise Http404
     return found
 
 
-def _short(twin: TwinRow) -> dict[str, Any]:
+def _twin_summary(twin: TwinRow) -> dict[str, Any]:
     halves = [half for half in twin.problems.all() if not half.gold]
     return {
         **{name: getattr(twin, name) for name in ("ref", "created", "domain", "topic", "anchor")},
@@ -179,12 +179,12 @@ def _short(twin: TwinRow) -> dict[str, Any]:
     }
 
 
-def _whole(person: Person, twin: TwinRow) -> dict[str, Any]:
+def _twin_record(person: Person, twin: TwinRow) -> dict[str, Any]:
     told = pages.twin_context(person, twin)
     return {
         "ref": twin.ref,
         "created": twin.created,
-        "halves": [_half(half) for half in told["halves"]],
+        "halves": [_half_record(half) for half in told["halves"]],
         "hints": told["hints"],
         "may_withdraw": told["may_withdraw"],
         "may_revise": told["may_revise"],
@@ -192,10 +192,10 @@ def _whole(person: Person, twin: TwinRow) -> dict[str, Any]:
     }
 
 
-def _half(told: dict[str, Any]) -> dict[str, Any]:
+def _half_record(told: dict[str, Any]) -> dict[str, Any]:
     row: Row = told["problem"]
     return {
-        "problem": door.problems([row])[0],
+        "problem": door.to_records([row])[0],
         "state": row.state,
         "waits_until": told["until"],
         "reasons": row.reasons,

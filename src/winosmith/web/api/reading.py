@@ -1,6 +1,6 @@
-"""Reading: the public problems, one of them with all that its page tells, files, figures.
+"""Reading: the public problems, a problem with its details, files, and numbers.
 
-The shapes of what is asked and told come first, then the operations.
+The schemas come before the operations.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api.door import (
-    Asked,
     MalformedError,
     Problem,
     Ref,
-    Shape,
-    asks,
-    problems,
+    RequestData,
+    Response,
+    access,
     reader,
+    to_records,
 )
-from winosmith.web.judge.models import note_read
+from winosmith.web.judge.models import note_twins_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.search import Page
-from winosmith.web.problems.states import visible_to, waits_until
+from winosmith.web.problems.states import is_visible_to, public_at_latest
 from winosmith.web.read.downloads import FILES, VOTES
-from winosmith.web.read.public import Agreement, Filters, agreement, capped_count, figures, page
-from winosmith.web.read.views import Judged, family_of, judged
+from winosmith.web.read.public import Agreement, Filters, agreement, capped_count, get_page, numbers
+from winosmith.web.read.views import JudgeVotes, count_votes, family_context
 
 
-class ProblemFilters(Asked):
-    """Filters, as the page that lists problems has them; all may be omitted."""
+class ProblemFilters(RequestData):
+    """The filters of the page that lists problems; all are optional."""
 
     q: str = Field("", max_length=200, description='words, "phrases", and -words')
     domain: Literal["", "social", "physical", "other"] = ""
@@ -49,25 +49,25 @@ class ProblemFilters(Asked):
     until: date | None = Field(None, description="the last day")
 
 
-class ProblemsWanted(ProblemFilters):
-    """Filters, and where a page of what they leave begins."""
+class ProblemsQuery(ProblemFilters):
+    """Filters, and the start of a page of matching problems."""
 
     after: str = Field("", max_length=40, description="`next` of a page, for older ones")
     before: str = Field("", max_length=40, description="`previous` of a page, for newer ones")
 
 
-class Problems(Shape):
-    """A page of problems, the newest first, 20 or fewer."""
+class Problems(Response):
+    """A page of at most 20 problems, newest first."""
 
     items: list[Problem]
-    next: str | None = Field(description="what `after` must be for older ones; null at the end")
-    previous: str | None = Field(description="what `before` must be for newer ones")
-    count: int = Field(description="how many fit, counted up to 1,000")
-    more: bool = Field(description="whether more than were counted fit")
+    next: str | None = Field(description="the value of `after` for older problems; null at the end")
+    previous: str | None = Field(description="the value of `before` for newer problems")
+    count: int = Field(description="the number of matches, at most 1,000")
+    more: bool = Field(description="whether there are more matches than `count`")
 
 
-class FamilyPlace(Shape):
-    """A problem's place in its family; ids of what you can't see are omitted."""
+class FamilyPlace(Response):
+    """A problem's place in its family; ids of problems that you can't see are omitted."""
 
     root: str | None
     parent: str | None
@@ -78,19 +78,19 @@ class FamilyPlace(Shape):
     edit: int | None
 
 
-class JudgedProblem(Shape):
-    """A problem, what judges said of it, and how it stands."""
+class JudgedProblem(Response):
+    """A problem, the judges' votes on it, and its state."""
 
     problem: Problem
     state: str
     waits_until: datetime | None = Field(
         description="found valid, but not public before the other half is decided, or this moment"
     )
-    judged: Judged | None
+    judged: JudgeVotes | None
 
 
 class WholeProblem(JudgedProblem):
-    """A problem with the other half of its twin, where you can see that, and its family."""
+    """A problem with its family, and with the other half of its twin if you can see it."""
 
     public: bool
     others: list[JudgedProblem]
@@ -99,16 +99,16 @@ class WholeProblem(JudgedProblem):
     page: str
 
 
-class File(Shape):
-    """A file to download: its name, what it is, its address (add `.gz` or `.sha256`)."""
+class File(Response):
+    """A file to download: its name, description and address (append `.gz` or `.sha256`)."""
 
     name: str
     about: str
     href: str
 
 
-class Figures(Shape):
-    """What is public, counted."""
+class Figures(Response):
+    """The numbers of public problems."""
 
     problems: int
     twins: int
@@ -128,14 +128,14 @@ class Figures(Shape):
 router = Router(tags=["read"])
 
 
-def filtered(wanted: ProblemFilters, form: type[Filters] = Filters) -> Filters:
-    """Return the filters of a page for what a program asks.
+def make_filters(wanted: ProblemFilters, form: type[Filters] = Filters) -> Filters:
+    """Return the form of filters for a program's request.
 
     Raises:
-        Malformed: they contradict each other.
+        MalformedError: The filters contradict each other.
     """
     said = wanted.model_dump(mode="json", exclude_none=True)
-    filters = form(_query({key: value for key, value in said.items() if value != ""}))
+    filters = form(_make_query({key: value for key, value in said.items() if value != ""}))
     if not filters.is_valid():
         raise MalformedError(
             {name: list(map(str, found)) for name, found in filters.errors.items()}
@@ -143,56 +143,66 @@ def filtered(wanted: ProblemFilters, form: type[Filters] = Filters) -> Filters:
     return filters
 
 
-def cursors(shown: Page) -> dict[str, str | None]:
-    """Return where the pages next to a page begin."""
+def page_cursors(shown: Page) -> dict[str, str | None]:
+    """Return the starts of the pages before and after a page."""
     return {
         "next": QueryDict(shown.older).get("after") or None,
         "previous": QueryDict(shown.newer).get("before") or None,
     }
 
 
-@router.get("/problems", response=Problems, summary="List problems", **asks(public=True))
-def list_problems(request: HttpRequest, wanted: Query[ProblemsWanted]) -> dict[str, Any]:
-    """List the public problems, searched and filtered, a page at a time."""
-    query = filtered(wanted).apply()
-    shown = page(query, _query({"after": wanted.after, "before": wanted.before}))
-    note_read(reader(request), shown.problems)
+@router.get("/problems", response=Problems, summary="List problems", **access(public=True))
+def list_problems(request: HttpRequest, wanted: Query[ProblemsQuery]) -> dict[str, Any]:
+    """List the public problems, searched and filtered, one page at a time."""
+    query = make_filters(wanted).apply()
+    shown = get_page(query, _make_query({"after": wanted.after, "before": wanted.before}))
+    note_twins_read(reader(request), shown.problems)
     count, more = capped_count(query)
-    return {"items": problems(shown.problems), "count": count, "more": more, **cursors(shown)}
+    return {
+        "items": to_records(shown.problems),
+        "count": count,
+        "more": more,
+        **page_cursors(shown),
+    }
 
 
-@router.get("/problems/{ref}", response=WholeProblem, summary="Read a problem", **asks(public=True))
+@router.get(
+    "/problems/{ref}",
+    response=WholeProblem,
+    summary="Read a problem",
+    **access(public=True),
+)
 def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
-    """Read a problem that everyone sees, or one of your own, with its other half and its family."""
+    """Read a public problem, or one of your own, with its other half and its family."""
     person = reader(request)
     found = Row.objects.select_related("twin__contributor").filter(ref=ref).first()
-    if found is None or not visible_to(person, found):
+    if found is None or not is_visible_to(person, found):
         raise Http404
     rows = found.twin.problems.select_related("twin__contributor").order_by("id")
-    halves = [row for row in rows if visible_to(person, row)]
-    family = family_of(person, found)
-    note_read(person, [*halves[:1], *(family["seen"] if family else ())])
+    halves = [row for row in rows if is_visible_to(person, row)]
+    family = family_context(person, found)
+    note_twins_read(person, [*halves[:1], *(family["seen"] if family else ())])
     return {
-        **half(found),
-        "public": visible_to(None, found),
-        "others": [half(row) for row in halves if row.pk != found.pk],
-        "family": _family(family) if family else None,
+        **half_record(found),
+        "public": is_visible_to(None, found),
+        "others": [half_record(row) for row in halves if row.pk != found.pk],
+        "family": _family_record(family) if family else None,
         "may_perturb": may_perturb(person, found),
         "page": request.build_absolute_uri(reverse("read:problem", args=[ref])),
     }
 
 
-def half(row: Row) -> dict[str, Any]:
-    """Return a problem with what judges said."""
+def half_record(row: Row) -> dict[str, Any]:
+    """Return a problem with the judges' votes."""
     return {
-        "problem": problems([row])[0],
+        "problem": to_records([row])[0],
         "state": row.state,
-        "waits_until": waits_until(row),
-        "judged": judged(row),
+        "waits_until": public_at_latest(row),
+        "judged": count_votes(row),
     }
 
 
-def _family(found: dict[str, Any]) -> dict[str, Any]:
+def _family_record(found: dict[str, Any]) -> dict[str, Any]:
     version, way = found["version"], found["way"]
     names = ("first_steps", "folded_steps", "last_steps")
     steps = [step for name in names for step in way[name]] if way else []
@@ -205,10 +215,10 @@ def _family(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@router.get("/downloads", response=list[File], summary="Files", **asks(public=True))
+@router.get("/downloads", response=list[File], summary="Files", **access(public=True))
 def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[dict[str, str]]:
-    """Name the files of what the filters leave: problems in every format, and judges' answers."""
-    kept = filtered(wanted).kept().urlencode()
+    """List the files of the matching problems, in every format, and of the judges' answers."""
+    kept = make_filters(wanted).kept().urlencode()
     known = {name: known.title for name, known in FILES.items()} | VOTES
     return [
         {
@@ -221,10 +231,10 @@ def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[
     ]
 
 
-@router.get("/figures", response=Figures, summary="Figures", **asks(public=True))
+@router.get("/figures", response=Figures, summary="Figures", **access(public=True))
 def read_figures(request: HttpRequest) -> dict[str, Any]:
-    """Count what is public now."""
-    found = figures()
+    """Read the numbers of public problems."""
+    found = numbers()
     days = {name: getattr(found, name) for name in ("since", "until")}
     return {
         **asdict(found),
@@ -234,5 +244,5 @@ def read_figures(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _query(said: dict[str, Any]) -> QueryDict:
+def _make_query(said: dict[str, Any]) -> QueryDict:
     return QueryDict(urlencode({key: value for key, value in said.items() if value}))

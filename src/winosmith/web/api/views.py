@@ -1,7 +1,7 @@
-"""The door of the API, the page about it, its description for programs, and one's tokens.
+"""The entry point of the API, its pages and description, and the page of tokens.
 
-The door takes tokens, never cookies, and answers whatever happens in one form. What is behind it is
-loaded with the first request: a site whose API nobody uses pays nothing.
+The entry point accepts tokens, never cookies, and returns all errors in one format. The code behind
+it is loaded with the first request, so that sites without API users have no cost.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from winosmith.web.people.gates import accounts_only, form_once
 from winosmith.web.people.models import Person
 
 
-@csrf_exempt  # who somebody is comes from the Authorization header, which no other site can send
-def door(request: HttpRequest, rest: str) -> HttpResponse:
-    """Answer a request of a program; HEAD as GET, without the body."""
+@csrf_exempt  # the Authorization header, which other sites can't send, identifies the caller
+def handle_request(request: HttpRequest, rest: str) -> HttpResponse:
+    """Process a request of a program; HEAD is GET without the body."""
     from winosmith.web.api.app import resolver
-    from winosmith.web.api.door import answer as refuse
+    from winosmith.web.api.door import error_response as refuse
 
     head = request.method == "HEAD"
     if head:
@@ -48,24 +48,23 @@ def door(request: HttpRequest, rest: str) -> HttpResponse:
         allowed = answer.headers["Allow"]
         answer = refuse(405, headers={"Allow": allowed})
     cache.patch_vary_headers(answer, ("Authorization",))
-    return _kept(request, answer)
+    return _make_conditional(request, answer)
 
 
-def unreadable(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """Answer what no area gets to see, with 400: a program as the API does, anybody else by a page.
+def handle_bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Return status 400 for a request that reaches no area: as JSON for the API, else as a page.
 
-    An address with NUL, a host that is not the site's, a form with too many fields.
+    Examples: an address with NUL, a host that is not the site's, a form with too many fields.
     """
     wrong = _wrong_host(request) if isinstance(exception, DisallowedHost) else ""
     if not request.path.startswith("/api/v1/"):
         return HttpResponse(render_to_string("400.html", {"wrong": wrong}), status=400)
-    from winosmith.web.api.door import answer as refuse
+    from winosmith.web.api.door import error_response as refuse
 
     return refuse(400, wrong)
 
 
 def _wrong_host(request: HttpRequest) -> str:
-    """Return what is wrong with a request for another host; the first hosts are logged."""
     host = ascii(request.headers.get("Host", "")[:100])
     if host not in _wrong_hosts and len(_wrong_hosts) < 20:
         _wrong_hosts.add(host)
@@ -79,11 +78,11 @@ def _wrong_host(request: HttpRequest) -> str:
 
 
 _wrong_hosts: set[str] = set()
-"""Incorrect hosts that this process has logged: 20 at most, for anybody can send any number."""
+"""Wrong hosts that this process has logged, at most 20, because anybody can send any number."""
 
 
-def _kept(request: HttpRequest, answer: HttpResponse) -> Any:
-    """Let a program ask whether what everyone may see has changed; the rest is kept nowhere."""
+def _make_conditional(request: HttpRequest, answer: HttpResponse) -> Any:
+    """Support conditional requests for public responses; other responses are never cached."""
     read = request.method in ("GET", "HEAD") and answer.status_code == 200
     if not read or "Authorization" in request.headers:
         return answer
@@ -93,19 +92,19 @@ def _kept(request: HttpRequest, answer: HttpResponse) -> Any:
 
 
 @require_safe
-def index(request: HttpRequest) -> HttpResponse:
-    """Show every operation on ninja's page, whose files this site serves itself."""
+def show_operations(request: HttpRequest) -> HttpResponse:
+    """Show all operations on ninja's page, whose files this site serves itself."""
     from winosmith.web.api.app import api
 
     return api.docs.render_page(request, api)
 
 
 @require_safe
-def description(request: HttpRequest) -> HttpResponse:
-    """Send the description of the API, OpenAPI 3.1; the same as long as the site is."""
-    from winosmith.web.api.app import document
+def send_description(request: HttpRequest) -> HttpResponse:
+    """Send the API's OpenAPI 3.1 description, which is constant while the site runs."""
+    from winosmith.web.api.app import api_description
 
-    told = {**document(), "servers": [{"url": request.build_absolute_uri("/").rstrip("/")}]}
+    told = {**api_description(), "servers": [{"url": request.build_absolute_uri("/").rstrip("/")}]}
     answer = HttpResponse(json.dumps(told), content_type="application/json")
     cache.patch_cache_control(answer, private=True, no_cache=True)
     cache.set_response_etag(answer)
@@ -117,26 +116,26 @@ def description(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @accounts_only
-def tokens(request: HttpRequest) -> HttpResponseBase:
-    """Show one's tokens, and make a new one, whose text is shown this once."""
+def show_tokens(request: HttpRequest) -> HttpResponseBase:
+    """Show the person's tokens, and create one, whose text is shown only once."""
     person = cast(Person, request.user)
     if request.method != "POST":
-        return _shown(request, person)
+        return _render_tokens(request, person)
     made: list[str] = []
     days = request.POST.get("days", "")
 
     def act() -> dict[str, Any]:
         # No token works for 0 days: the form is refused.
-        token, text = rules.make(
+        token, text = rules.create_token(
             person, request.POST.get("name", ""), int(days) if is_number(days, 5) else 0
         )
-        made.append(text)  # of the text itself nothing is kept, not even with the form's key
+        made.append(text)  # the text is never stored, not even with the form's key
         return {"token": token.pk}
 
     try:
         form_once(request, person, act)
     except InputError as error:
-        return _shown(request, person, error=str(error), typed=request.POST, status=422)
+        return _render_tokens(request, person, error=str(error), typed=request.POST, status=422)
     if not made:
         messages.info(
             request,
@@ -146,32 +145,32 @@ def tokens(request: HttpRequest) -> HttpResponseBase:
             ),
         )
         return redirect("tokens:mine")
-    return _shown(request, person, text=made[0])
+    return _render_tokens(request, person, text=made[0])
 
 
 @require_POST
 @accounts_only
-def revoke(request: HttpRequest, number: int) -> HttpResponseBase:
-    """Let one of one's tokens work no more; again, it does nothing."""
+def revoke_one(request: HttpRequest, number: int) -> HttpResponseBase:
+    """Revoke one of the person's tokens; repeated calls have no effect."""
     person = cast(Person, request.user)
     if not person.tokens.filter(pk=number).exists():
         raise Http404
-    rules.revoke(person, number)
+    rules.revoke_token(person, number)
     messages.success(request, _("This token no longer works."))
     return redirect("tokens:mine")
 
 
 @require_POST
 @accounts_only
-def revoke_all(request: HttpRequest) -> HttpResponseBase:
-    """Let none of one's tokens work any more."""
-    count = rules.revoke_all(cast(Person, request.user))
+def revoke_every(request: HttpRequest) -> HttpResponseBase:
+    """Revoke all of the person's tokens."""
+    count = rules.revoke_all_tokens(cast(Person, request.user))
     said = ngettext("%d token no longer works.", "%d tokens no longer work.", count)
     messages.success(request, said % count)
     return redirect("tokens:mine")
 
 
-def _shown(
+def _render_tokens(
     request: HttpRequest,
     person: Person,
     *,
@@ -181,7 +180,7 @@ def _shown(
     status: int = 200,
 ) -> HttpResponse:
     context = {
-        "tokens": rules.tokens_of(person),
+        "tokens": rules.list_tokens(person),
         "text": text,
         "error": error,
         "name": typed.get("name", "") if typed else "",

@@ -1,4 +1,4 @@
-"""Families: trees of perturbed sentences, and how stable each model is on them."""
+"""Families: trees of perturbed sentences, and the stability of each model on them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The application, and its regular measurement."""
+    """The Django application; registers its regular measurement."""
 
     name = "winosmith.web.families"
 
     def ready(self) -> None:
-        """Let the worker measure families every ten minutes if something has changed."""
+        """Make the worker measure families every ten minutes if something has changed."""
         from winosmith.web.jobs import MEASURE, add_duty
 
         add_duty(MEASURE, 600.0, _measure)

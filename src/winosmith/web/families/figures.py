@@ -1,8 +1,8 @@
 """The stability of a model on one family: its answers on the tree, and the results.
 
-They are error depths with their null, accuracy by depth, and first errors: the results of
-`winosmith.metrics.stability` for one family, without those that need many families (intervals,
-p-values), and quick enough for each view of the page.
+The results are error depths with their null, accuracy by depth, and first errors, as in
+`winosmith.metrics.stability` but for one family. Results that need many families (intervals,
+p-values) are omitted, so that each view of the page is fast.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from winosmith.web.predict.models import Model, Prediction as Row, Stand
 from winosmith.web.problems.models import Problem
 
 UNASKED, WAITING, STUCK, RIGHT, WRONG, TIED = range(6)
-"""The answer of a model to a version: no prediction yet, one that waits, one that failed, …"""
+"""The states of a model's answer to a version: not predicted, waiting, failed, …"""
 
 STANDS = 8
-"""More than these states: a version and its state are one number."""
+"""A factor larger than the number of states, to combine a version and its state in a number."""
 
 _ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STANDS} + CASE
         WHEN r.stand = %s AND r.tie THEN {TIED}
@@ -38,7 +38,7 @@ _ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STANDS} + CASE
         ELSE {STUCK} END AS text), ',')
     FROM perturb_version v JOIN predict_prediction r ON r.problem_id = v.problem_id
     WHERE v.root_id = %s AND r.model_id = %s"""  # noqa: S608 - of our own numbers
-"""All in one text, which takes half the time of as many rows."""
+"""All rows in one text, which takes half the time."""
 
 _JOINED = {"postgresql": "string_agg"}
 
@@ -48,10 +48,10 @@ class Answers:
     """A model's answers to a family.
 
     Attributes:
-        tree: the family.
+        tree: The family.
         stands: `UNASKED`, `WAITING`, `STUCK`, `RIGHT`, `WRONG` or `TIED` for each version, (n,).
-        ties: the number of a tied version → its worth: 1 / (options tied) if the correct one is
-            among them, otherwise 0.
+        ties: The credit of each tied version, by its number: 1 / (options tied) if the correct one
+            is among them, otherwise 0.
     """
 
     tree: Tree
@@ -60,31 +60,31 @@ class Answers:
 
     @cached_property
     def wrong(self) -> Bools:
-        """The public versions with an incorrect answer, (n,)."""
+        """Return the public versions with an incorrect answer, (n,)."""
         found: Bools = self.tree.public & (self.stands == WRONG)
         return found
 
     @cached_property
     def right(self) -> Bools:
-        """The public versions with a correct answer, (n,)."""
+        """Return the public versions with a correct answer, (n,)."""
         found: Bools = self.tree.public & (self.stands == RIGHT)
         return found
 
     @cached_property
     def tied(self) -> Bools:
-        """The public versions with a tie, (n,)."""
+        """Return the public versions with a tie, (n,)."""
         found: Bools = self.tree.public & (self.stands == TIED)
         return found
 
     @cached_property
     def answered(self) -> Bools:
-        """The public versions with an answer, ties included, (n,)."""
+        """Return the public versions with an answer, including ties, (n,)."""
         found: Bools = self.right | self.wrong | self.tied
         return found
 
     @cached_property
     def credit(self) -> Floats:
-        """The worth of each answer, (n,): 1, 0, or a tie's share; 0 without an answer."""
+        """Return the credit of each answer, (n,): 1, 0, or a tie's; 0 without an answer."""
         found = self.right.astype(np.float64)
         for number, share in self.ties.items():
             found[number] = share if self.tied[number] else 0.0
@@ -92,17 +92,17 @@ class Answers:
 
     @property
     def waiting(self) -> int:
-        """The number of public versions without an answer, for any reason."""
+        """Return the number of public versions without an answer, for any reason."""
         return int(self.tree.public.sum() - self.answered.sum())
 
     @cached_property
     def wrong_below(self) -> list[int]:
-        """The number of public versions with an incorrect answer under each version."""
+        """Return the number of public versions with an incorrect answer below each version."""
         found: list[int] = self.tree.below(self.wrong).tolist()
         return found
 
 
-def answers_of(root: Problem, tree: Tree, model: Model) -> Answers:
+def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
     """Return a model's answers to a family."""
     done = str(Stand.DONE)
     with connection.cursor() as cursor:
@@ -114,22 +114,21 @@ def answers_of(root: Problem, tree: Tree, model: Model) -> Answers:
     places = tree.places_of(rows)
     there = places >= 0
     stands[places[there]] = found[there]
-    return Answers(tree, stands, _ties(tree, np.flatnonzero(stands == TIED), model))
+    return Answers(tree, stands, _load_ties(tree, np.flatnonzero(stands == TIED), model))
 
 
-def worth(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
-    """Return the worth of a tie: 1 / (options tied) if the correct one is among them, or 0."""
+def tie_credit(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
+    """Return the credit of a tie: 1 / (options tied) if the correct one is among them, or 0."""
     return Prediction("", choice or 0, tuple(scores)).credit(answer)
 
 
-def _ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[int, float]:
-    """Return the worth of each tie, by the number of its version."""
+def _load_ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[int, float]:
     if not len(numbers):
         return {}
     number_of = {int(tree.rows[number]): int(number) for number in numbers}
     rows = Row.objects.filter(model=model, problem__in=list(number_of))
     return {
-        number_of[problem]: worth(choice, scores, answer)
+        number_of[problem]: tie_credit(choice, scores, answer)
         for problem, choice, scores, answer in rows.values_list(
             "problem", "choice", "scores", "problem__answer"
         )
@@ -138,18 +137,18 @@ def _ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[int, 
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """The depth of a model's errors on one family, by one way of counting depths.
+    """The depth of a model's errors on one family, by one kind of depth.
 
     Attributes:
         kind: "declared", "lineage" or "edit".
-        n: public versions with an answer and a known depth.
-        errors: the number of incorrect answers; a tie counts for the rest of its worth.
-        mean: the mean depth of the errors; None without any.
-        coin: the expected mean for a coin flipper: the mean depth of the set if all versions have
+        n: The number of public versions with an answer and a known depth.
+        errors: The number of incorrect answers; a tie counts as 1 minus its credit.
+        mean: The mean depth of the errors; None without errors.
+        coin: The mean expected from random guessing: the mean depth of the versions if all have
             equally many options; None without versions.
-        first: the least depth of an error; None without any.
-        coin_first: the expected least depth for a coin flipper who makes an error; None without
-            versions.
+        first: The minimum depth of an error; None without errors.
+        coin_first: The minimum depth expected from random guessing with at least one error; None
+            without versions.
     """
 
     kind: DepthKind
@@ -163,9 +162,9 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class AtDepth:
-    """The number of public versions of one depth, and of correct answers to them.
+    """The number of public versions at one depth, and of correct answers to them.
 
-    A tie counts as 1 / (options tied) if the correct one is among them; `ties` of `n` are ties.
+    A tie counts as 1 / (options tied) if the correct one is among them; `ties` of the `n` are ties.
     """
 
     depth: int
@@ -175,23 +174,23 @@ class AtDepth:
 
     @property
     def percent(self) -> float:
-        """The accuracy."""
+        """Return the accuracy in percent."""
         return 100 * self.right / self.n
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class PathsAtDepth:
     """The paths from the root at one depth.
 
     Attributes:
-        depth: the depth.
-        before: paths without an error before it that go this deep.
-        errors: those with their first error here.
-        ends: those that end here without an error, so that their first error is not known.
-        ties: tied versions of this depth, on a path without a certain error before them.
+        depth: The depth.
+        before: The number of paths that reach this depth without an earlier error.
+        errors: The number of paths with their first error here.
+        ends: The number of paths that end here without an error (censored).
+        ties: The number of tied versions at this depth, on a path without a certain earlier error.
 
-    Counts are whole except for ties. A path with ties ends in several ways, each weighted by its
-    probability if fair draws settle the ties, as in `winosmith.metrics.Survival`.
+    Counts are whole except for ties. A path with ties can end in several ways, each weighted by its
+    probability if ties are broken at random, as in `winosmith.metrics.Survival`.
     """
 
     depth: int
@@ -201,9 +200,9 @@ class Ends:
     ties: int = 0
 
 
-def depths_of_errors(answers: Answers) -> list[Depth]:
-    """Return the error depths by all three ways of counting depths."""
-    return [_depth(answers, kind) for kind in DEPTHS]
+def error_depths(answers: Answers) -> list[Depth]:
+    """Return the error depths by all three kinds of depth."""
+    return [_error_depth(answers, kind) for kind in DEPTHS]
 
 
 def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
@@ -221,12 +220,12 @@ def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
     ]
 
 
-def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
+def first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     """Return the first errors on the paths from the root to each public leaf.
 
-    A path without an error is censored at its end. A tie is an error for the rest of its worth, and
-    the path continues for its worth. Versions without an answer or a known depth are ignored; a
-    path without any answer is omitted.
+    A path without an error is censored at its end. A tie counts as an error with 1 minus its
+    credit, and the path continues with its credit. Versions without an answer or a known depth are
+    ignored; a path without answers is omitted.
     """
     tree = answers.tree
     depths = np.where(tree.depths[kind] >= 0, tree.depths[kind], -1)
@@ -234,7 +233,7 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
     known = _answered(answers, kind)
     known[0] = answers.answered[0]
     fine, last = _follow_paths(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
-    get_there = np.append(fine, 1.0)[tree.parents]  # above the root, all do
+    get_there = np.append(fine, 1.0)[tree.parents]  # all paths reach the root
     leaf = np.zeros(len(tree), dtype=np.int64)
     leaf[tree.leaves] = 1
     failed = np.where(known, (leaf + tree.below(leaf)) * get_there * (1 - answers.credit), 0.0)
@@ -246,7 +245,7 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
     return _ends_by_depth(errors, ends, np.bincount(depths[tied], minlength=size))
 
 
-def _depth(answers: Answers, kind: DepthKind) -> Depth:
+def _error_depth(answers: Answers, kind: DepthKind) -> Depth:
     here = _answered(answers, kind)
     depths, wrong = answers.tree.depths[kind][here], 1 - answers.credit[here]
     if not len(depths):
@@ -264,14 +263,12 @@ def _depth(answers: Answers, kind: DepthKind) -> Depth:
 
 
 def _answered(answers: Answers, kind: DepthKind) -> Bools:
-    """Return which public versions except the root have an answer and this depth."""
     here: Bools = answers.answered & (answers.tree.depths[kind] >= 0)
     here[0] = False
     return here
 
 
 def _coin_first(depths: Ints, chance: Floats) -> float:
-    """Return the expected depth of a guesser's first error, given that there is one."""
     fine = np.exp(np.bincount(depths, weights=np.log(chance)))
     so_far = np.concatenate([[1.0], np.cumprod(fine)])
     here = so_far[:-1] * (1 - fine)
@@ -286,7 +283,7 @@ def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> 
     """
     fine = np.append(credit, 1.0)
     last = np.append(np.where(known, depths, -1), -1)
-    end = len(parents)  # stands above every root, and says nothing
+    end = len(parents)  # a neutral node above every root
     above = np.append(np.where(parents < 0, end, parents), end)
     while (above < end).any():
         fine = fine * fine[above]
@@ -295,12 +292,11 @@ def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> 
     return fine[:-1], last[:-1]
 
 
-def _ends_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[Ends]:
-    """Return the paths at each depth, from those that fail there and those that end there."""
+def _ends_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[PathsAtDepth]:
     here = errors + ends
     before = np.cumsum(here[::-1])[::-1]
     return [
-        Ends(
+        PathsAtDepth(
             depth,
             counted(float(before[depth])),
             counted(float(errors[depth])),
@@ -312,22 +308,22 @@ def _ends_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[Ends]:
 
 
 MOST_BARS = 40
-"""Depths in the chart; the table has all."""
+"""Maximum number of depths in the chart; the table has all."""
 
 LABELS = 14
-"""Depths with a label; of more, only some are labelled."""
+"""Maximum number of depths with a label."""
 
 FEW = 5
-"""Bars of fewer versions are pale."""
+"""Bars for fewer versions than this are pale."""
 
 
-def chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> dict[str, Any] | None:
+def draw_chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> dict[str, Any] | None:
     """Return the chart of a model's accuracies by depth; None if there is nothing to draw.
 
     Args:
-        name: of the model.
-        rows: in ascending order of depth.
-        chance: the accuracy of guessing, 0–1.
+        name: The name of the model.
+        rows: The accuracies, in ascending order of depth.
+        chance: The accuracy of guessing, 0–1.
     """
     shown = rows[:MOST_BARS]
     if not shown:

@@ -12,23 +12,23 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import counted
 from winosmith.web._kept import Refreshed
-from winosmith.web.families.figures import worth
+from winosmith.web.families.figures import tie_credit
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, Version
-from winosmith.web.problems.search import Term, matching
+from winosmith.web.problems.search import Term, with_terms
 from winosmith.web.problems.states import public_problems
 
 FAMILIES = 20
-"""Families on a page."""
+"""Number of families on a page."""
 
 MOST_FOUND = 5_000
-"""Versions that a search considers, the newest first."""
+"""Maximum number of versions that a search considers, newest first."""
 
 SORTS = {
-    "size": _("the largest first"),
-    "newest": _("the newest first"),
-    "fooling": _("those that fool models most first"),
+    "size": _("largest first"),
+    "newest": _("newest first"),
+    "fooling": _("most errors of models first"),
 }
 
 
@@ -37,16 +37,15 @@ class Family:
     """A family in the list; only public versions count.
 
     Attributes:
-        root: the number of the root's row.
-        versions: the number of versions of the root.
-        deepest: the most steps from the root.
-        newest: the number of the newest version's row.
-        errors: the number of a model → its incorrect answers; a tie counts for the rest of its
-            worth.
-        answered: the number of a model → its answers, ties included.
-        ties: the number of a model → its ties.
-        fooling: the incorrect answers of all current models together; ties don't count.
-        problem: the root, if the family is on the page.
+        root: The key of the root.
+        versions: The number of versions of the root.
+        deepest: The maximum number of steps from the root.
+        newest: The key of the newest version.
+        errors: By model key, the number of incorrect answers; a tie counts as 1 minus its credit.
+        answered: By model key, the number of answers, including ties.
+        ties: By model key, the number of ties.
+        fooling: The number of incorrect answers of all current models, without ties.
+        problem: The root, if the family is on the page.
     """
 
     root: int
@@ -59,7 +58,7 @@ class Family:
     fooling: int = 0
     problem: Problem | None = None
 
-    def told_of(self, model: Model) -> dict[str, Any]:
+    def model_summary(self, model: Model) -> dict[str, Any]:
         """Return a model's name, and the numbers of its errors, answers and ties."""
         return {
             "model": model.name,
@@ -69,24 +68,24 @@ class Family:
         }
 
 
-def _versions() -> QuerySet[Version]:
-    """Return the public versions that were made of others."""
+def _public_versions() -> QuerySet[Version]:
     return Version.objects.filter(step__gt=0, problem__public=True).order_by()
 
 
-def _answers() -> QuerySet[Prediction]:
-    """Return what the current models predicted about these versions."""
-    rows = Prediction.objects.filter(model__current=True, problem__version__in=_versions())
+def _current_predictions() -> QuerySet[Prediction]:
+    rows = Prediction.objects.filter(model__current=True, problem__version__in=_public_versions())
     return rows.annotate(root=F("problem__version__root")).order_by()
 
 
-def families() -> list[Family]:
-    """Return all families with a public version, counted now."""
-    counts = _versions().values_list("root")
+def list_families() -> list[Family]:
+    """Return all families with a public version, with current counts."""
+    counts = _public_versions().values_list("root")
     counts = counts.annotate(Count("pk"), Max("step"), Max("problem_id"))
     found = {row[0]: Family(*row) for row in counts}
     wrong, tie = Q(tie=False, right=False), Q(tie=True)
-    answers = _answers().filter(tie | Q(right__isnull=False)).values_list("root", "model")
+    answers = (
+        _current_predictions().filter(tie | Q(right__isnull=False)).values_list("root", "model")
+    )
     for root, model, answered, errors, ties in answers.annotate(
         n=Count("pk"), errors=Count("pk", filter=wrong), ties=Count("pk", filter=tie)
     ):
@@ -95,25 +94,26 @@ def families() -> list[Family]:
             found[root].errors[model] = errors
             found[root].ties[model] = ties
             found[root].fooling += errors
-    tied = _answers().filter(tie)
+    tied = _current_predictions().filter(tie)
     tied = tied.values_list("root", "model", "choice", "scores", "problem__answer")
     for root, model, choice, scores, answer, n in tied.annotate(n=Count("pk")):
         if root in found and model in found[root].errors:
-            missed = n * (1 - worth(choice, scores, answer))
+            missed = n * (1 - tie_credit(choice, scores, answer))
             found[root].errors[model] = counted(found[root].errors[model] + missed)
     return list(found.values())
 
 
-_FAMILIES = Refreshed(families)
+_FAMILIES = Refreshed(list_families)
 
 
-def listed(terms: list[Term], sort: str, page: object) -> Page:
-    """Return a page of the families whose root is public, each with its root.
+def list_page(terms: list[Term], sort: str, page: object) -> Page:
+    """Return a page of the families with a public root, each with its root.
 
     Args:
-        terms: what a public version of the family, or its root, must contain; empty for anything.
-        sort: one of `SORTS`; anything else is "size".
-        page: from 1; beyond the last, the last.
+        terms: The terms that a public version of the family, or its root, must contain; may be
+            empty.
+        sort: One of `SORTS`; anything else is "size".
+        page: The page number, from 1; larger numbers give the last page.
     """
     roots = set(_public_roots(terms))
     found = [family for family in _FAMILIES.latest() if family.root in roots]
@@ -136,18 +136,17 @@ _ORDERS: dict[str, Any] = {
 
 
 def _public_roots(terms: list[Term]) -> list[int]:
-    """Return the rows of public roots whose families contain a public match."""
     public = public_problems().select_related(None)
     roots = public.filter(pk__in=Version.objects.values("root")).order_by()
     if terms:
-        found = matching(public.filter(version__isnull=False), terms).order_by("-place")
+        found = with_terms(public.filter(version__isnull=False), terms).order_by("-place")
         said = found.values_list("version__root", flat=True)[:MOST_FOUND]
         roots = roots.filter(pk__in=set(said))
     return list(roots.values_list("pk", flat=True))
 
 
 PEOPLE = 50
-"""People on a page."""
+"""Number of people on a page."""
 
 BOARD_SORTS = {
     "fools": _("models fooled"),
@@ -162,12 +161,12 @@ class Entry:
     """A contributor on the board; only valid and public versions count.
 
     Attributes:
-        name: the pseudonym.
-        versions: perturbed problems.
-        families: families of which theirs is the first version.
-        fools: the number of a current model → the number of versions that fooled it.
-        deepest: the greatest edit depth of a version that fooled a current model; None without.
-        rank: by the sorted value; equal values have equal ranks.
+        name: The pseudonym.
+        versions: The number of perturbed problems.
+        families: The number of families of which they wrote the first version.
+        fools: By key of a current model, the number of versions that fooled it.
+        deepest: The maximum edit depth of a version that fooled a current model, or None.
+        rank: The rank by the sorted value; equal values have equal ranks.
     """
 
     name: str
@@ -179,16 +178,20 @@ class Entry:
 
     @property
     def fooled(self) -> int:
-        """The incorrect answers of all current models together."""
+        """Return the number of incorrect answers of all current models."""
         return sum(self.fools.values())
 
 
-def entries() -> list[Entry]:
-    """Return the entries of all contributors, counted now, in no order."""
+def list_entries() -> list[Entry]:
+    """Return the entries of all contributors, with current counts, unordered."""
     by = "problem__twin__contributor"
-    versions = _versions().filter(**{f"{by}__isnull": False})
-    first = _versions().values("root").annotate(first=Min("problem_id")).values("first")
-    fools = _answers().filter(right=False, **{f"{by}__isnull": False}).values_list(by, "model")
+    versions = _public_versions().filter(**{f"{by}__isnull": False})
+    first = _public_versions().values("root").annotate(first=Min("problem_id")).values("first")
+    fools = (
+        _current_predictions()
+        .filter(right=False, **{f"{by}__isnull": False})
+        .values_list(by, "model")
+    )
     number = dict(versions.values_list(by).annotate(Count("pk")))
     people = Person.objects.only("pk", "salt").in_bulk(number)
     found = {key: Entry(pseudonym(person), number[key]) for key, person in people.items()}
@@ -203,15 +206,15 @@ def entries() -> list[Entry]:
     return list(found.values())
 
 
-_ENTRIES = Refreshed(entries)
+_ENTRIES = Refreshed(list_entries)
 
 
-def board(sort: str, page: object) -> Page:
-    """Return a page of the entries of the board, each with its rank.
+def board_page(sort: str, page: object) -> Page:
+    """Return a page of the board's entries, each with its rank.
 
     Args:
-        sort: one of `BOARD_SORTS`; anything else is "fools".
-        page: from 1; beyond the last, the last.
+        sort: One of `BOARD_SORTS`; anything else is "fools".
+        page: The page number, from 1; larger numbers give the last page.
     """
     value = _VALUES.get(sort, _VALUES["fools"])
     found = sorted(_ENTRIES.latest(), key=lambda entry: (-value(entry), entry.name))

@@ -1,8 +1,8 @@
 """The stability of models over all families: measured by the worker, stored in the database.
 
-The results are those of `winosmith.metrics.stability`. The worker measures them every ten minutes
-if something has changed. The data are files, too: `winosmith score` gives the same results for the
-downloaded problems and predictions.
+The results are those of `winosmith.metrics.stability`. The worker computes them every ten minutes
+if something has changed. `winosmith score` gives the same results for the downloaded problems and
+predictions.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from winosmith.web.families.trees import DEPTHS
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model, Prediction as Row, Stand
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import as_public, lean, numbers, rows
+from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
 from winosmith.web.problems.states import public_problems
-from winosmith.web.read.downloads import Aside
+from winosmith.web.read.downloads import HeadedFile
 
 
-def in_families() -> QuerySet[Problem]:
-    """Return the public problems of families, the roots included."""
+def family_problems() -> QuerySet[Problem]:
+    """Return the public problems of families, including the roots."""
     return public_problems().filter(version__isnull=False).alias(place=F("id"))
 
 
-def written_against() -> list[tuple[str, int]]:
-    """Return the models against which public versions were written, with their numbers, most first.
+def count_versions_against() -> list[tuple[str, int]]:
+    """Return the models that public versions should fool, with counts, largest first.
 
     Contributors chose these models and saw their answers, so the versions are selected against
-    them: such a model seems worse than it is in comparison with others.
+    these models, which seem worse than they are in comparison with others.
     """
-    rows = in_families().filter(version__against__isnull=False).order_by()
+    rows = family_problems().filter(version__against__isnull=False).order_by()
     counts = dict(rows.values_list("version__against__name").annotate(n=Count("pk")))
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
-def answered_by(model: Model, *, families: bool = True) -> QuerySet[Problem]:
+def answered_problems(model: Model, *, families: bool = True) -> QuerySet[Problem]:
     """Return the public problems with an answer that a model has predicted.
 
     Args:
-        model: any revision.
-        families: only problems of families.
+        model: Any revision of a model.
+        families: Whether to return only problems of families.
     """
-    public = in_families() if families else public_problems().alias(place=F("id"))
+    public = family_problems() if families else public_problems().alias(place=F("id"))
     return public.filter(
         answer__isnull=False,
         predictions__model=model,
@@ -66,11 +66,11 @@ def answered_by(model: Model, *, families: bool = True) -> QuerySet[Problem]:
     )
 
 
-def predictions_of(model: Model, problems: dict[int, str]) -> list[Prediction]:
-    """Return a model's predictions on problems, given their rows and ids."""
+def load_predictions(model: Model, problems: dict[int, str]) -> list[Prediction]:
+    """Return a model's predictions on problems, given the problems' ids by key."""
     found = Row.objects.filter(model=model, problem__in=list(problems), stand=Stand.DONE)
     return [
-        _prediction(problems[number], choice, tuple(scores))
+        _read_prediction(problems[number], choice, tuple(scores))
         for number, choice, scores in found.order_by("problem").values_list(
             "problem", "choice", "scores"
         )
@@ -78,28 +78,28 @@ def predictions_of(model: Model, problems: dict[int, str]) -> list[Prediction]:
     ]
 
 
-def _prediction(ref: str, choice: int, scores: tuple[float, ...]) -> Prediction:
+def _read_prediction(ref: str, choice: int, scores: tuple[float, ...]) -> Prediction:
     best = best_of(scores) if scores else ()
     return Prediction(ref, choice, scores, best if len(best) > 1 and choice in best else ())
 
 
-def parameters(model: Model) -> dict[str, str]:
+def header_parameters(model: Model) -> dict[str, str]:
     """Return the model's parameters for the header of its file of predictions."""
     return {"solver": model.solver, "revision": model.revision, "digest": model.digest}
 
 
-def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Aside]:
-    """Return a digest of a model's file of predictions, and its bytes; the caller closes them.
+def predictions_file(model: Model, *, families: bool = True) -> tuple[str, HeadedFile]:
+    """Return a digest of a model's file of predictions, and the open file, which the caller closes.
 
-    The file is that of `winosmith.answers.write_predictions`, written in constant memory.
+    The format is that of `winosmith.answers.write_predictions`; memory use is constant.
     """
-    query = answered_by(model, families=families)
-    aside = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when it has been sent
+    query = answered_problems(model, families=families)
+    aside = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
     seen, said, count = hashlib.sha256(), hashlib.sha256(), 0
-    for chunk in rows(numbers(query.order_by("place")), lean(public_problems())):
+    for chunk in iter_rows(load_keys(query.order_by("place")), needed_columns(public_problems())):
         blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
-        for prediction in predictions_of(model, known):
+        for prediction in load_predictions(model, known):
             line = f"{answers.prediction_record(prediction)}\n".encode("utf-8", "surrogatepass")
             said.update(line)
             aside.write(line)
@@ -110,27 +110,27 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Aside
         count += len(blind)
     header = {
         "predictions": model.name,
-        "parameters": parameters(model),
+        "parameters": header_parameters(model),
         "data": seen.hexdigest(),
         "n": count,
         "version": __version__,
     }
     first = f"{canonical(header)}\n".encode()
     said.update(first)
-    return said.hexdigest(), Aside(first, aside)
+    return said.hexdigest(), HeadedFile(first, aside)
 
 
 SEED = 0
-"""The seed of bootstraps and nulls: the default of `winosmith score`."""
+"""The random seed of bootstraps and null models: the default of `winosmith score`."""
 
 
-def measured(depth: str) -> Measured | None:
-    """Return the last measurement; None before the first."""
+def last_measurement(depth: str) -> Measured | None:
+    """Return the last measurement by a kind of depth, or None."""
     return Measured.objects.filter(depth=depth).first()
 
 
-def stamp() -> str:
-    """Return a digest of the results' inputs: versions, answers, models, winosmith."""
+def inputs_digest() -> str:
+    """Return a digest of the results' inputs: versions, answers, models, winosmith's version."""
     with connection.cursor() as cursor:
         cursor.execute(_STAMP)
         counted = [[int(value) for value in row] for row in cursor.fetchall()]
@@ -150,14 +150,14 @@ _STAMP = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v
 
 
 def measure() -> bool:
-    """Measure again if something has changed since the last time; return whether it had."""
-    now = stamp()
+    """Measure again if something has changed; return whether it has."""
+    now = inputs_digest()
     known = Measured.objects.filter(stamp=now).count()
     if known == len(DEPTHS):
         return False
     start = time.monotonic()
-    graded = [(model, *_graded(model)) for model in current_models()]
-    made = [_measured(depth, graded) for depth in DEPTHS]
+    graded = [(model, *_grade(model)) for model in current_models()]
+    made = [_measure(depth, graded) for depth in DEPTHS]
     for one in made:
         one.stamp, one.made_at, one.seconds = now, timezone.now(), time.monotonic() - start
     with writing():
@@ -170,18 +170,18 @@ def measure() -> bool:
     return True
 
 
-def _graded(model: Model) -> tuple[Graded | None, str]:
-    """Return a model's graded answers, or None and why there are none."""
-    found = list(answered_by(model).order_by("place"))
+def _grade(model: Model) -> tuple[Graded | None, str]:
+    """Return a model's graded answers, or None and the reason."""
+    found = list(answered_problems(model).order_by("place"))
     dataset = Dataset(as_public(found))
-    predictions = predictions_of(model, {row.pk: row.ref for row in found})
+    predictions = load_predictions(model, {row.pk: row.ref for row in found})
     try:
         return metrics.grade(dataset, predictions), ""
     except DataError as error:
         return None, str(error)
 
 
-def _measured(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Measured:
+def _measure(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Measured:
     found: dict[str, Stability] = {}
     answers = []
     for model, answered, fault in graded:
@@ -198,21 +198,21 @@ def _measured(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Mea
                 record["stability"] = {k: v for k, v in of.record().items() if k != "families"}
                 record["families"] = len(of.families)
         answers.append(record)
-    return Measured(depth=depth, answers=answers, drawings=drawings(found) if found else [])
+    return Measured(depth=depth, answers=answers, drawings=draw_stability(found) if found else [])
 
 
-def drawings(found: Mapping[str, Stability]) -> list[str]:
+def draw_stability(found: Mapping[str, Stability]) -> list[str]:
     """Return the survival curves and the accuracies by depth, as SVG for a page.
 
     Args:
-        found: the result of each model by its name, all by one way of counting depths.
+        found: The result of each model by its name, all for one kind of depth.
     """
     made = [svg for panels in stability_drawings(found) for svg in panels]
     return [without_styles(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 
 
 def without_styles(markup: str) -> str:
-    """Return an SVG whose style properties are attributes, which the content policy allows.
+    """Return an SVG with style properties as attributes, which the content policy allows.
 
     >>> without_styles('<svg><path style="fill: none; stroke-width: 0.8" /></svg>')
     '<svg><path fill="none" stroke-width="0.8" /></svg>'

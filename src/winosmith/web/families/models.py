@@ -1,4 +1,4 @@
-"""Measurements of families, stored until their data change."""
+"""Measurements of families, stored until the data change."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from django.utils import timezone
 
 
 class Measured(models.Model):
-    """The stability of the models, by one way of counting depths.
+    """The stability of the models, by one kind of depth.
 
     Attributes:
         depth: "declared", "lineage" or "edit".
-        stamp: of the versions and answers that it was made from.
-        made_at: when.
-        seconds: how long it took.
-        answers: for each model its name, revision, and `winosmith.metrics.Stability.record` without
+        stamp: The digest of the versions and answers that were measured.
+        made_at: The time of the measurement.
+        seconds: The duration of the measurement.
+        answers: For each model its name, revision, and `winosmith.metrics.Stability.record` without
             the families; or the `fault` that prevented the measurement.
         drawings: SVG for the page, made by this site.
-        fault: why nothing could be measured; "" otherwise.
+        fault: The reason that nothing could be measured, or "".
     """
 
     depth = models.CharField(max_length=8, primary_key=True)

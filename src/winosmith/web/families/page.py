@@ -18,28 +18,28 @@ from winosmith.metrics import DepthKind
 from winosmith.report import LEAST_P
 from winosmith.text import changes
 from winosmith.web.families.figures import Answers
-from winosmith.web.families.trees import DEPTHS, Shown, Tree
+from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode
 from winosmith.web.pages import fixed, percent
 from winosmith.web.people.models import Person
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import public_problems, visible_to
+from winosmith.web.problems.states import is_visible_to, public_problems
 
 ALL = "all"
-"""In an address: all models next to each other."""
+"""The value for all models in an address."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ViewOptions:
     """The view options of a page.
 
     Attributes:
-        models: the current ones, in the order of `site.toml`.
-        chosen: those whose answers are shown: one, or all.
-        name: of the one; "all" for all, "" if there is no model.
-        kind: the depth for accuracies and first errors.
-        after: the number of children of the version that were shown already.
+        models: The current models, in the order of `site.toml`.
+        chosen: The models whose answers are shown: one, or all.
+        name: The name of the chosen model; "all" for all, "" if there is none.
+        kind: The kind of depth for accuracies and first errors.
+        after: The number of the version's children that are already visible.
     """
 
     models: Sequence[Model]
@@ -50,20 +50,20 @@ class Look:
 
     @property
     def several(self) -> bool:
-        """Whether several models are shown."""
+        """Return whether several models are shown."""
         return len(self.chosen) > 1
 
     def query(self, **changes: str | int) -> str:
-        """Return the query of an address with these options, except for the changes."""
+        """Return the query string with these options, except for the changes."""
         kept = {"model": self.name, "depth": self.kind} | changes
         return urlencode({key: value for key, value in kept.items() if value not in ("", 0)})
 
 
-def look_of(request: HttpRequest, tree: Tree) -> Look:
-    """Return the options of an address; by default the first model and the tree's own depth.
+def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
+    """Return the options in an address; by default the first model and the tree's main depth.
 
     Raises:
-        Http404: there is no such model, or depth.
+        Http404: There is no such model or depth.
     """
     models = current_models()
     name = request.GET.get("model", models[0].name if models else "")
@@ -71,32 +71,32 @@ def look_of(request: HttpRequest, tree: Tree) -> Look:
     kind = next((k for k in DEPTHS if k == request.GET.get("depth", tree.kind)), None)
     if kind is None or (name and not chosen):
         raise Http404
-    return Look(models, chosen, name, kind, _number(request.GET.get("after", "")))
+    return ViewOptions(models, chosen, name, kind, _parse_number(request.GET.get("after", "")))
 
 
-def root_of(ref: str, person: Person | None) -> Problem:
+def get_root(ref: str, person: Person | None) -> Problem:
     """Return the problem of an address, if the person may see it.
 
-    A hidden root has a page while one of its versions is public, because the data name it; only its
-    id is shown.
+    A hidden root has a page if one of its versions is public, because the data contain its id; the
+    page shows only this id.
 
     Raises:
-        Http404: there is no such problem for this person, and no public version of it.
+        Http404: There is no such problem for this person, and it has no public version.
     """
     found = Problem.objects.select_related("twin", "version__root__twin").filter(ref=ref).first()
     if found is None:
         raise Http404
     versions = public_problems().filter(version__root=found).exclude(pk=found.pk)
-    if not (visible_to(person, found) or versions.exists()):
+    if not (is_visible_to(person, found) or versions.exists()):
         raise Http404
     return found
 
 
-def place_of(tree: Tree, ref: str) -> int:
+def get_version_number(tree: Tree, ref: str) -> int:
     """Return the number of a version in a tree.
 
     Raises:
-        Http404: the tree has no such version, at least for this visitor.
+        Http404: The tree has no such version that this visitor may see.
     """
     row = Problem.objects.filter(ref=ref).values_list("pk", flat=True).first()
     if row not in tree.places:
@@ -104,19 +104,19 @@ def place_of(tree: Tree, ref: str) -> int:
     return tree.places[row]
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 9 else 0
 
 
 class Links:
-    """The addresses of a family's versions, for a whole page.
+    """The addresses of a family's versions.
 
     Args:
-        root: the id of the root.
-        look: the options that the links keep.
+        root: The id of the root.
+        look: The options to include in the links.
     """
 
-    def __init__(self, root: str, look: Look):
+    def __init__(self, root: str, look: ViewOptions):
         self.family = reverse("families:family", args=[root])
         self._root = root
         self._home = reverse("read:home")
@@ -125,22 +125,22 @@ class Links:
     def page(self, ref: str, after: int = 0) -> str:
         """Return the address of the tree around a version."""
         version = "" if ref == self._root else f"&version={quote(ref, safe='')}"
-        return f"{self.family}?{self._kept}{version}{_after(after)}#tree"
+        return f"{self.family}?{self._kept}{version}{_after_query(after)}#tree"
 
     def fragment(self, ref: str, after: int = 0) -> str:
-        """Return the address of the part under a version, for a page that is open."""
-        return f"{self.family}below/{quote(ref, safe='')}/?{self._kept}{_after(after)}"
+        """Return the address of the part below a version, for an open page."""
+        return f"{self.family}below/{quote(ref, safe='')}/?{self._kept}{_after_query(after)}"
 
     def perturb(self, ref: str) -> str:
-        """Return the address where a version is perturbed."""
+        """Return the address of the form that perturbs a version."""
         return f"{self._home}perturb/{quote(ref, safe='')}/"
 
     def details(self, ref: str) -> str:
-        """Return the page of the problem itself."""
+        """Return the address of the problem's page."""
         return f"{self._home}problems/{quote(ref, safe='')}/"
 
 
-def _after(after: int) -> str:
+def _after_query(after: int) -> str:
     return f"&after={after}" if after else ""
 
 
@@ -152,7 +152,7 @@ Text = Any
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A model's result on a version, in a sign and in words, not only by colour."""
+    """A model's result on a version, as a sign and in words, not only by colour."""
 
     model: str
     kind: str
@@ -167,17 +167,17 @@ NOTES: Mapping[Any, Text] = {
 NOT_JUDGED = _("yours, not judged yet")
 
 
-def problems_on(tree: Tree, top: Shown) -> dict[int, Problem]:
-    """Return the problems on a page, and their parents, by their rows."""
+def load_problems(tree: Tree, top: VisibleNode) -> dict[int, Problem]:
+    """Return the problems on a page, and their parents, by their keys."""
     numbers = {shown.number for shown in _walk(top)}
     numbers |= {int(tree.parents[number]) for number in numbers if number}
     fields = "ref", "sentence", "options", "answer", "state", "embargo", "twin"
     return Problem.objects.only(*fields).in_bulk([int(tree.rows[number]) for number in numbers])
 
 
-def nodes(
+def build_nodes(
     tree: Tree,
-    top: Shown,
+    top: VisibleNode,
     problems: Mapping[int, Problem],
     answers: Sequence[tuple[Model, Answers | None]],
     links: Links,
@@ -189,22 +189,22 @@ def nodes(
 
     `options` are given if they differ from the parent's; `note` says why a version is not public,
     and `wrong` how many versions in a folded branch have an incorrect answer. `page` and `fragment`
-    are the addresses of the tree around it and of the part under it, `more` those of its next
+    are the addresses of the tree around it and of the part below it, `more` those of its next
     children.
 
     Args:
-        tree: the family.
-        top: from `trees.around` or `trees.under`.
-        problems: from `problems_on`.
-        answers: the shown models; a single one with all its answers, for folded branches.
-        links: makes the addresses.
-        focus: the number of the version that the page is about.
-        hidden_root: show nothing of the root, nor changes from it.
+        tree: The family.
+        top: The top node, from `trees.tree_around` or `trees.tree_below`.
+        problems: The problems, from `load_problems`.
+        answers: The chosen models; a single one with all its answers, for folded branches.
+        links: The addresses of versions.
+        focus: The number of the version at the centre of the page.
+        hidden_root: Whether to hide the root and changes from it.
     """
-    verdicts = _verdicts(problems, [model for model, _all in answers])
+    verdicts = _load_verdicts(problems, [model for model, _all in answers])
     whole = answers[0][1] if len(answers) == 1 else None
 
-    def made(shown: Shown) -> dict[str, Any]:
+    def made(shown: VisibleNode) -> dict[str, Any]:
         problem = problems[int(tree.rows[shown.number])]
         above = int(tree.parents[shown.number])
         parent = (
@@ -220,7 +220,7 @@ def nodes(
             "pieces": changes(parent.sentence if parent else problem.sentence, problem.sentence),
             "answer": "" if problem.answer is None else str(problem.options[problem.answer]),
             "options": [] if parent and parent.options == problem.options else problem.options,
-            "depths": _depths(tree, shown.number),
+            "depths": _version_depths(tree, shown.number),
             "verdicts": verdicts.get(problem.pk, []),
             "note": "" if tree.public[shown.number] else NOTES.get(problem.state, NOT_JUDGED),
             "shown": shown,
@@ -240,21 +240,22 @@ def nodes(
     return made(top)
 
 
-def _walk(top: Shown) -> Iterator[Shown]:
+def _walk(top: VisibleNode) -> Iterator[VisibleNode]:
     yield top
     for child in top.children:
         yield from _walk(child)
 
 
-def _depths(tree: Tree, number: int) -> list[tuple[Text, int | None]]:
+def _version_depths(tree: Tree, number: int) -> list[tuple[Text, int | None]]:
     if not number:
         return []
     found = [(DEPTH_NAMES[kind], int(tree.depths[kind][number])) for kind in DEPTHS]
     return [(name, None if depth < 0 else depth) for name, depth in found]
 
 
-def _verdicts(problems: Mapping[int, Problem], models: Sequence[Model]) -> dict[int, list[Verdict]]:
-    """Return the result of each model on each problem, in the order of the models."""
+def _load_verdicts(
+    problems: Mapping[int, Problem], models: Sequence[Model]
+) -> dict[int, list[Verdict]]:
     if not models:
         return {}
     found = {
@@ -265,16 +266,17 @@ def _verdicts(problems: Mapping[int, Problem], models: Sequence[Model]) -> dict[
     }
     return {
         number: [
-            _verdict(model.name, **found.get((number, model.pk), _UNASKED)) for model in models
+            _make_verdict(model.name, **found.get((number, model.pk), _NO_ANSWER))
+            for model in models
         ]
         for number in problems
     }
 
 
-_UNASKED = {"stand": "", "right": None, "tie": False}
+_NO_ANSWER = {"stand": "", "right": None, "tie": False}
 
 
-def _verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest: int) -> Verdict:
+def _make_verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest: int) -> Verdict:
     if stand == Stand.DONE and tie:
         return Verdict(name, "stuck", "=", _("undecided"))
     if stand == Stand.DONE and right is not None:
@@ -304,8 +306,8 @@ Ends = Sequence[float] | None
 def verdicts(found: Sequence[Verdict], named: bool) -> SafeString:
     """Return models' results on a version as HTML; with names if there are several models.
 
-    Like `depths`, it makes the whole HTML at once: a page has hundreds of both, and a template
-    takes ten times as long.
+    Like `depths`, it builds the whole HTML at once: a page has hundreds of both, and templates take
+    ten times as long.
     """
     return mark_safe("".join(_verdict_html(one, named) for one in found))  # noqa: S308 - all escaped
 
@@ -320,7 +322,7 @@ def _verdict_html(one: Verdict, named: bool) -> str:
 
 @register.filter
 def depths(found: Iterable[tuple[Any, int | None]]) -> SafeString:
-    """Return the depths of a version as HTML, each by its name."""
+    """Return the depths of a version as HTML, with their names."""
     texts = (f"{escape(name)} {'–' if depth is None else depth}" for name, depth in found)
     return mark_safe(" · ".join(texts))  # noqa: S308 - all escaped
 
@@ -333,7 +335,7 @@ def depth_name(kind: str) -> Any:
 
 @register.simple_tag
 def number(value: float | None, digits: int = 2) -> str:
-    """Return a number; a dash for None."""
+    """Return a formatted number; a dash for None."""
     return "–" if value is None else fixed(value, digits)
 
 
@@ -367,7 +369,7 @@ def shares(ends: Ends | str) -> str:
 
 @register.simple_tag
 def p_value(value: float | None) -> str:
-    """Return a probability as reports print it (`report.probability`); a dash for None."""
+    """Return a probability as in reports (`report.probability`); a dash for None."""
     if value is None:
         return "–"
     return f"<{fixed(LEAST_P, 4)}" if value < LEAST_P else fixed(value, 4)
@@ -392,5 +394,5 @@ def curve(survival: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 @register.simple_tag
 def drawn(markup: str) -> SafeString:
-    """Return a chart that this site made: its text is escaped, and no style is inline."""
+    """Return a chart made by this site as safe HTML: its text is escaped, without inline styles."""
     return mark_safe(markup)  # noqa: S308 - made by `winosmith.report`, not by people

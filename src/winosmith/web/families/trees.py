@@ -1,8 +1,8 @@
-"""The tree of a family, as one person may see it, in small arrays.
+"""The tree of a family as a person may see it, in small arrays.
 
 Everybody sees the public versions; contributors also see their own hidden ones. A version with a
-hidden parent hangs under the nearest visible version above it. The tree of a family of 10,000 takes
-30 ms; it is cached until a version is added or removed. A page shows about fifty versions.
+hidden parent is attached to the nearest visible version above it. The tree of a family of 10,000
+takes 30 ms; it is cached until a version is added or removed. A page shows about fifty versions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from django.db import connection
 from winosmith.metrics import DepthKind
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.states import visible_to
+from winosmith.web.problems.states import is_visible_to
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -31,10 +31,10 @@ UNKNOWN = -1
 """An unknown depth, and the parent of a root."""
 
 OWN = (State.HELD, State.JUDGING, State.REJECTED, State.VALID)
-"""The states in which contributors see their own versions that are not public."""
+"""States in which contributors see their own versions that are not public."""
 
 MOST_CACHED = 32
-"""Trees in the cache of a process: at 10,000 versions each, about 50 MB."""
+"""Number of trees in the cache of a process: at 10,000 versions each, about 50 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +42,11 @@ class Tree:
     """A family; its versions are numbered from 0, the root, each after its parent.
 
     Attributes:
-        rows: the number of each version's row in the database, (n,).
-        parents: the number of the version above each, -1 for the root, (n,).
-        depths: kind → the depth of each, -1 if unknown, (n,).
-        public: whether everybody sees it, (n,); results only count these, see `as_seen`.
-        chance: the probability of guessing it correctly, (n,).
+        rows: The key of each version's problem, (n,).
+        parents: The number of each version's parent, -1 for the root, (n,).
+        depths: By kind, the depth of each version, -1 if unknown, (n,).
+        public: Whether everybody sees the version, (n,); results count only these, see `as_seen`.
+        chance: The probability of guessing the answer correctly, (n,).
     """
 
     rows: Ints
@@ -60,21 +60,21 @@ class Tree:
 
     @property
     def own(self) -> int:
-        """The number of versions that only this reader sees."""
+        """Return the number of versions that only this reader sees."""
         return len(self) - int(self.public.sum()) - int(not self.public[0])
 
     def as_seen(self) -> Tree:
-        """Return the same tree as if all of it were public, for numbers of what the reader sees."""
+        """Return the tree with all versions marked public, for results on all of them."""
         return self if not self.own else replace(self, public=np.ones_like(self.public))
 
     @property
     def versions(self) -> int:
-        """The number of public versions of the root."""
+        """Return the number of public versions of the root."""
         return int(self.public.sum()) - int(self.public[0])
 
     @cached_property
     def kind(self) -> DepthKind:
-        """The depth that most public versions have; of several the first, as in `metrics`."""
+        """Return the depth that most public versions have; if tied, the first, as in `metrics`."""
         known = {
             kind: int((of[1:][self.public[1:]] >= 0).sum()) for kind, of in self.depths.items()
         }
@@ -82,7 +82,7 @@ class Tree:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """The numbers of the versions directly under each, the oldest first."""
+        """Return the numbers of the versions directly below each version, oldest first."""
         found: list[list[int]] = [[] for _ in range(len(self))]
         for number, parent in enumerate(self.parents.tolist()):
             if parent >= 0:
@@ -98,11 +98,11 @@ class Tree:
 
     @cached_property
     def places(self) -> dict[int, int]:
-        """The number of each version, by its row in the database."""
+        """Return the number of each version, by the key of its problem."""
         return {row: number for number, row in enumerate(self._rows)}
 
     def places_of(self, rows: Ints) -> Ints:
-        """Return the number of the version of each row; -1 for rows that are not in the tree."""
+        """Return the version numbers for keys; -1 for keys that are not in the tree."""
         order = self._order
         at = np.minimum(np.searchsorted(self.rows, rows, sorter=order), len(self) - 1)
         found: Ints = np.where(self.rows[order[at]] == rows, order[at], UNKNOWN)
@@ -115,12 +115,12 @@ class Tree:
 
     @cached_property
     def leaves(self) -> list[int]:
-        """The public versions without a public version below them."""
+        """Return the public versions without a public version below them."""
         inner = set(self.parents[self.public].tolist())
         return [at for at in np.flatnonzero(self.public).tolist() if at not in inner]
 
     def above(self, number: int) -> list[int]:
-        """Return the path from the root to a version, without it."""
+        """Return the path from the root to a version, without the version."""
         way: list[int] = []
         now = int(self.parents[number])
         while now >= 0:
@@ -129,7 +129,7 @@ class Tree:
         return way[::-1]
 
     def below(self, of: npt.NDArray[Any]) -> Ints:
-        """Return the sum of a column over the versions under each, without it, (n,)."""
+        """Return the sum of a column over the versions below each version, without it, (n,)."""
         sums = of.astype(np.int64).tolist()
         own = list(sums)
         parents = self.parents.tolist()
@@ -139,18 +139,18 @@ class Tree:
 
     @cached_property
     def sizes(self) -> Ints:
-        """The number of versions under each, (n,)."""
+        """Return the number of versions below each version, (n,)."""
         return self.below(np.ones(len(self), dtype=np.int64))
 
 
-def tree_of(root: Problem, person: Person | None) -> Tree:
-    """Return the family of a root as somebody may see it.
+def load_tree(root: Problem, person: Person | None) -> Tree:
+    """Return the family of a root as a person may see it.
 
     Args:
-        root: one that the person may see.
-        person: None for a visitor without a session.
+        root: A root that the person may see.
+        person: The reader; None for a visitor without a session.
     """
-    return _tree(root, _stamp(root), _own_hidden(root, person))
+    return _build_tree(root, _stamp(root), _own_hidden(root, person))
 
 
 _STAMP = """SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
@@ -162,13 +162,13 @@ _FAMILY = """SELECT v.problem_id, v.parent_id, v.step, v.declared, v.lineage, v.
     WHERE v.root_id = %s ORDER BY v.step, v.problem_id"""
 
 Row = tuple[int, int | None, int, int | None, int | None, int | None, int, int]
-"""Problem, parent, step, the three depths, whether it is public, how many options it has."""
+"""Problem, parent, step, the three depths, whether it is public, and the number of options."""
 
 
 def _stamp(root: Problem) -> tuple[Any, ...]:
-    """Return a stamp that changes when a version becomes public or stops being so.
+    """Return a stamp that changes when a version becomes public or stops being public.
 
-    It needs two indexes and no row: a tenth of the time of the tree.
+    It needs two indexes and no rows: a tenth of the time of the tree.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STAMP, [root.pk])
@@ -176,7 +176,7 @@ def _stamp(root: Problem) -> tuple[Any, ...]:
 
 
 def _own_hidden(root: Problem, person: Person | None) -> tuple[int, ...]:
-    """Return the rows that only this person sees; never gold questions."""
+    """Return the keys of versions that only this person sees; never gold questions."""
     if person is None or not person.is_active:
         return ()
     mine = Version.objects.filter(
@@ -186,7 +186,7 @@ def _own_hidden(root: Problem, person: Person | None) -> tuple[int, ...]:
     return tuple(hidden.order_by("pk").values_list("pk", flat=True))
 
 
-def _family(root: Problem) -> list[Row]:
+def _load_family(root: Problem) -> list[Row]:
     length = "jsonb_array_length" if connection.vendor == "postgresql" else "json_array_length"
     with connection.cursor() as cursor:
         cursor.execute(_FAMILY.replace("OPTIONS", length), [root.pk])
@@ -196,13 +196,13 @@ def _family(root: Problem) -> list[Row]:
 
 def is_public(problem: Problem) -> bool:
     """Return whether everybody sees a problem."""
-    return visible_to(None, problem)
+    return is_visible_to(None, problem)
 
 
 @lru_cache(MOST_CACHED)
-def _tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> Tree:
-    """Return the tree of public and own versions; versions under hidden ones move up."""
-    family = _family(root)
+def _build_tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> Tree:
+    """Return the tree of public and own versions; versions below hidden ones move up."""
+    family = _load_family(root)
     alone: Row = (root.pk, None, 0, 0, 0, 0, int(is_public(root)), len(root.options))
     shown: list[Row] = [next((row for row in family if row[0] == root.pk), alone)]
     parents = [UNKNOWN]
@@ -232,37 +232,37 @@ def _tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> 
 
 
 MOST = 50
-"""Versions under the chosen one; more would make the page unreadable."""
+"""Maximum number of versions below the chosen one; more would make the page unreadable."""
 
 MOST_ADDED = 30
-"""Versions that are added to an open page at once."""
+"""Maximum number of versions added to an open page at once."""
 
 MOST_CHILDREN = 30
-"""Versions under one parent that are shown at once."""
+"""Maximum number of versions shown below one parent."""
 
 LEVELS = 5
-"""Generations that are shown at once; deeper ones are opened."""
+"""Number of generations shown at once; deeper ones can be opened."""
 
 MOST_ABOVE = 4
-"""The last steps of a long path that are shown."""
+"""Number of last steps shown of a long path."""
 
 
 @dataclass(slots=True)
-class Shown:
-    """A version on a page.
+class VisibleNode:
+    """A visible version on a page.
 
     Attributes:
-        number: of the version in its tree.
-        children: shown under it.
-        folded: the number of versions under it if none is shown; otherwise 0.
-        after: the number of children before the first hidden one.
-        left: the number of children after the last shown one.
-        others: the number of hidden children, because this is only on the path to another version.
-        skipped: the number of hidden versions between this one and the one shown above it.
+        number: The number of the version in its tree.
+        children: The visible children.
+        folded: The number of versions below it if none is visible; otherwise 0.
+        after: The number of children before the first hidden one.
+        left: The number of children after the last visible one.
+        others: The number of hidden children, if this is only on the path to another version.
+        skipped: The number of hidden versions between this one and the visible one above it.
     """
 
     number: int
-    children: list[Shown] = field(default_factory=list)
+    children: list[VisibleNode] = field(default_factory=list)
     folded: int = 0
     after: int = 0
     left: int = 0
@@ -270,37 +270,37 @@ class Shown:
     skipped: int = 0
 
 
-def around(tree: Tree, number: int, after: int = 0) -> Shown:
-    """Return the root with the path to a version, and the versions under it.
+def tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
+    """Return the root with the path to a version, and the versions below it.
 
     Args:
-        tree: the family.
-        number: of the version.
-        after: the number of its children that were shown already.
+        tree: The family.
+        number: The number of the version.
+        after: The number of its children that are already visible.
     """
-    top = under(tree, number, after)
+    top = tree_below(tree, number, after)
     way = tree.above(number)
     skipped = max(0, len(way) - 1 - MOST_ABOVE)
     if skipped:
         way = [way[0], *way[1 + skipped :]]
         top_of_rest = way[1]
     for at in reversed(way):
-        top = Shown(at, [top], others=len(tree.children[at]) - 1)
+        top = VisibleNode(at, [top], others=len(tree.children[at]) - 1)
         if skipped and at == top_of_rest:
             top.skipped = skipped
     return top
 
 
-def under(tree: Tree, number: int, after: int = 0, most: int = MOST) -> Shown:
-    """Return a version and those under it, generation by generation, until the page is full.
+def tree_below(tree: Tree, number: int, after: int = 0, most: int = MOST) -> VisibleNode:
+    """Return a version and those below it, generation by generation, until the page is full.
 
     Args:
-        tree: the family.
-        number: of the version.
-        after: the number of its children that were shown already.
-        most: the most versions on a page.
+        tree: The family.
+        number: The number of the version.
+        after: The number of its children that are already visible.
+        most: The maximum number of versions on a page.
     """
-    top = Shown(number)
+    top = VisibleNode(number)
     waiting = [(top, after, 0)]
     for shown, start, level in waiting:
         below = tree.children[shown.number]
@@ -309,7 +309,7 @@ def under(tree: Tree, number: int, after: int = 0, most: int = MOST) -> Shown:
             shown.folded = int(tree.sizes[shown.number])
             continue
         most -= len(here)
-        shown.children = [Shown(child) for child in here]
+        shown.children = [VisibleNode(child) for child in here]
         shown.after = start + len(here)
         shown.left = max(0, len(below) - shown.after)
         waiting += [(child, 0, level + 1) for child in shown.children]

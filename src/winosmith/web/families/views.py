@@ -1,4 +1,4 @@
-"""The pages of families, the page that compares models over all families, and their files."""
+"""Pages of families, the page that compares models over all families, and their files."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from winosmith.web.families import figures, measuring, page as pages, trees
-from winosmith.web.families.lists import BOARD_SORTS, SORTS, board, listed
-from winosmith.web.families.trees import DEPTHS, Shown, Tree, is_public, tree_of
-from winosmith.web.judge.models import note_read
+from winosmith.web.families.lists import BOARD_SORTS, SORTS, board_page, list_page
+from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, is_public, load_tree
+from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people.gates import existing_writer, rate_limit_reading
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.search import parse
-from winosmith.web.problems.states import visible_to
-from winosmith.web.read.downloads import FILES, MOST, Aside, sent, survey, text
+from winosmith.web.problems.states import is_visible_to
+from winosmith.web.read.downloads import FILES, MOST, HeadedFile, file_response, iter_file, survey
 
 MOST_WORDS = 200
-"""The most characters of a search."""
+"""Maximum number of characters in a search."""
 
 
 @require_safe
-def index(request: HttpRequest) -> HttpResponse:
-    """Show the families, searched and sorted, a page at a time."""
+def show_families(request: HttpRequest) -> HttpResponse:
+    """Show the families, searched and sorted, one page at a time."""
     words = request.GET.get("q", "")[:MOST_WORDS]
     sort = request.GET.get("sort", "size")
     terms = parse(words)
-    shown = listed(terms, sort, request.GET.get("page"))
+    shown = list_page(terms, sort, request.GET.get("page"))
     models = current_models()
-    note_read(existing_writer(request), [family.problem for family in shown])
+    note_twins_read(existing_writer(request), [family.problem for family in shown])
     context = {
         "rows": [(family, map(family.told_of, models)) for family in shown],
         "shown": shown,
@@ -52,23 +52,25 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def family(request: HttpRequest, ref: str) -> HttpResponseBase:
+def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Show the tree of a family around its root, or around the requested version."""
     person = existing_writer(request)
-    root = pages.root_of(ref, person)
+    root = pages.get_root(ref, person)
     version = getattr(root, "version", None)
     if version is not None and version.root_id != root.pk:
         return _redirect_to_root(request, root, version.root, person)
-    tree, hidden = tree_of(root, person), not visible_to(person, root)
-    look = pages.look_of(request, tree)
-    focus = pages.place_of(tree, request.GET["version"]) if request.GET.get("version") else 0
-    answers = [(model, figures.answers_of(root, tree, model)) for model in look.chosen]
-    top = trees.around(tree, focus, look.after)
-    shown = pages.problems_on(tree, top)
-    note_read(person, _problems_read(tree, top, shown, hidden))
+    tree, hidden = load_tree(root, person), not is_visible_to(person, root)
+    look = pages.read_options(request, tree)
+    focus = (
+        pages.get_version_number(tree, request.GET["version"]) if request.GET.get("version") else 0
+    )
+    answers = [(model, figures.load_answers(root, tree, model)) for model in look.chosen]
+    top = trees.tree_around(tree, focus, look.after)
+    shown = pages.load_problems(tree, top)
+    note_twins_read(person, _displayed_problems(tree, top, shown, hidden))
     seen = tree.as_seen()
     figured = [(model, replace(of, tree=seen)) for model, of in answers]
-    rows = [(model, figures.depths_of_errors(of), of.waiting) for model, of in figured]
+    rows = [(model, figures.error_depths(of), of.waiting) for model, of in figured]
     drawn = [
         (model, figures.accuracy_by_depth(of, look.kind), figures.first_errors(of, look.kind))
         for model, of in figured
@@ -83,15 +85,15 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "look": look,
         "focus": focus,
         "whole": look.query(),
-        "node": pages.nodes(
+        "node": pages.build_nodes(
             tree, top, shown, answers, pages.Links(root.ref, look), focus, hidden_root=hidden
         ),
-        "tabs": _tabs(look, request.GET.get("version", "")),
-        "kinds": _kinds(look, request.GET.get("version", "")),
+        "tabs": _model_tabs(look, request.GET.get("version", "")),
+        "kinds": _depth_tabs(look, request.GET.get("version", "")),
         "kind": pages.DEPTH_NAMES[look.kind],
         "depths": rows,
         "drawn": [
-            (model, by, figures.chart(model.name, by, _chance(tree)), ends)
+            (model, by, figures.draw_chart(model.name, by, _chance_accuracy(tree)), ends)
             for model, by, ends in drawn
         ],
     }
@@ -99,35 +101,35 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 
 @require_safe
-def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
-    """Show the part under a version, for an open page; otherwise redirect to the page."""
+def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
+    """Show the part below a version, for an open page; otherwise redirect to the page."""
     person = existing_writer(request)
-    root = pages.root_of(ref, person)
-    tree = tree_of(root, person)
-    look = pages.look_of(request, tree)
-    number, hidden = pages.place_of(tree, version), not visible_to(person, root)
+    root = pages.get_root(ref, person)
+    tree = load_tree(root, person)
+    look = pages.read_options(request, tree)
+    number, hidden = pages.get_version_number(tree, version), not is_visible_to(person, root)
     if not request.htmx:
         query = look.query(version=version, after=look.after)
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
-    top = trees.under(tree, number, look.after, trees.MOST_ADDED)
-    shown = pages.problems_on(tree, top)
-    note_read(person, _problems_read(tree, top, shown, hidden))
+    top = trees.tree_below(tree, number, look.after, trees.MOST_ADDED)
+    shown = pages.load_problems(tree, top)
+    note_twins_read(person, _displayed_problems(tree, top, shown, hidden))
     answers = [
-        (model, figures.answers_of(root, tree, model) if len(look.chosen) == 1 else None)
+        (model, figures.load_answers(root, tree, model) if len(look.chosen) == 1 else None)
         for model in look.chosen
     ]
     links = pages.Links(root.ref, look)
-    node = pages.nodes(tree, top, shown, answers, links, hidden_root=hidden)
+    node = pages.build_nodes(tree, top, shown, answers, links, hidden_root=hidden)
     context = {"look": look, "node": node, "more": look.after > 0}
     return render(request, "families/below.html", context)
 
 
 @require_safe
-def boards(request: HttpRequest) -> HttpResponse:
-    """Show the contributors by pseudonym."""
+def show_board(request: HttpRequest) -> HttpResponse:
+    """Show the contributors, by pseudonym."""
     sort = request.GET.get("sort", "fools")
     models = current_models()
-    shown = board(sort, request.GET.get("page"))
+    shown = board_page(sort, request.GET.get("page"))
     person = existing_writer(request)
     context = {
         "shown": shown,
@@ -144,49 +146,42 @@ def boards(request: HttpRequest) -> HttpResponse:
 def _redirect_to_root(
     request: HttpRequest, version: Problem, root: Problem, person: Person | None
 ) -> HttpResponseBase:
-    """Redirect from a version to its family.
-
-    Versions that are not in the reader's tree lead to its root.
-    """
-    pages.root_of(root.ref, person)
+    pages.get_root(root.ref, person)
     asked = request.GET.copy()
-    if version.pk in tree_of(root, person).places:
+    if version.pk in load_tree(root, person).places:
         asked["version"] = version.ref
     return redirect(f"{reverse('families:family', args=[root.ref])}?{asked.urlencode()}")
 
 
-def _problems_read(
-    tree: Tree, top: Shown, problems: Mapping[int, Problem], hidden_root: bool
+def _displayed_problems(
+    tree: Tree, top: VisibleNode, problems: Mapping[int, Problem], hidden_root: bool
 ) -> list[Problem]:
-    """Return the problems that a page shows, without the reader's own."""
     return [
         problems[int(tree.rows[number])]
-        for number in _numbers(top)
+        for number in _node_numbers(top)
         if tree.public[number] or (number == 0 and not hidden_root)
     ]
 
 
-def _chance(tree: Tree) -> float:
-    """Return the accuracy of guessing on the public versions; without any, on all."""
+def _chance_accuracy(tree: Tree) -> float:
     of = tree.chance[tree.public]
     return float((of if len(of) else tree.chance).mean())
 
 
-def _numbers(top: Shown) -> list[int]:
-    return [top.number, *(number for child in top.children for number in _numbers(child))]
+def _node_numbers(top: VisibleNode) -> list[int]:
+    return [top.number, *(number for child in top.children for number in _node_numbers(child))]
 
 
-def _tabs(look: pages.Look, version: str) -> list[tuple[str, str, bool]]:
-    """Return the models to choose from: name, query, and whether it is chosen."""
+def _model_tabs(look: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
     names = [(model.name, model.name) for model in look.models]
     if len(names) > 1:
-        names.append(("all", _("all side by side")))
+        names.append(("all", _("all models")))
     return [
         (label, look.query(model=name, version=version), name == look.name) for name, label in names
     ]
 
 
-def _kinds(look: pages.Look, version: str) -> list[tuple[str, str, bool]]:
+def _depth_tabs(look: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
     return [
         (pages.DEPTH_NAMES[kind], look.query(depth=kind, version=version), kind == look.kind)
         for kind in DEPTHS
@@ -197,16 +192,16 @@ PROBLEMS = "problems.jsonl"
 """The name of the file of problems."""
 
 MOST_DEPTHS = 60
-"""Rows of the table by depth; the files have all."""
+"""Maximum number of rows in the table by depth; the files have all."""
 
 
 @require_safe
-def models(request: HttpRequest) -> HttpResponse:
+def show_models(request: HttpRequest) -> HttpResponse:
     """Show the stability of all models over all families, as last measured."""
     depth = request.GET.get("depth", "lineage")
     if depth not in DEPTHS:
         raise Http404
-    found = measuring.measured(depth)
+    found = measuring.last_measurement(depth)
     answers = found.answers if found else []
     context = {
         "found": found,
@@ -215,17 +210,19 @@ def models(request: HttpRequest) -> HttpResponse:
         "tabs": [(pages.DEPTH_NAMES[kind], f"depth={kind}", kind == depth) for kind in DEPTHS],
         "answers": [one for one in answers if "stability" in one],
         "faults": [one for one in answers if one["fault"]],
-        "by_depth": _by_depth(answers),
-        "models": [(model, measuring.answered_by(model).count()) for model in current_models()],
-        "problems": measuring.in_families().count(),
-        "against": [f"{name} ({n})" for name, n in measuring.written_against()],
+        "by_depth": _rows_by_depth(answers),
+        "models": [
+            (model, measuring.answered_problems(model).count()) for model in current_models()
+        ],
+        "problems": measuring.family_problems().count(),
+        "against": [f"{name} ({n})" for name, n in measuring.count_versions_against()],
         "files": " ".join(f"{model.name}.jsonl" for model in current_models()),
     }
     return render(request, "families/models.html", context)
 
 
 @require_safe
-def file(request: HttpRequest, name: str) -> HttpResponseBase:
+def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """Send the problems of families, or a model's predictions on them.
 
     `problems.jsonl` has all problems; with `?model=NAME` those that the model answered.
@@ -235,29 +232,28 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
     if name == PROBLEMS:
         wanted = request.GET.get("model", "")
         query = (
-            measuring.answered_by(_current_model(wanted), families=families)
+            measuring.answered_problems(_current_model(wanted), families=families)
             if wanted
-            else measuring.in_families()
+            else measuring.family_problems()
         )
         rate_limit_reading(request, "download", MOST)
         found = survey(query, FILES[PROBLEMS])
         digest = found.digest
-        source: Aside | Generator[bytes, None, None] = text(found)
+        source: HeadedFile | Generator[bytes, None, None] = iter_file(found)
     else:
         if not name.endswith(".jsonl"):
             raise Http404
         model = _current_model(name.removesuffix(".jsonl"))
         rate_limit_reading(request, "download", MOST)
         digest, source = measuring.predictions_file(model, families=families)
-    return sent(request, name, digest, source)
+    return file_response(request, name, digest, source)
 
 
 def _current_model(name: str) -> Model:
     return get_object_or_404(Model, name=name, current=True)
 
 
-def _by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
-    """Return the accuracies by depth, a row for each depth: the roots first."""
+def _rows_by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
     results = [one["stability"] for one in answers if "stability" in one]
     depths = sorted({int(depth) for of in results for depth in of["by_depth"] or {}})[:MOST_DEPTHS]
     rows = [("", [of["roots"] for of in results])] if any(of["roots"] for of in results) else []

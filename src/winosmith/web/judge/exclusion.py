@@ -1,4 +1,4 @@
-"""Exclude votes and count them again: by a moderator, or by a market's decision on paid work."""
+"""Excluding votes and counting them again, for a moderator or a market's decision on paid work."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting
 from winosmith.web.judge.votes import add_slots, count_votes, decide, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import locked, move
+from winosmith.web.problems.states import lock_problem, move
 
 
 def resume(person: Person, by: Person) -> None:
-    """Let a judge whose votes are on hold continue.
+    """Take a judge's votes off hold and let the judge continue.
 
-    Pace and gold questions are measured again from now, and new votes count. `change_votes` counts
-    the votes that wait. A judge who was on hold for their address is never held for it again.
+    Pace and gold questions are measured from now on, and new votes count; `change_votes` counts the
+    votes that wait. A judge who was on hold for their address is never put on hold for it again.
 
     Raises:
-        InputError: `by` may not do it, or the votes are not on hold.
+        InputError: `by` is not allowed to do this, or the votes are not on hold.
     """
     _check_moderator(person, by)
     with writing():
@@ -41,12 +41,12 @@ def resume(person: Person, by: Person) -> None:
 
 
 def pause(person: Person, by: Person) -> None:
-    """Put a judge on hold: their votes wait, and they get no further problem.
+    """Put a judge on hold: their votes wait, and they get no more problems.
 
-    They can still answer the problem that they have.
+    They can still answer the problem that they hold.
 
     Raises:
-        InputError: `by` may not do it.
+        InputError: `by` is not allowed to do this.
     """
     _check_moderator(person, by)
     with writing():
@@ -61,7 +61,7 @@ CHANGES = ("exclude", "include", "resume", "discard")
 - include: excluded votes count again; later votes are no longer omitted for their address.
 - resume: votes that wait for a moderator count; call `resume` first. Votes that wait for a market
   still wait.
-- discard: votes that wait leave the count. Problems decided by other votes stay decided.
+- discard: Exclude the votes that wait. Problems decided by other votes stay decided.
 """
 
 
@@ -74,13 +74,12 @@ def change_votes(
     until: datetime | None = None,
     progress: Progress = lambda _: None,
 ) -> int:
-    """Exclude votes of a judge or count them again; problems that lack votes are judged again.
+    """Exclude votes of a judge or count them again; problems that lack votes return to the judges.
 
     A problem that votes decided is decided again if enough votes are left; otherwise it returns to
-    the judges. A problem that only waited for these votes is decided. A moderator's own decisions
-    stay.
+    the judges. A problem that only waited for these votes is decided. Moderators' decisions stay.
 
-    Each problem is one transaction: called again, the function resumes.
+    Each problem has its own transaction; another call resumes the work.
 
     Args:
         person: the judge.
@@ -94,7 +93,7 @@ def change_votes(
         The number of votes that changed now.
 
     Raises:
-        InputError: `by` may not do it, or the reason is empty.
+        InputError: `by` is not allowed to do this, or the reason is empty.
     """
     _check_moderator(person, by)
     if not (reason := reason.strip()):
@@ -106,10 +105,12 @@ def change_votes(
     market = Judge.objects.filter(person=person, provisional=True).exists()
     rows = votes_to_change(person, kind, until)
     counts = "exclude" if out else "include"
-    return _change(rows, by, reason, counts, progress, excluded=out, provisional=out and market)
+    return _change_votes_where(
+        rows, by, reason, counts, progress, excluded=out, provisional=out and market
+    )
 
 
-def _change(
+def _change_votes_where(
     rows: Slots,
     by: Person | None,
     reason: str,
@@ -121,9 +122,9 @@ def _change(
     changed = 0
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
         with writing():
-            problem = locked(key)
+            problem = lock_problem(key)
             if n := rows.filter(problem=problem).update(**to):
-                count_again(problem, by, reason, kind)
+                recount_votes(problem, by, reason, kind)
                 changed += n
                 progress(changed)
     return changed
@@ -134,7 +135,7 @@ def drop_waiting(person: Person) -> None:
     judge = Judge.objects.filter(person=person, held__isnull=False).first()
     if judge is not None:
         reason = "the judge was erased before a moderator looked"
-        _change(waiting_votes(judge), None, reason, "exclude", excluded=True)
+        _change_votes_where(waiting_votes(judge), None, reason, "exclude", excluded=True)
 
 
 def votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
@@ -157,13 +158,13 @@ def votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
     return rows if until is None else rows.filter(answered_at__lte=until)
 
 
-def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> None:
-    """Log that votes changed, and update the verdict; the caller holds the problem's lock.
+def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -> None:
+    """Log changed votes and update the verdict; the caller holds the problem's lock.
 
     Args:
-        problem: the problem whose votes changed.
-        by: who changed them; None for the site.
-        reason: for the audit log.
+        problem: The problem whose votes changed.
+        by: The person who changed them; None for the site.
+        reason: The reason for the audit log.
         kind: "exclude" or "include".
     """
     problem.note(f"{kind}-vote", by=by, reason=reason)
@@ -174,7 +175,7 @@ def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> 
         if kind == "include":
             _close_spare(problem)
         settle_votes(problem)
-    elif problem.state in (State.VALID, State.REJECTED) and _by_votes(problem):
+    elif problem.state in (State.VALID, State.REJECTED) and _is_decided_by_votes(problem):
         if missing > 0:
             move(problem, State("judging"), by=by, kind="recount", reason=reason)
             add_slots(problem, missing)
@@ -183,7 +184,7 @@ def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> 
 
 
 def _close_spare(problem: Problem) -> None:
-    """Close the slot that replaced a vote which counts again, unless a judge holds it.
+    """Close the replacement slot of a vote that counts again, unless a judge holds the slot.
 
     With it the number of votes would be even, and they could be tied.
     """
@@ -194,8 +195,7 @@ def _close_spare(problem: Problem) -> None:
         Slot.objects.filter(pk__in=list(spare.values_list("pk", flat=True))).update(open=False)
 
 
-def _by_votes(problem: Problem) -> bool:
-    """Return whether votes, not a moderator, gave a problem its state."""
+def _is_decided_by_votes(problem: Problem) -> bool:
     moved = problem.events.exclude(before=F("after")).order_by("-pk").first()
     return moved is not None and moved.kind in ("verdict", "recount")
 
@@ -205,18 +205,18 @@ def _check_moderator(person: Person, by: Person) -> None:
         raise InputError(_("Another moderator must do this."))
 
 
-def confirm(job: int, reason: str, *, refused: bool = False) -> int:
+def confirm_job(job: int, reason: str, *, refused: bool = False) -> int:
     """Count the answers of a job as votes; problems that only waited for them are decided.
 
-    Votes that a moderator excluded stay excluded, and votes on hold keep waiting.
+    Votes that a moderator excluded stay excluded, and votes on hold still wait.
 
     Args:
-        job: `Slot.job`.
-        reason: for the audit log.
-        refused: the market refused them before, by mistake.
+        job: The number of the job, as in `Slot.job`.
+        reason: The reason for the audit log.
+        refused: Whether the market refused them before, by mistake.
 
     Returns:
-        The number of votes that count from now on and did not before.
+        The number of votes that did not count before and count now.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=False)
@@ -227,17 +227,17 @@ def confirm(job: int, reason: str, *, refused: bool = False) -> int:
         if not refused:
             rows.filter(excluded=True).update(provisional=False)
             rows = rows.filter(excluded=False)
-    return _change(rows, None, reason, "include", provisional=False, excluded=False)
+    return _change_votes_where(rows, None, reason, "include", provisional=False, excluded=False)
 
 
-def refuse(job: int, reason: str) -> int:
-    """Exclude the answers of a job; others judge the problems that then lack votes.
+def refuse_job(job: int, reason: str) -> int:
+    """Exclude the answers of a job; other judges replace the missing votes.
 
     Returns:
-        The number of answers that counted, or waited, and are excluded now.
+        The number of answers that were excluded now, after they counted or waited.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=True)
         Slot.objects.filter(job=job, gold=True).update(provisional=True)
     rows = Slot.objects.filter(job=job, excluded=False).votes()
-    return _change(rows, None, reason, "exclude", provisional=True, excluded=True)
+    return _change_votes_where(rows, None, reason, "exclude", provisional=True, excluded=True)

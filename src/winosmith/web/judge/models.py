@@ -1,7 +1,7 @@
-"""Judging: the slots of a problem, the answers in them, and what each person has read.
+"""Judging: the slots of a problem, the answers in them, and who has read which problem.
 
-Nobody who knows one half of a twin judges the other half. A judge reads the local context first. A
-judge whose lease ran out at that point may get the same problem again, but never its other half.
+Nobody who knows one half of a twin judges the other half. Judges see the local context first. A
+judge whose lease expired at that point may get the same problem again, but never its other half.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from winosmith.web.problems.models import Problem, State, Twin
 
 
 class Slots(models.QuerySet["Slot"]):
-    """Queries on slots; only these methods decide what is a vote, and which votes count."""
+    """Queries on slots, which define votes and the votes that count."""
 
     def votes(self) -> Slots:
-        """Return the answers on judged problems; answers to gold questions are not votes."""
+        """Return the answers to judged problems; answers to gold questions are not votes."""
         return self.filter(gold=False, open=False).exclude(answered_at=None)
 
     def counting(self) -> Slots:
@@ -37,30 +37,31 @@ class Slots(models.QuerySet["Slot"]):
 
 
 class Slot(models.Model):
-    """A place for one judge on one problem, with their answer.
+    """One judge's slot on a problem, with their answer.
 
-    A problem that k people judge has k slots, so it can't get more votes. A slot is *open* until it
-    is answered or its problem leaves judging. An open slot is *fresh* (never taken, no lease),
-    *held* (its lease runs), or *returned* (its lease ran out).
+    A problem for k judges has k slots, so it can't get more votes. A slot is *open* until it is
+    answered or its problem leaves judging. An open slot is *fresh* (never leased), *held* (under
+    lease), or *returned* (its lease has expired).
 
     Attributes:
-        n: 1, 2, … on each problem; the person's number for an answer to a gold question.
-        place: the place in the queue; a problem's slots are next to each other.
-        twin, contributor: copied from the problem, so that the queue is read from its index only.
-        gold: the answer is known, and is not a vote.
-        holder: the judge who took or answered it.
-        lease_until: nobody else gets it before; long past if it was given back.
-        ref: names the problem on the judge's pages; drawn at random each time that a judge takes
-            the slot, so that it reveals nothing about the problem.
-        shown: the order of the options on this judge's page.
+        n: The slot's number on its problem, from 1; for a gold question, the person's key.
+        place: The queue position; a problem's slots are next to each other.
+        twin, contributor: Copies from the problem, so that an index covers the queue.
+        gold: Whether this is a gold question; its answer is not a vote.
+        holder: The judge who leased or answered the slot.
+        lease_until: The end of the lease; a time long past if the slot was returned.
+        ref: The problem's reference on the judge's pages; drawn at random for each lease, so that
+            it reveals nothing about the problem.
+        shown: The order of the options on this judge's page.
         local_choice, choice: 0-based indices of options; None if unanswered, or for "neither".
-        right: whether the answer to a gold question is correct.
-        excluded: a moderator excluded the vote, a market did not confirm it, or its address had the
-            most votes that one address may have on the problem (`trust._minority`).
-        job: the number of the paid work that it belongs to; None if it is unpaid.
-        provisional: it keeps its place but is not a vote before a market confirms the worker, or a
-            moderator has checked a judge who is on hold.
-        origin: a digest of the client's address, kept for up to two hours; "" afterwards.
+        right: Whether the answer to a gold question is correct.
+        excluded: Whether the vote does not count: a moderator excluded it, a market did not confirm
+            it, or its address had the most votes allowed per address
+            (`trust._max_votes_per_address`).
+        job: The number of the paid work; None if it is unpaid.
+        provisional: Whether the vote waits until a market confirms the worker, or a moderator has
+            checked a judge who is on hold.
+        origin: A digest of the client's address, stored for up to two hours; "" afterwards.
     """
 
     problem = models.ForeignKey(
@@ -119,8 +120,8 @@ class Slot(models.Model):
                 condition=models.Q(open=True, lease_until__isnull=False),
                 name="slot_leased",
             ),
-            # Of a queue that nobody has touched, SQLite's statistics would say that all slots have
-            # one holder (none), and it would walk them all to find what somebody holds.
+            # For a queue that nobody has used yet, SQLite's statistics would show one holder (none)
+            # for all slots, and it would scan all of them to find a person's slots.
             models.Index(
                 fields=["holder", "answered_at"],
                 condition=models.Q(holder__isnull=False),
@@ -146,13 +147,14 @@ class Slot(models.Model):
 
 
 class Seen(models.Model):
-    """That a person has read a problem, or a part of it, to judge it or in a human test.
+    """A problem that a person has read, at least in part, as a judge or in a human test.
 
     Attributes:
-        block: what the person may read once: the twin's number, or minus the problem's number if
-            the site lets one person judge both halves.
-        spent: they read the whole problem, or skipped it, and never get it again. Otherwise they
-            know only its local context: they may get this problem again, but never its other half.
+        block: What the person may read once: the twin's key, or the negative problem's key if the
+            site lets one person judge both halves.
+        spent: Whether they read the whole problem or skipped it; they never get it again. Otherwise
+            they know only its local context: they may get this problem again, but never its other
+            half.
     """
 
     person = models.ForeignKey(
@@ -182,10 +184,10 @@ class Seen(models.Model):
 
 
 class Skip(models.Model):
-    """That a judge skipped a problem, and why."""
+    """A problem that a judge skipped, and the reason."""
 
     class Reason(models.TextChoices):
-        """Why somebody does not judge a problem."""
+        """Reasons for skipping a problem."""
 
         KNOWN = "known", _("I know this sentence")
         UNSURE = "unsure", _("I can’t tell what is asked")
@@ -204,26 +206,28 @@ class Skip(models.Model):
 
 
 class Judge(models.Model):
-    """A person's place in the queue, and whether their votes count.
+    """A judge's position in the queue, and whether their votes count.
 
     Attributes:
-        cursor: the place of the last fresh slot that they took.
-        next_gold: the gold question that they get next; None before it is drawn.
-        since: answers before this time don't count for pace and gold questions.
-        qualified: when they passed the training; None before, or without training.
-        held: since when their votes wait for a moderator; None if votes count at once.
-        cause: why; `measured` has the numbers, and `together` marks the judges held with them.
-        cleared: a moderator ended a hold for their address, or counted their votes again; from then
-            on no vote waits or is omitted for their address.
-        job: the number of their paid work, to which their answers belong.
-        quota: the number of answers that the work needs; 0 once it is over, and they get no more.
-        provisional: their answers are not votes before a market confirms who they are.
+        cursor: The queue position of the last fresh slot that they took.
+        next_gold: Their next gold question; None before it is drawn.
+        since: Start of the measurement of pace and gold questions; earlier answers are ignored.
+        qualified: The time when they passed the training; None before, or without training.
+        held: The time since which their votes wait for a moderator; None if votes count at once.
+        cause: The reason for the hold; `measured` has the numbers, and `together` marks judges held
+            as a group.
+        cleared: Whether a moderator ended a hold for their address, or counted their votes again;
+            from then on no vote waits or is excluded for their address.
+        job: The number of their paid work.
+        quota: The number of answers that the work needs; 0 once it is over, and then they get no
+            more.
+        provisional: Whether their answers are not votes until a market confirms their identity.
     """
 
     class Cause(models.TextChoices):
-        """Why votes wait."""
+        """Reasons for a hold."""
 
-        PACE = "pace", _("answers faster than people read")
+        PACE = "pace", _("answers faster than people can read")
         GOLD = "gold", _("gold questions answered incorrectly")
         ADDRESS = "address", _("several accounts of one address on the same problem")
         TRAINING = "training", _("the training was not passed")
@@ -255,9 +259,9 @@ class Gold(models.Model):
     """A gold question: a problem with a known answer, which shows whether judges read carefully.
 
     Attributes:
-        explanation: why the answer is correct; shown to each judge who answered.
-        attention: the sentence itself names the option to choose.
-        retired: no judge gets it any longer, and earlier answers to it don't count.
+        explanation: The reason for the answer; shown to each judge who answered.
+        attention: Whether the sentence names the option to choose.
+        retired: Whether the question is no longer used; earlier answers to it don't count.
     """
 
     problem = models.OneToOneField(
@@ -272,11 +276,11 @@ class Gold(models.Model):
 
 
 class Contest(models.Model):
-    """A judge's objection to the known answer of a gold question; a moderator settles it.
+    """A judge's contest of the known answer of a gold question; a moderator settles it.
 
     Attributes:
-        upheld: whether the judge was right; None until a moderator has decided.
-        settled_at: when a moderator decided; None before, and for the oldest contests.
+        upheld: Whether the judge was right; None until a moderator has decided.
+        settled_at: The time of the moderator's decision; None before, and for the oldest contests.
     """
 
     slot = models.OneToOneField(Slot, models.PROTECT, related_name="contest")
@@ -297,7 +301,7 @@ class Verdict(models.Model):
     """The result of the votes on a problem.
 
     Attributes:
-        counts: how many judges chose each option or neither, the largest number first: "2,1".
+        counts: The number of judges for each option or neither, in descending order: "2,1".
     """
 
     problem = models.OneToOneField(
@@ -312,16 +316,16 @@ class Verdict(models.Model):
 
 
 def lock_reader(person: Person) -> None:
-    """Lock a person's reading until the transaction ends.
+    """Lock what a person has read until the transaction ends.
 
-    A judge's next problem, a sheet, and a page with one half are given under this lock, so that two
-    windows never show both halves of a twin.
+    A judge's next problem, a sheet, and a page with one half are issued under this lock, so that
+    two windows never show both halves of a twin.
     """
     Judge.objects.select_for_update().get_or_create(person=person)
 
 
 def block_of(problem: Problem | Slot) -> int:
-    """Return what a person may read once: the twin, or the problem if one may judge both halves."""
+    """Return the key of what a person may read once: the twin, or else the problem."""
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     return -key if settings.RULES.both_halves else problem.twin_id
 
@@ -330,9 +334,9 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
     """Record that a person reads a problem; return whether its block is new to them.
 
     Args:
-        person: the reader.
-        problem: a problem, or a slot on it.
-        spent: they read the whole problem; otherwise only its local context.
+        person: The reader.
+        problem: A problem, or a slot on it.
+        spent: Whether they read the whole problem, not only its local context.
     """
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     known, new = Seen.objects.get_or_create(
@@ -341,14 +345,14 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
         defaults={"twin_id": problem.twin_id, "problem_id": key, "spent": spent},
     )
     if spent and not known.spent:
-        # A half whose local context they know gives way to what they read whole.
+        # A half read in full replaces a half of which they know the local context.
         known.spent, known.problem_id, known.at = True, key, timezone.now()
         known.save(update_fields=["spent", "problem", "at"])
     return new
 
 
 def note_all(person: Person, problems: Iterable[Problem]) -> None:
-    """Record that a person reads many whole problems; of a block, the first one counts."""
+    """Record that a person reads many whole problems; for each block, the first one is stored."""
     first = {block_of(problem): problem for problem in reversed(list(problems))}
     known = Seen.objects.filter(person=person, block__in=first, spent=False)
     parts = list(known.values_list("block", flat=True))
@@ -370,10 +374,10 @@ def note_whole(person: Person, slot: Slot) -> None:
 
 
 def inherit_seen(old: Twin, new: Twin) -> None:
-    """Record that readers of a twin know its revision; call it once both new halves exist.
+    """Record that readers of a twin know its revision; call this once both new halves exist.
 
     If one person may judge both halves, readers of either old half get neither new half, because a
-    revision may swap the halves. The same holds for readers of a local context.
+    revision may swap the halves. The same is true for readers of a local context.
     """
     people = set(Seen.objects.filter(twin=old).values_list("person", flat=True))
     halves = list(new.problems.order_by("pk"))
@@ -386,20 +390,20 @@ def inherit_seen(old: Twin, new: Twin) -> None:
 
 
 def has_seen(person: Person, problem: Problem) -> bool:
-    """Return whether a person has read the problem whole, or a half that gives it away."""
+    """Return whether a person has read the whole problem, or a half that reveals it."""
     rows = Seen.objects.filter(person=person, twin_id=problem.twin_id, spent=True)
     return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()
 
 
 def unseen(person: Person) -> models.Q:
-    """Return the condition that a slot is new to a person: neither read nor written by them.
+    """Return the condition that a slot is new to a person, who neither read nor wrote its twin.
 
-    A problem of which they know the local context alone is new, unless they stand on another slot
-    of it; its other half is not.
+    A problem whose local context they know is new, unless they hold another slot on it; its other
+    half is not.
 
-    It looks into the index of what they read, by twin and problem, so that the answer stays right
-    when the site changes its mind about both halves. It is SQL because each vote needs it twice,
-    and each time Django needs 1 ms more to build it from `Exists` and `OuterRef`.
+    The condition uses the index of what they read, by twin and problem, so that it stays correct if
+    the site's rule on both halves changes. It is SQL because each vote needs it twice, and Django
+    needs 1 ms more each time to build it from `Exists` and `OuterRef`.
     """
     values = [person.pk, person.pk, not settings.RULES.both_halves]
     return models.Q(RawSQL(_UNSEEN, values, models.BooleanField()))  # noqa: S611 - a constant
@@ -418,15 +422,15 @@ _UNSEEN = """
 """
 
 
-def note_read(person: Person | None, shown: Iterable[Problem]) -> None:
-    """Record which twins with a half that is not judged yet a person with an account reads.
+def note_twins_read(person: Person | None, shown: Iterable[Problem]) -> None:
+    """Record which twins with an unjudged half a person with an account reads.
 
-    Anonymous people never judge, so nothing is stored about them.
+    Anonymous visitors never judge, so nothing is stored about them.
     """
     if person is None or person.anonymous:
         return
     halves = {half.twin_id: half for half in shown}
-    # Asked for the states as well, SQLite would walk everything that is being judged.
+    # With a condition on the states, SQLite would scan all problems that are being judged.
     states = Problem.objects.filter(twin__in=halves).values_list("twin", "state")
     for twin in {twin for twin, state in states if state in (State.JUDGING, State.HELD)}:
         if not has_seen(person, halves[twin]):

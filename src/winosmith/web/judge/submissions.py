@@ -1,4 +1,4 @@
-"""Submissions: entered for judging, revised, withdrawn, and erased."""
+"""Submissions: entering them for judging, and revising, withdrawing and erasing them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, forget, remember
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version, new_ref
-from winosmith.web.problems.states import GONE, move, visible_to
+from winosmith.web.problems.states import GONE, is_visible_to, move
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
-"""The reason in the log, in the site's language; it is translated for each reader."""
+"""The reason in the log, in the site's language; translated for each reader."""
 
 OPEN = (State.HELD, State.JUDGING, State.REJECTED)
-"""The states in which a revision may help a problem."""
+"""The states in which a revision can help a problem."""
 
 
 def enter(
@@ -37,18 +37,18 @@ def enter(
     embargo: bool = False,
     record: Mapping[str, Any] | None = None,
 ) -> list[Problem]:
-    """Create the problems of a new twin, and give them to the judges or a moderator.
+    """Create the problems of a new twin, and pass them to the judges or a moderator.
 
-    They are created in random order, so that their numbers reveal nothing. From now on they are
-    compared with new sentences, and readers of a twin that they revise know them. The caller is in
-    a transaction and has created the twin, whose contributor is the writer.
+    They are created in random order, so that their numbers reveal nothing. From then on, new
+    sentences are compared with them, and readers of a twin that they revise count as readers. The
+    caller is in a transaction and has created the twin, whose contributor is the writer.
 
     Args:
-        twin: without problems yet.
-        halves: two, or one for a single.
-        found: hints for moderators.
-        embargo: only their contributor and moderators may see them.
-        record: values without a column; see `Problem.record`.
+        twin: A twin without problems.
+        halves: Two halves, or one for a single.
+        found: Hints for moderators.
+        embargo: Whether only the contributor and moderators may see the problems.
+        record: Values without a column; see `Problem.record`.
     """
     state = _first_state(twin.contributor, found)
     entered = [
@@ -79,14 +79,14 @@ def enter(
 
 
 def own_problems(person: Person | None, twin: Twin) -> list[Problem]:
-    """Return the halves of a twin that its contributor may see; nothing for other people."""
+    """Return a twin's halves that its contributor may see; for other people, an empty list."""
     if person is None or twin.contributor_id != person.pk:
         return []
     return list(Problem.objects.filter(twin=twin, gold=False).order_by("pk"))
 
 
 def may_revise(person: Person, twin: Twin) -> bool:
-    """Return whether a revision may help: a half waits or was rejected, and none is released."""
+    """Return whether a revision can help: a half waits or was rejected, and none is released."""
     problems = [half for half in own_problems(person, twin) if half.state not in GONE]
     return (
         any(problem.state in OPEN for problem in problems)
@@ -95,11 +95,11 @@ def may_revise(person: Person, twin: Twin) -> bool:
     )
 
 
-def replace(person: Person, twin: Twin) -> bool:
+def retire_replaced(person: Person, twin: Twin) -> bool:
     """Retire the halves that a revision replaces; return whether one was under embargo.
 
     Raises:
-        InputError: the person can't revise the twin now.
+        InputError: The person can't revise the twin now.
     """
     if not may_revise(person, twin):
         raise InputError(_("This was decided or replaced in the meantime; it can’t be revised."))
@@ -125,15 +125,15 @@ def _first_state(person: Person | None, found: Sequence[str]) -> Any:
 
 
 def may_withdraw(person: Person, twin: Twin) -> bool:
-    """Return whether the person can withdraw a half of the twin."""
+    """Return whether a person can withdraw a half of a twin."""
     return bool(_withdrawable(person, twin))
 
 
 def _withdrawable(person: Person, twin: Twin) -> list[Problem]:
-    """Return the halves that the person can withdraw.
+    """Return the halves that a person can withdraw.
 
-    These include halves that a moderator withdrew, so that another moderator can't restore what the
-    contributor wants withdrawn.
+    These include halves that a moderator withdrew, so that another moderator can't restore a text
+    that the contributor wants withdrawn.
     """
     return [
         half
@@ -150,7 +150,7 @@ def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
     """Withdraw both halves: only moderators and the contributor still see them.
 
     Raises:
-        InputError: the twin is not the person's, or nothing is left to withdraw.
+        InputError: The twin is not the person's, or there is nothing to withdraw.
     """
     with writing():
         left = _withdrawable(person, twin)
@@ -161,8 +161,8 @@ def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
         twin.drafts.all().delete()  # of its revision
 
 
-def problems_of(person: Person) -> list[dict[str, Any]]:
-    """Return a person's problems with their histories, in three queries for any number."""
+def export_problems(person: Person) -> list[dict[str, Any]]:
+    """Return a person's problems with their histories, with three queries in total."""
     events: dict[int, list[Event]] = defaultdict(list)
     for event in Event.objects.filter(problem__twin__contributor=person).order_by("pk"):
         events[event.problem_id].append(event)
@@ -174,12 +174,12 @@ def problems_of(person: Person) -> list[dict[str, Any]]:
     }
     rows = Problem.objects.filter(twin__contributor=person, gold=False)
     return [
-        _problem(row, events[row.pk]) | _family(versions.get(row.pk))
+        _export_problem(row, events[row.pk]) | _export_family(versions.get(row.pk))
         for row in rows.select_related("twin").order_by("pk")
     ]
 
 
-def _problem(row: Problem, events: list[Event]) -> dict[str, Any]:
+def _export_problem(row: Problem, events: list[Event]) -> dict[str, Any]:
     return {
         "id": row.ref,
         "twin": row.twin.ref,
@@ -201,7 +201,7 @@ def _problem(row: Problem, events: list[Event]) -> dict[str, Any]:
 
 
 def reason_for_contributor(event: Event) -> str:
-    """Return the reason of an event for the problem's contributor; "" if it is not for them.
+    """Return the reason of an event as its contributor may see it, or "".
 
     Reasons for excluding a vote concern its judge and are for moderators. The reasons of a verdict
     are for the contributor.
@@ -211,21 +211,20 @@ def reason_for_contributor(event: Event) -> str:
     return "" if votes or reopened else event.reason
 
 
-def _family(version: Version | None) -> dict[str, Any]:
-    """Return a perturbed problem's place in its family, without words of its parent."""
+def _export_family(version: Version | None) -> dict[str, Any]:
     if version is None or version.parent is None:
         return {}
     depths = {name: getattr(version, name) for name in ("declared", "lineage", "edit")}
     return {"root": version.root.ref, "parent": version.parent.ref, "depths": depths}
 
 
-def name_of(person: Person, problem: Problem | None) -> str | None:
-    """Return the id of a problem that a person may see."""
-    return problem.ref if problem is not None and visible_to(person, problem) else None
+def visible_ref(person: Person, problem: Problem | None) -> str | None:
+    """Return the id of a problem if the person may see it."""
+    return problem.ref if problem is not None and is_visible_to(person, problem) else None
 
 
 def hide_texts(person: Person) -> int:
-    """Withdraw everything that somebody wrote; return how many twins."""
+    """Withdraw everything that a person wrote; return the number of twins."""
     twins = [t for t in Twin.objects.filter(contributor=person) if may_withdraw(person, t)]
     for twin in twins:
         withdraw(person, twin, HIDDEN)
@@ -233,7 +232,7 @@ def hide_texts(person: Person) -> int:
 
 
 def adopt_texts(account: Person, anonymous: Person) -> None:
-    """Move texts written without an account to one; withdraw those that it has already read."""
+    """Move texts written without an account to one; withdraw those that the account has read."""
     twins = Twin.objects.filter(contributor=anonymous)
     read = list(twins.filter(pk__in=Seen.objects.filter(person=account).values("twin")))
     Slot.objects.filter(contributor=anonymous).update(contributor=account)
@@ -246,20 +245,19 @@ def adopt_texts(account: Person, anonymous: Person) -> None:
 
 
 def erase_judge(person: Person, texts: bool) -> bool:
-    """Erase how a person judged, and blank their texts if `texts` is set.
+    """Erase a person's judging data, and blank their texts if `texts` is set.
 
     Returns:
-        Whether sentences of theirs stay.
+        Whether sentences of theirs remain.
     """
-    _drop_traces(person)
+    _delete_traces(person)
     if texts:
         _blank_texts(person)
     left = Problem.objects.filter(twin__contributor=person).exclude(sentence=models.ERASED_SENTENCE)
     return bool(left.exists())
 
 
-def _drop_traces(person: Person) -> None:
-    """Delete the rows that only concern the person, and the comments on their answers."""
+def _delete_traces(person: Person) -> None:
     for slot in Slot.objects.filter(holder=person, answered_at=None):
         give_back(slot)
     Slot.objects.filter(holder=person).update(
@@ -273,7 +271,7 @@ def _drop_traces(person: Person) -> None:
 
 
 def _blank_texts(person: Person) -> None:
-    """Withdraw and blank unreleased problems; the rows stay for the counts and the log."""
+    """Withdraw and blank unreleased problems; the rows remain for the counts and the log."""
     unreleased = Problem.objects.filter(twin__contributor=person, released=False)
     for problem in unreleased.select_related("twin"):
         if problem.state not in (State.WITHDRAWN, State.REVISED):
@@ -301,9 +299,9 @@ def _blank_texts(person: Person) -> None:
 
 
 def _blank_families(problems: QuerySet[Problem]) -> None:
-    """Delete what could restore erased texts: the edits from them, and digests.
+    """Delete the data that could restore erased texts: the edits from them, and digests.
 
-    Problems that other people perturbed from them stay, with root, parent and depths.
+    Problems that others perturbed from them remain, with root, parent and depths.
     """
     versions = Version.objects.filter(problem__in=problems)
     for child in Problem.objects.filter(version__parent__in=problems).exclude(pk__in=problems):

@@ -1,9 +1,9 @@
-"""Trust in a judge: the training before the first vote, bounds that put votes on hold, and gold.
+"""Quality control of judges: the training, bounds that put votes on hold, and gold questions.
 
-A judge whose numbers pass a bound of the site is *on hold*: their votes on problems that are still
-judged, and their later votes, are provisional (`Slot.provisional`). Such a vote keeps its place and
-decides nothing until a moderator counts or discards it. Gold questions have a known answer and show
-whether a judge reads carefully.
+A judge whose numbers cross a bound of the site is *on hold*: their votes on undecided problems, and
+their later votes, are provisional (`Slot.provisional`). A provisional vote keeps its slot but
+decides nothing until a moderator counts or discards it. A gold question has a known answer and
+shows whether a judge reads carefully.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from django.utils.translation import gettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen
-from winosmith.web.judge.votes import count_votes, give_back, place_of, settle_votes
+from winosmith.web.judge.votes import count_votes, give_back, queue_place, settle_votes
 from winosmith.web.people.addresses import read_address
-from winosmith.web.people.models import Person, keyed
+from winosmith.web.people.models import Person, keyed_digest
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import questions, settle
+from winosmith.web.problems.states import gold_questions, settle_waits
 
 HOUR = timedelta(hours=1)
 
 PACE, GOLD, ADDRESS, TRAINING, MODERATOR = Judge.Cause.values
 
 CAREFUL = 0.95
-"""The fraction of gold questions that a careful judge answers correctly, for `false_hold_rate`."""
+"""Fraction of gold questions that a careful judge answers correctly, for `false_hold_rate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +44,25 @@ class Pace:
     """A judge's speed.
 
     Attributes:
-        seconds: the median for a problem, by the server's clock; None without answers.
-        over: the number of answers, the newest ones.
+        seconds: The median seconds per problem, by the server's clock; None without answers.
+        over: The number of answers, taken from the newest.
     """
 
     seconds: float | None = None
     over: int = 0
 
 
-def pace(person: int, since: datetime | None = None, over: int | None = None) -> Pace:
-    """Return the median seconds of a judge's newest answers.
+def median_pace(person: int, since: datetime | None = None, over: int | None = None) -> Pace:
+    """Return the median time that a judge took for their newest answers.
 
     The time of an answer starts when the problem was shown, or at the judge's previous answer if
     that came later, so that two open problems never count the same seconds twice. Answers to gold
-    questions count, too.
+    questions are included.
 
     Args:
-        person: the judge's key.
-        since: earlier answers don't count.
-        over: the number of answers, or fewer if there are fewer; None for the site's rule.
+        person: The judge's primary key.
+        since: If given, earlier answers are ignored.
+        over: The maximum number of answers; None for the site's rule.
     """
     over = settings.RULES.hold_pace_over if over is None else over
     rows = Slot.objects.filter(holder=person, answered_at__isnull=False, taken_at__isnull=False)
@@ -78,26 +78,27 @@ def pace(person: int, since: datetime | None = None, over: int | None = None) ->
 
 
 def gold_records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
-    """Return people's correct answers to gold questions, and all of them, by the people's keys.
+    """Return the numbers of correct and of all answers to gold questions, by primary key.
 
-    Retired questions don't count, nor does an answer that the judge contested, unless a moderator
-    decided against them or more than `CONTESTS` of their contests wait.
+    Retired questions don't count. A contested answer counts only if a moderator has rejected the
+    contest, or if more than `CONTESTS` of the judge's contests are pending.
     """
-    counted = _gold([person.pk for person in people], since).values("holder").order_by()
+    counted = (
+        _counted_gold_answers([person.pk for person in people], since).values("holder").order_by()
+    )
     counted = counted.annotate(rightly=Count("pk", filter=Q(right=True)), n=Count("pk"))
     found = {key: (right, n) for key, right, n in counted.values_list("holder", "rightly", "n")}
     return {person.pk: found.get(person.pk, (0, 0)) for person in people}
 
 
 CONTESTS = 3
-"""The number of one judge's waiting contests whose answers don't count. If more wait, all of them
-count, so that nobody gains by contesting every incorrect answer."""
+"""Number of pending contests of one judge whose answers don't count. If more are pending, all of
+them count, so that nobody gains by contesting every incorrect answer."""
 
 
-def _gold(
+def _counted_gold_answers(
     people: Collection[int], since: object = None, contests: int = CONTESTS
 ) -> QuerySet[Slot]:
-    """Return people's answers to gold questions that count."""
     rows = Slot.objects.filter(holder__in=people, open=False, gold=True).exclude(answered_at=None)
     if since is not None:
         rows = rows.filter(answered_at__gt=since)
@@ -109,10 +110,10 @@ def _gold(
     return rows.filter(Q(right=True) | Q(contest=None) | counts)
 
 
-def _failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
-    """Return the numbers if a judge's last gold questions pass the bound; otherwise nothing."""
+def _find_failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
+    """Return the judge's numbers if their last gold questions cross the bound; otherwise {}."""
     rules = settings.RULES
-    rows = _gold([judge.pk], judge.since, contests).order_by("-answered_at")
+    rows = _counted_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
     last = list(rows.values_list("right", flat=True)[: rules.hold_gold_over])
     right, n = sum(map(bool, last)), len(last)
     failed = n >= rules.hold_gold_over and 100 * right < rules.hold_gold_percent * n
@@ -120,9 +121,9 @@ def _failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
 
 
 def false_hold_rate(share: float = CAREFUL) -> float:
-    """Return the probability that a careful judge's last gold questions pass the bound.
+    """Return the probability that a careful judge's last gold questions cross the bound.
 
-    It is the binomial probability, at one look, that fewer than `SiteRules.hold_gold_percent`
+    It is the binomial probability, for one check, that fewer than `SiteRules.hold_gold_percent`
     percent of `hold_gold_over` answers are correct if each is correct with probability `share`.
     """
     n, percent = settings.RULES.hold_gold_over, settings.RULES.hold_gold_percent
@@ -138,8 +139,9 @@ class Training:
     """A judge's progress in the training before their first vote.
 
     Attributes:
-        done, right: questions answered in this attempt, and answered correctly.
-        of, need: questions of an attempt, and how many must be correct.
+        done, right: The number of questions answered in this attempt, and of those answered
+            correctly.
+        of, need: The number of questions in an attempt, and of correct answers needed.
     """
 
     done: int
@@ -148,15 +150,15 @@ class Training:
     need: int
 
 
-def training(judge: Judge | None) -> Training | None:
-    """Return a judge's progress in the training; None if they need none.
+def training_progress(judge: Judge | None) -> Training | None:
+    """Return a judge's progress in the training; None if they need no training.
 
     A site with fewer gold questions than the training needs has no training.
     """
     rules = settings.RULES
     if not rules.training_questions or (judge is not None and judge.qualified is not None):
         return None
-    if not enough_gold():
+    if not has_enough_gold():
         return None
     done = right = 0
     if judge is not None:
@@ -171,25 +173,25 @@ def training(judge: Judge | None) -> Training | None:
     return Training(done, right, rules.training_questions, rules.training_right)
 
 
-def enough_gold() -> bool:
-    """Return whether the site has enough gold questions of different twins for one training."""
+def has_enough_gold() -> bool:
+    """Return whether the site has gold questions of enough different twins for a training."""
     return (
         askable_questions().values("twin").distinct().count() >= settings.RULES.training_questions
     )
 
 
 def askable_questions() -> QuerySet[Problem]:
-    """Return the gold questions that judges get: those whose other half is not public."""
+    """Return the gold questions for judges: those without a public other half."""
     half = Problem.objects.filter(twin=OuterRef("twin"), public=True)
-    return questions().filter(~Exists(half))
+    return gold_questions().filter(~Exists(half))
 
 
 def finish_training(judge: Judge) -> None:
-    """Qualify a judge who has passed the training, or let them start it again.
+    """Qualify a judge who has passed the training, or restart the training.
 
-    Call it when a gold question was answered, before its training; `judge` is locked.
+    Call this after an answer to a gold question, before the training's page; `judge` is locked.
     """
-    now = training(judge)
+    now = training_progress(judge)
     if now is not None and now.done >= now.of:
         judge.since = timezone.now()
         if now.right >= now.need:
@@ -198,7 +200,7 @@ def finish_training(judge: Judge) -> None:
 
 
 def waive_training(judge: Judge) -> None:
-    """Let a person without training questions left judge; their votes wait for a moderator."""
+    """Let a judge skip a training that has no questions left; their votes wait for a moderator."""
     judge.qualified = timezone.now()
     judge.save(update_fields=["qualified"])
     if judge.held is None:
@@ -206,10 +208,10 @@ def waive_training(judge: Judge) -> None:
 
 
 def digest_origin(address: str, at: datetime | None = None) -> str:
-    """Return the digest of a judge's address that is kept for up to two hours; "" for no address.
+    """Return the digest of a judge's address, which is stored for up to two hours; "" if unknown.
 
-    It depends on the site's key and the hour: the same address has another digest an hour later. Of
-    IPv6 it covers the /64, within which one machine can change its address.
+    The digest depends on the site's key and the hour, so the same address has a different digest an
+    hour later. For IPv6 it covers the /64 prefix, within which one machine can change its address.
     """
     found = read_address(address)
     if found is None:
@@ -218,25 +220,25 @@ def digest_origin(address: str, at: datetime | None = None) -> str:
     if found.version == 6:
         where = str(ip_network((found, 64), strict=False))
     hour = (at or timezone.now()).replace(minute=0, second=0, microsecond=0)
-    return keyed("judging", f"{hour.isoformat()} {where}")
+    return keyed_digest("judging", f"{hour.isoformat()} {where}")
 
 
 def forget_origins(now: datetime | None = None) -> int:
-    """Delete the digests of addresses of votes older than two hours; return how many."""
+    """Delete the address digests of votes older than two hours; return their number."""
     before = (now or timezone.now()) - 2 * HOUR
     with writing():
         return Slot.objects.filter(answered_at__lt=before).exclude(origin="").update(origin="")
 
 
 FEW = 3
-"""The number of judges within an hour from which one shared address is reported."""
+"""Minimum number of judges within an hour for which a shared address is reported."""
 
 
 def judges_of_one_address() -> int:
-    """Return the number of judges in a clock hour if all of them had one address; otherwise 0.
+    """Return the number of judges in a clock hour if they all share one address; otherwise 0.
 
-    This hour and the hour before are checked separately, because digests differ between hours. The
-    result is 0 for fewer than `FEW` judges, and if the site does not compare addresses
+    The current and the previous hour are checked separately, because digests differ between hours.
+    The result is 0 for fewer than `FEW` judges, or if the site does not compare addresses
     (`hold_accounts`).
     """
     if not settings.RULES.hold_accounts:
@@ -254,11 +256,7 @@ def judges_of_one_address() -> int:
     return found
 
 
-def _from_same_address(slot: Slot, address: str) -> set[int]:
-    """Return the accounts that judged the problem from this address within an hour.
-
-    Accounts that a moderator has released after such a hold are omitted.
-    """
+def _accounts_of_same_address(slot: Slot, address: str) -> set[int]:
     at = slot.answered_at or timezone.now()
     digests = {digest_origin(address, at), digest_origin(address, at - HOUR)} - {""}
     rows = Slot.objects.filter(problem=slot.problem_id, gold=False, origin__in=digests)
@@ -267,22 +265,22 @@ def _from_same_address(slot: Slot, address: str) -> set[int]:
 
 
 def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
-    """Put a judge's votes on hold if their new answer passes a bound of the site.
+    """Put a judge's votes on hold if their new answer crosses a bound of the site.
 
     If one address would get a majority of a problem's votes, the vote is omitted; the caller
     settles the problem and so asks another judge.
 
-    A hold for the pace of fewer than `SiteRules.hold_pace_over` answers is temporary: it ends if
-    the next answers take long enough. A moderator ends every other hold.
+    A hold for pace is temporary while it is based on fewer than `SiteRules.hold_pace_over` answers:
+    it ends if the next answers take long enough. Only a moderator ends other holds.
 
     Args:
-        judge: locked; `slot` is answered and saved.
-        slot: a vote, or the answer to a gold question.
-        address: the client's.
+        judge: The locked row of the judge; `slot` is answered and saved.
+        slot: The slot of a vote, or of an answer to a gold question.
+        address: The client's address.
     """
     rules = settings.RULES
     if rules.hold_accounts and address and not (slot.gold or judge.cleared):
-        accounts = _from_same_address(slot, address)
+        accounts = _accounts_of_same_address(slot, address)
         if len(accounts) >= rules.hold_accounts:
             _hold_together(judge, slot.problem, accounts)
         elif len(accounts) > max(1, rules.judges // 2):
@@ -290,17 +288,16 @@ def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
     if rules.hold_pace_seconds and (judge.held is None or _is_temporary(judge)):
         _check_pace(judge, slot)
     if slot.gold and judge.held is None:
-        check(judge)
+        check_gold(judge)
 
 
 def _is_temporary(judge: Judge) -> bool:
-    """Return whether a judge's hold is temporary: for the pace of too few answers."""
     few = judge.measured.get("over", 0) < settings.RULES.hold_pace_over
     return judge.cause == PACE and few
 
 
 def _check_pace(judge: Judge, slot: Slot) -> None:
-    found = pace(judge.pk, judge.since)
+    found = median_pace(judge.pk, judge.since)
     if found.seconds is None or found.seconds >= settings.RULES.hold_pace_seconds:
         if judge.held is not None:
             _end_hold(judge, answered=slot)
@@ -313,13 +310,13 @@ def _check_pace(judge: Judge, slot: Slot) -> None:
         judge.save(update_fields=["measured"])
 
 
-def check(judge: Judge) -> None:
-    """Put a judge on hold if their last gold questions pass the bound.
+def check_gold(judge: Judge) -> None:
+    """Put a judge on hold if their last gold questions cross the bound.
 
-    These are `SiteRules.hold_gold_over` questions with fewer than `hold_gold_percent` percent
-    correct answers; `false_hold_rate` gives the probability for a careful judge.
+    The bound: fewer than `hold_gold_percent` percent of the last `SiteRules.hold_gold_over` answers
+    are correct; `false_hold_rate` gives its probability for a careful judge.
     """
-    if failed := _failed_gold(judge):
+    if failed := _find_failed_gold(judge):
         hold(judge, GOLD, failed)
 
 
@@ -330,16 +327,15 @@ def _exclude_vote(judge: Judge, slot: Slot) -> None:
     slot.problem.note("exclude-vote", reason=reason)
 
 
-def _bring_back(judge: Judge, problem: Problem) -> None:
-    """Let an omitted vote of a judge on hold wait again, if the problem lacks votes."""
+def _restore_excluded_vote(judge: Judge, problem: Problem) -> None:
     if count_votes(problem) < settings.RULES.judges and not judge.provisional:
         Slot.objects.filter(problem=problem, holder=judge.pk, gold=False).update(excluded=False)
 
 
 def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
-    """Put the accounts of one address on hold with one mark, which shows them together.
+    """Put the accounts of one address on hold with a common mark, which shows them as a group.
 
-    Accounts that are answering at this moment are skipped: their next answer has the same result.
+    Accounts that are answering at this moment are skipped: their next answer is checked too.
     """
     rows = Judge.objects.filter(pk__in=people - {judge.pk}).order_by("pk")
     others = list(rows.select_for_update(skip_locked=True))
@@ -347,22 +343,22 @@ def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
     mark = marks[0] if marks else secrets.token_hex(8)
     for one in (judge, *others):
         if one.held is None or _is_temporary(one):
-            _bring_back(one, problem)
+            _restore_excluded_vote(one, problem)
             hold(one, ADDRESS, {"accounts": len(people)}, together=mark)
 
 
 def hold(
     judge: Judge, cause: str, measured: dict[str, Any] | None = None, *, together: str = ""
 ) -> None:
-    """Let a judge's undecided and later votes wait for a moderator.
+    """Make a judge's votes on undecided problems, and later votes, wait for a moderator.
 
-    Decided problems stay decided (`suspect_problems` finds them).
+    Decided problems stay decided (see `suspect_problems`).
 
     Args:
-        judge: locked, or new.
-        cause: one of `Judge.Cause`.
-        measured: the numbers that passed the bound.
-        together: the mark of the judges who are held with them.
+        judge: The judge's row, locked or new.
+        cause: One of `Judge.Cause`.
+        measured: The numbers that crossed the bound.
+        together: The mark shared with the other judges on hold.
     """
     judge.held, judge.cause = timezone.now(), cause
     judge.measured, judge.together = measured or {}, together
@@ -377,22 +373,22 @@ def hold(
 def lift_if_unfounded(judge: Judge) -> None:
     """End a hold for gold questions if moderators' decisions leave no reason for it.
 
-    Contested answers that wait count as incorrect here, so that nobody ends their own hold.
+    Pending contested answers count as incorrect here, so that judges can't end their own hold.
     """
     if judge.held is None or judge.cause != GOLD:
         return
-    if not _failed_gold(judge, contests=0):
+    if not _find_failed_gold(judge, contests=0):
         _end_hold(judge)
 
 
 def _end_hold(judge: Judge, *, answered: Slot | None = None) -> None:
-    """Count provisional votes, and decide problems that only waited for them.
+    """Count provisional votes, and decide the problems that only waited for them.
 
     Args:
-        judge: on hold; the hold ends when nothing is left to do.
-        answered: the slot answered in this transaction. The caller settles its problem. Problems
-            that others are answering now are left for the next call, because the holder of one
-            problem's lock must not wait for another.
+        judge: The judge on hold; the hold ends when no vote waits.
+        answered: The slot answered in this transaction. The caller settles its problem. Problems
+            that others are answering now are left for the next call, because a transaction that
+            locks one problem must not wait for another.
     """
     left = waiting_votes(judge) if not judge.provisional else Slot.objects.none()
     rows = Problem.objects.filter(pk__in=left.values("problem")).select_related("twin__contributor")
@@ -409,7 +405,7 @@ def _end_hold(judge: Judge, *, answered: Slot | None = None) -> None:
 
 
 def release(judge: Judge) -> None:
-    """End a hold; the caller counts the votes that wait."""
+    """End a hold; the caller counts the waiting votes."""
     judge.held, judge.cause, judge.measured, judge.together = None, "", {}, ""
     judge.save(update_fields=["held", "cause", "measured", "together"])
     if not judge.provisional:
@@ -418,19 +414,19 @@ def release(judge: Judge) -> None:
 
 
 def waiting_votes(judge: Judge) -> Slots:
-    """Return a judge's votes that wait for a moderator or a market."""
+    """Return the votes of a judge that wait for a moderator or a market."""
     return Slot.objects.filter(holder=judge.pk).waiting()
 
 
 def held_judge(person: Person) -> Judge | None:
-    """Return a person's row as a judge if their votes wait for a moderator; otherwise None."""
+    """Return the row of a judge whose votes wait for a moderator; otherwise None."""
     return Judge.objects.filter(person=person, held__isnull=False).first()
 
 
 def is_stopped(judge: Judge | None) -> bool:
-    """Return whether a judge gets no further problem before a moderator has checked them.
+    """Return whether a judge gets no more problems until a moderator has checked their votes.
 
-    That is so if a moderator put them on hold, or if `SiteRules.held_most` of their votes wait.
+    This is true if a moderator put them on hold, or if `SiteRules.held_most` of their votes wait.
     """
     if judge is None or judge.held is None:
         return False
@@ -442,7 +438,7 @@ def is_stopped(judge: Judge | None) -> bool:
 def suspect_problems(judge: Judge) -> QuerySet[Problem]:
     """Return the problems that were decided with votes of a judge who is now on hold.
 
-    Only a moderator reopens them.
+    Only a moderator can reopen them.
     """
     votes = Slot.objects.filter(holder=judge.pk).counting()
     if judge.since is not None:
@@ -455,29 +451,29 @@ _chance = secrets.SystemRandom()
 
 
 def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> Gold:
-    """Make a problem a gold question: judges get it now and then, and it is not in the data.
+    """Turn a problem into a gold question, which is excluded from the data.
 
     Args:
-        problem: with a known answer and without votes.
-        explanation: why that answer is correct, for the judges.
-        attention: its sentence itself names the option to choose.
+        problem: A problem with a known answer and without votes.
+        explanation: The reason for that answer, shown to judges.
+        attention: Whether the sentence names the option to choose.
 
     Raises:
-        InputError: the answer is withheld, the explanation is missing, there are votes, or the
+        InputError: The answer is withheld, the explanation is missing, there are votes, or the
             other half is public.
     """
     if problem.answer is None:
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")
     if not explanation.strip():
-        raise InputError(f"say why the answer of {problem.ref} is right; judges will read it")
+        raise InputError(f"give the reason for the answer of {problem.ref}; judges will read it")
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
         if rows.exclude(answered_at=None).exists():
-            raise InputError(f"people have judged the problem {problem.ref}; choose another one")
+            raise InputError(f"the problem {problem.ref} has votes already; choose another one")
         others = type(problem).objects.filter(twin=problem.twin_id).exclude(pk=problem.pk)
         if others.filter(public=True).exists():
             raise InputError(
-                f"the other half of {problem.ref} is public and tells its answer; choose another "
+                f"the other half of {problem.ref} is public and reveals its answer; choose another "
                 "problem"
             )
         rows.update(open=False)
@@ -490,16 +486,16 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
 
 
 def draw_gold(judge: Judge) -> Slot | None:
-    """Return a slot on a gold question with probability 1 / `SiteRules.gold_every`, otherwise None.
+    """Return a slot for a gold question with probability 1 / `SiteRules.gold_every`, or None.
 
-    Each draw is independent, so that no judge can count. The question is drawn long before and
-    looked up each time, so that gold takes as long as another problem. In the training before the
-    first vote every problem is gold.
+    Each draw is independent, so that judges can't predict the next gold question. The question is
+    drawn in advance and looked up each time, so that gold questions take as long to load as other
+    problems. During the training every problem is a gold question.
     """
-    if training(judge) is not None:
+    if training_progress(judge) is not None:
         problem = _unread_questions(judge.person).filter(pk=_draw_question(judge.person)).first()
         if problem is not None:
-            return _slot(judge, problem)
+            return _create_gold_slot(judge, problem)
         waive_training(judge)
     every = settings.RULES.gold_every
     if not every:
@@ -510,30 +506,30 @@ def draw_gold(judge: Judge) -> Slot | None:
     if _chance.randrange(every):
         return None
     judge.next_gold_id = None
-    if problem is None:  # retired in the meantime, or read elsewhere
+    if problem is None:  # retired or read in the meantime
         return None
-    return _slot(judge, problem)
+    return _create_gold_slot(judge, problem)
 
 
-def take_back_gold(person: Person) -> None:
-    """Close gold questions with an expired lease when an ordinary problem would change judges.
+def reclaim_gold_slots(person: Person) -> None:
+    """Close gold questions with an expired lease, as ordinary problems then change judges.
 
-    Judges in training know that all questions are gold, and keep theirs.
+    Judges in training know that all questions are gold questions, and keep theirs.
     """
     rows = Slot.objects.filter(open=True, gold=True, lease_until__lte=timezone.now())
-    if not rows.exists():  # as nearly always, and seen in a tenth of the time
+    if not rows.exists():  # the usual case, checked in a tenth of the time
         return
     rows = rows.filter(unseen(person)).exclude(holder=person)
     for slot in rows.select_for_update(of=("self",), skip_locked=True):
-        if training(Judge.objects.filter(person=slot.holder_id).first()) is None:
+        if training_progress(Judge.objects.filter(person=slot.holder_id).first()) is None:
             give_back(slot)
 
 
-def _slot(judge: Judge, problem: Problem) -> Slot:
+def _create_gold_slot(judge: Judge, problem: Problem) -> Slot:
     return Slot(
         problem=problem,
         n=judge.person_id,
-        place=place_of(problem),
+        place=queue_place(problem),
         twin_id=problem.twin_id,
         contributor_id=problem.twin.contributor_id,
         gold=True,
@@ -541,16 +537,14 @@ def _slot(judge: Judge, problem: Problem) -> Slot:
 
 
 def _draw_question(person: Person) -> int | None:
-    """Return a random gold question that a person has not read."""
     keys = list(_unread_questions(person).values_list("pk", flat=True))
     return _chance.choice(keys) if keys else None
 
 
 def _unread_questions(person: Person) -> QuerySet[Problem]:
-    """Return the gold questions that a person has not read."""
     seen = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
     rows = askable_questions().filter(~Exists(seen)).select_related("twin")
-    # That of a problem without a contributor is none of this person's.
+    # A twin without a contributor is not this person's.
     return rows.filter(Q(twin__contributor=None) | ~Q(twin__contributor=person))
 
 
@@ -560,11 +554,11 @@ def answered_gold(person: Person, ref: str) -> Slot | None:
     return rows.exclude(answered_at=None).select_related("problem__as_gold").first()
 
 
-def contest(person: Person, ref: str, text: str) -> Contest:
-    """Store a judge's objection to a gold question's answer, for a moderator to settle.
+def contest_gold(person: Person, ref: str, text: str) -> Contest:
+    """Store a judge's contest of a gold question's answer, for a moderator to settle.
 
     Raises:
-        InputError: the text is empty or too long, or the judge did not answer the question
+        InputError: The text is empty or too long, or the judge did not answer the question
             incorrectly.
     """
     if not 1 <= len(text := text.strip()) <= 2000:
@@ -580,7 +574,7 @@ def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str 
     """Settle a contest; if the judge was right, the question is retired for everybody.
 
     Raises:
-        InputError: it was settled already, or `by` is the judge.
+        InputError: The contest is settled already, or `by` is the judge.
     """
     with writing():
         now = (
@@ -603,6 +597,6 @@ def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str 
         if not upheld:
             judge = rows.get(person=now.slot.holder_id)
             if judge.held is None:
-                check(judge)
-        else:  # judges are locked before twins, as where they answer
-            settle([now.slot.twin_id])
+                check_gold(judge)
+        else:  # judges are locked before twins, as when they answer
+            settle_waits([now.slot.twin_id])

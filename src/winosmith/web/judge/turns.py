@@ -1,6 +1,6 @@
-"""A judge's turn: the next problem, its lease and answer; the judge's history and news.
+"""A judge's work: the next problem, its lease and answer; the judge's history and news.
 
-A gold question looks like any other problem: no reference, order, time or word reveals it.
+A gold question looks like any other problem: its reference, order, time and words don't reveal it.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.models import Event, Problem, State, new_ref
-from winosmith.web.problems.states import GONE, locked
+from winosmith.web.problems.states import GONE, lock_problem
 
 test_checks: list[Callable[[Person], bool]] = []
-"""Functions that return whether a person is in the middle of a test; `take` adds one."""
+"""Functions that return whether a person is taking a test; `take` adds one."""
 
 MOST_COUNTED = 1000
-"""Slots that are counted; more than these are shown as "1000"."""
+"""Largest number of slots counted; larger numbers are shown as "1000"."""
 
 LONGEST = 2000
-"""Characters of a comment."""
+"""Maximum number of characters in a comment."""
 
 UNDO = timedelta(minutes=1)
-"""How long one's last answer can be taken back."""
+"""Time during which judges can undo their last answer."""
 
 
 class ProblemLostError(InputError):
@@ -48,50 +48,49 @@ class ProblemLostError(InputError):
 
 
 def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
-    """Give a person the next problem; the one that they hold already comes first.
+    """Return the problem that a person holds, or lease the next one to them.
 
     Args:
-        person: the judge.
-        judge: their row, if the caller's transaction has it from `judge_of`.
+        person: The judge.
+        judge: The judge's row, if the caller's transaction got it from `judge_of`.
 
     Returns:
-        The slot, leased for `SiteRules.lease_minutes`; None if nothing is left for this person,
-        their paid work is complete, they wait for a moderator, or they are in the middle of a human
-        test.
+        The slot, leased for `SiteRules.lease_minutes`; None if no problem is left for this person,
+        their paid work is complete, they wait for a moderator, or they are taking a human test.
 
     Raises:
-        InputError: the person may not judge.
+        InputError: The person may not judge.
     """
     with writing():
         judge = judge or judge_of(person)
-        if trust.is_stopped(judge) or in_a_test(person):
+        if trust.is_stopped(judge) or is_taking_test(person):
             return None
-        if _held_by(person).exists() and (held := current_slot(person)) is not None:
+        if _slots_held_by(person).exists() and (held := current_slot(person)) is not None:
             Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease_length())
             return held
         if job_is_done(judge):
             return None
         slot = next_slot(person, judge.cursor, lock=True)
-        if slot is None:  # what came all the same would be gold
+        if slot is None:  # any slot would reveal itself as gold
             return None
-        trust.take_back_gold(person)
+        trust.reclaim_gold_slots(person)
         slot = trust.draw_gold(judge) or slot
         if not slot.gold and slot.lease_until is None:
             judge.cursor = slot.place
         judge.save(update_fields=["cursor", "next_gold"])
-        _take(slot, person)
+        _lease_slot(slot, person)
         return slot
 
 
 def job_is_done(judge: Judge) -> bool:
-    """Return whether a judge who works for pay has given all the answers that the work asks for."""
+    """Return whether a paid judge has given all the answers that the work asks for."""
     if judge.job is None:
         return False
     given = Slot.objects.filter(job=judge.job, holder=judge.person_id).exclude(answered_at=None)
     return judge.quota == 0 or given.count() >= judge.quota
 
 
-def _take(slot: Slot, person: Person) -> None:
+def _lease_slot(slot: Slot, person: Person) -> None:
     now = timezone.now()
     slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
@@ -99,16 +98,16 @@ def _take(slot: Slot, person: Person) -> None:
     note_seen(person, slot, spent=not (needs_local(slot) and _is_cut(slot.problem)))
     slot.shown = list(range(len(slot.problem.options)))
     secrets.SystemRandom().shuffle(slot.shown)
-    slot.save()  # a gold question's is made for who gets it
+    slot.save()  # a gold question's slot is created on demand
 
 
 def judge_of(person: Person) -> Judge:
     """Return a person's row as a judge, locked until the transaction ends.
 
-    All actions of a judge take this lock first, so that two of their windows take turns.
+    All actions of a judge take this lock first, so that two of their windows act one at a time.
 
     Raises:
-        InputError: the person may not judge.
+        InputError: The person may not judge.
     """
     if not may_judge(person):
         raise InputError(_("this account may not judge; a moderator can change that"))
@@ -117,38 +116,38 @@ def judge_of(person: Person) -> Judge:
     return judge
 
 
-def in_a_test(person: Person) -> bool:
-    """Return whether a person has a sheet of a human test; meanwhile they get no new problem."""
+def is_taking_test(person: Person) -> bool:
+    """Return whether a person is taking a human test; meanwhile they get no new problem."""
     return any(area(person) for area in test_checks)
 
 
 def current_slot(person: Person) -> Slot | None:
-    """Return the slot that a person holds without an answer; None if there is none.
+    """Return the slot that a person holds and has not answered, or None.
 
-    It stays theirs after its lease until another judge takes it.
+    The slot stays theirs after its lease expires until another judge takes it.
     """
-    return _held_by(person).select_related("problem").order_by("taken_at").first()
+    return _slots_held_by(person).select_related("problem").order_by("taken_at").first()
 
 
-def _held_by(person: Person) -> QuerySet[Slot]:
+def _slots_held_by(person: Person) -> QuerySet[Slot]:
     return Slot.objects.filter(holder=person, answered_at=None, open=True)
 
 
 def lease_length() -> timedelta:
-    """Return how long a problem is reserved for a judge."""
+    """Return the time for which a problem is reserved for a judge."""
     return timedelta(minutes=settings.RULES.lease_minutes)
 
 
 def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
-    """Return the slot that a person gets next, with its problem; None if nothing is left.
+    """Return the next slot for a person, with its problem; None if there is none.
 
-    All judges walk the queue in the same order, so that a problem is soon decided once judging
-    starts. A judge at its end restarts once, for slots that others gave back.
+    All judges get the queue in the same order, so that problems are decided soon. A judge at its
+    end restarts once, for slots that others returned.
 
     Args:
-        person: the judge.
-        cursor: the place that they have reached.
-        lock: keep the slot from others until the transaction ends. PostgreSQL skips slots that
+        person: The judge.
+        cursor: The queue position that they have reached.
+        lock: Whether to lock the slot until the transaction ends. PostgreSQL skips slots that
             others are taking at this moment; SQLite has one writer at a time.
     """
 
@@ -158,30 +157,30 @@ def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None
         return rows.select_related("problem").first()
 
     return (
-        first(returned(person, timezone.now()))
-        or first(fresh(person, cursor))
-        or first(fresh(person, 0))
+        first(returned_slots(person, timezone.now()))
+        or first(fresh_slots(person, cursor))
+        or first(fresh_slots(person, 0))
     )
 
 
-def returned(person: Person, now: datetime) -> QuerySet[Slot]:
+def returned_slots(person: Person, now: datetime) -> QuerySet[Slot]:
     """Return the slots with an expired lease that the person may take, the earliest first."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=False, lease_until__lte=now)
     return rows.filter(unseen(person), gold=False).order_by("lease_until")
 
 
-def fresh(person: Person, after: int) -> QuerySet[Slot]:
-    """Return the slots after a place that nobody has taken and the person may take."""
+def fresh_slots(person: Person, after: int) -> QuerySet[Slot]:
+    """Return the never leased slots after a queue position that the person may take."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=True, place__gt=after)
     return rows.filter(unseen(person)).order_by("place")
 
 
 def slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the template context of a slot.
+    """Return the template context for a leased slot.
 
     Args:
-        slot: one with a lease.
-        typed: the judge's last input, or the answer that they undid.
+        slot: A leased slot.
+        typed: The judge's last input, or the answer that they undid.
     """
     problem, first = slot.problem, needs_local(slot)
     sentence = local_context_of(problem) if first else problem.sentence
@@ -208,7 +207,7 @@ def slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def needs_local(slot: Slot) -> bool:
-    """Return whether the holder of a slot still sees only the local context."""
+    """Return whether the judge still sees only the local context."""
     return settings.RULES.local_first and slot.local_at is None
 
 
@@ -218,21 +217,20 @@ def local_context_of(problem: Problem) -> str:
 
 
 def _is_cut(problem: Problem) -> bool:
-    """Return whether a problem's local context is shorter than its sentence."""
     return len(text.words(local_context_of(problem))) < len(text.words(problem.sentence))
 
 
 def judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
-    """Return what a judge without a problem can do next.
+    """Return the options of a judge who has no problem at the moment.
 
-    `paused`: a moderator must check their votes first. `testing`: they are in the middle of a human
-    test. `left`: there is a problem for them now; otherwise `none_left` is the reason.
+    `paused`: a moderator must check their votes first. `testing`: they are taking a human test.
+    `left`: a problem is available to them; otherwise `none_left` is the reason.
 
     Args:
-        person: the judge.
-        judge: their row; None before their first problem.
+        person: The judge.
+        judge: The judge's row; None before their first problem.
     """
-    paused, testing = trust.is_stopped(judge), in_a_test(person)
+    paused, testing = trust.is_stopped(judge), is_taking_test(person)
     free = not (paused or testing)
     left = free and next_slot(person, judge.cursor if judge else 0) is not None
     why = find_no_work_reason(person) if free and not left else None
@@ -241,13 +239,14 @@ def judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class NoWorkReason:
-    """Why a judge gets none of the problems that still need votes.
+    """The reason that a judge gets none of the problems that still need votes.
 
     Attributes:
-        own: open places on problems of the judge's own twins.
-        seen: open places on problems that they have read, or whose other half they have read.
-        held: places that they could take, but that others hold.
-        until: when the first of these becomes free; None if none is held.
+        own: The number of open slots on problems of the judge's own twins.
+        seen: The number of open slots on problems that they have read, or whose other half they
+            have read.
+        held: The number of slots that they could take, but that are leased to others.
+        until: The time when the first of these leases ends; None if there is none.
     """
 
     own: int
@@ -271,16 +270,16 @@ def find_no_work_reason(person: Person) -> NoWorkReason:
 
 
 def answer_local(person: Person, ref: str, choice: int) -> Slot:
-    """Store a judge's answer from the local context; the first answer stays.
+    """Store a judge's answer to the local context; a later answer does not replace it.
 
     Args:
-        person: the judge.
-        ref: of their slot.
-        choice: the 0-based index of an option.
+        person: The judge.
+        ref: The reference of their slot.
+        choice: The 0-based index of an option.
 
     Raises:
-        ProblemLostError: they can no longer answer the problem.
-        InputError: there is no such option.
+        ProblemLostError: The judge can no longer answer the problem.
+        InputError: There is no such option.
     """
     with writing():
         judge_of(person)
@@ -290,7 +289,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
             return slot
         now = timezone.now()
         slot.local_choice, slot.local_at = choice, now
-        slot.local_seconds = _seconds(slot.taken_at, now)
+        slot.local_seconds = _seconds_between(slot.taken_at, now)
         slot.lease_until = now + lease_length()
         slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
         note_whole(person, slot)
@@ -307,23 +306,24 @@ def answer(
     comment: str = "",
     address: str = "",
 ) -> Slot:
-    """Store a judge's answer; the last answer that a problem needs brings its verdict.
+    """Store a judge's answer; the last vote that a problem needs triggers its verdict.
 
-    An answer after the lease counts if no other judge has taken the slot.
+    An answer after the lease counts unless another judge has taken the slot.
 
     Args:
-        person: the judge.
-        ref: of their slot.
-        choice: the 0-based index of the option that fills the blank; None for neither, which
+        person: The judge.
+        ref: The reference of their slot.
+        choice: The 0-based index of the option that fills the blank; None for neither, which
             requires `ambiguous`.
-        ambiguous: both options are plausible.
-        associative: nearby words give the answer away.
-        comment: for the contributor and the moderators; at most LONGEST characters.
-        address: the client's, by `gates.address`; a digest of it is kept for up to two hours.
+        ambiguous: Whether both options are plausible.
+        associative: Whether nearby words give the answer away.
+        comment: A comment for the contributor and the moderators; at most LONGEST characters.
+        address: The client's address, by `gates.address`; a digest of it is stored for up to two
+            hours.
 
     Raises:
-        ProblemLostError: they can no longer answer the problem, or have answered it.
-        InputError: no choice, no such option, a comment that is too long, or the local context
+        ProblemLostError: The judge can no longer answer the problem, or has answered it.
+        InputError: The choice is missing or unknown, the comment is too long, or the local context
             comes first.
     """
     with writing():
@@ -340,7 +340,7 @@ def answer(
         now = timezone.now()
         slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
         slot.comment, slot.answered_at, slot.open = comment, now, False
-        slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
+        slot.seconds = _seconds_between(slot.local_at or slot.taken_at, now)
         slot.job, slot.origin = judge.job, trust.digest_origin(address, now)
         slot.provisional = judge.held is not None or (judge.job is not None and judge.provisional)
         if slot.gold:
@@ -358,21 +358,21 @@ _OF_ANSWER = (
     *("choice", "ambiguous", "associative", "comment", "answered_at", "open"),
     *("seconds", "right", "job", "provisional", "origin"),
 )
-"""The columns that an answer fills."""
+"""The model fields that an answer fills."""
 
 
 def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
     """Skip a problem: others get it first, and this person never again.
 
     Raises:
-        ProblemLostError: they can no longer answer the problem.
-        InputError: the reason is not one of `Skip.Reason`, or the comment is too long.
+        ProblemLostError: The judge can no longer answer the problem.
+        InputError: The reason is not one of `Skip.Reason`, or the comment is too long.
     """
     with writing():
         judge_of(person)
         slot = _lock_slot(person, ref)
         if reason not in Skip.Reason.values:
-            raise InputError(_("Choose why you skip it."))
+            raise InputError(_("Choose a reason for skipping."))
         if len(comment := comment.strip()) > LONGEST:
             raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
         Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
@@ -381,17 +381,17 @@ def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
 
 
 def undo(person: Person, ref: str) -> Slot:
-    """Take back one's last answer, within a minute and before the problem is decided.
+    """Undo a judge's last answer, within a minute and before the problem is decided.
 
     Raises:
-        ProblemLostError: it is too late for that.
+        ProblemLostError: The answer can no longer be undone.
     """
     with writing():
         judge = judge_of(person)
-        slot = undoable(person)
+        slot = undoable_slot(person)
         if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
             raise ProblemLostError(_("That answer can no longer be undone."))
-        slot.problem = locked(slot.problem_id)
+        slot.problem = lock_problem(slot.problem_id)
         if slot.problem.state != State.JUDGING:
             raise ProblemLostError(_("The problem has been decided; the answer stays."))
         slot.open, slot.answered_at, slot.seconds = True, None, None
@@ -402,14 +402,14 @@ def undo(person: Person, ref: str) -> Slot:
         return slot
 
 
-def undoable(person: Person) -> Slot | None:
-    """Return the slot with a person's last answer where it can still be taken back."""
+def undoable_slot(person: Person) -> Slot | None:
+    """Return the slot of a person's last answer if it can still be undone, or None."""
     ref = count_judged(person)[1]
     return Slot.objects.get(holder=person, ref=ref) if ref else None
 
 
 def count_judged(person: Person) -> tuple[int, str | None]:
-    """Return how many problems a person has judged, and the reference of the `undoable` slot."""
+    """Return the number of problems that a person has judged, and the ref of `undoable_slot`."""
     given = Slot.objects.filter(holder=person, answered_at__isnull=False)
     columns = "answered_at", "gold", "excluded", "problem__state", "ref"
     newest = given.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
@@ -421,7 +421,7 @@ def count_judged(person: Person) -> tuple[int, str | None]:
 
 
 def _lock_slot(person: Person, ref: str) -> Slot:
-    """Return the open slot of a person; first its problem is locked, then the slot."""
+    """Return a person's open slot; lock its problem first, then the slot."""
     rows = Slot.objects.filter(holder=person, ref=ref)
     rows = rows.select_related("problem")
     slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
@@ -447,19 +447,19 @@ def _check_choice(slot: Slot, choice: int) -> None:
         raise InputError(_("Choose one of the options."))
 
 
-def _seconds(start: datetime | None, end: datetime) -> float | None:
-    """Return how long an answer took; None if it took longer than the lease."""
+def _seconds_between(start: datetime | None, end: datetime) -> float | None:
+    """Return the duration of an answer; None if it exceeds the lease."""
     if start is None or end - start > lease_length():
         return None
     return round(max(0.0, (end - start).total_seconds()), 1)
 
 
 SIZE = 20
-"""Answers on a page."""
+"""Number of answers on a page."""
 
 
 def answers_of(person: Person) -> QuerySet[Slot]:
-    """Return a person's answers, the last first, with their problems."""
+    """Return a person's answers with their problems, newest first."""
     rows = Slot.objects.filter(holder=person, answered_at__isnull=False, open=False)
     return rows.select_related("problem").order_by("-answered_at", "-pk")
 
@@ -496,25 +496,25 @@ def judging_news(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(contest.settled_at, text, to or reverse("judge:turn"), sentence, contest.answer)
     new = Event.objects.filter(after=State.JUDGING, at__gt=after, problem__gold=False)
     newest = new.exclude(problem__twin__contributor=person).order_by("-at").first()
-    # While they hold a problem, whether it is the last would tell that it is no gold question.
-    if newest is not None and current_slot(person) is None and _is_left(person):
+    # For a judge with a problem, the item would reveal whether that problem is a gold question.
+    if newest is not None and current_slot(person) is None and _has_work(person):
         yield Item(newest.at, _("There are new problems to judge"), reverse("judge:turn"))
 
 
-def _is_left(person: Person) -> bool:
+def _has_work(person: Person) -> bool:
     judge = Judge.objects.filter(person=person).first()
     return bool(judging_status(person, judge)["left"])
 
 
 def judging_work(person: Person) -> Iterator[Work]:
-    """Yield how many problems a judge can judge now."""
+    """Yield the number of problems that a judge can judge now."""
     if not may_judge(person):
         return
     to = reverse("judge:turn")
     if current_slot(person) is not None:
-        yield Work(_("A problem is reserved for you and not answered"), to)
-    elif _is_left(person):
-        rows = fresh(person, 0).order_by().values("problem").distinct()
+        yield Work(_("A problem is reserved for you"), to)
+    elif _has_work(person):
+        rows = fresh_slots(person, 0).order_by().values("problem").distinct()
         n = rows[:MOST_COUNTED].count() or 1
         text = ngettext(
             "%d problem is left for you to judge", "%d problems are left for you to judge", n

@@ -1,7 +1,4 @@
-"""Votes on a problem: slots for its judges, their answers, and the verdict.
-
-Also the agreement of judges: on the whole site, and of each judge with the others.
-"""
+"""Votes on a problem: slots for judges, their answers, the verdict, and judges' agreement."""
 
 from __future__ import annotations
 
@@ -31,14 +28,14 @@ from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
 
 CHUNK = 500
-"""Number of slots, or of problems with their votes, read or written at once."""
+"""Number of slots, or of problems with their votes, per batch of reads or writes."""
 
 WIDTH = 1000
-"""Places of a problem in the queue: more than its judges."""
+"""Queue positions reserved for each problem: more than it has judges."""
 
 
 def tally(problem: Problem) -> tuple[int, int]:
-    """Return how many votes on a problem are awaited, and how many count.
+    """Return the number of votes still awaited on a problem, and of votes that count.
 
     A vote is awaited if its slot is open or a market has not confirmed it.
     """
@@ -50,22 +47,23 @@ def tally(problem: Problem) -> tuple[int, int]:
     )
 
 
-def place_of(problem: Problem) -> int:
-    """Return the place of a problem's first slot in the queue."""
+def queue_place(problem: Problem) -> int:
+    """Return the queue position of a problem's first slot."""
     return problem.pk * WIDTH
 
 
 def count_votes(problem: Problem) -> int:
-    """Return how many votes a problem has, including unconfirmed ones but not excluded ones."""
+    """Return the number of votes on a problem, with unconfirmed and without excluded ones."""
     return Slot.objects.votes().filter(problem=problem, excluded=False).count()
 
 
 def open_slots(problem: Problem) -> None:
-    """Open a problem to judges; call it when the problem becomes JUDGING.
+    """Open a problem to judges; call this when the problem becomes JUDGING.
 
-    The first time it gets k slots (`SiteRules.judges`). If it was on hold, it gets its open slots
-    back. If all judges had voted, a moderator wants it judged again: it gets k + 1 more slots, an
-    even number, so that the total stays odd and can't be tied, and enough to overrule the first k.
+    A new problem gets k slots (`SiteRules.judges`). A problem that was on hold gets its open slots
+    back. If all judges had voted, a moderator wants the problem judged again: it gets k + 1 more
+    slots, an even number, so that the total stays odd and can't be tied, and enough to overrule the
+    first k.
     """
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
@@ -78,20 +76,20 @@ def open_slots(problem: Problem) -> None:
 
 
 def open_many(problems: Iterable[Problem]) -> None:
-    """Open many problems without slots to judges at once, as `open_slots` does one by one.
+    """Open many problems without slots to judges, with the effect of `open_slots` on each.
 
-    Their twins are loaded already.
+    The problems' twins must be loaded.
     """
     numbers = range(1, settings.RULES.judges + 1)
-    slots = [_slot(problem, n) for problem in problems for n in numbers]
+    slots = [_new_slot(problem, n) for problem in problems for n in numbers]
     Slot.objects.bulk_create(slots, batch_size=CHUNK)
 
 
-def _slot(problem: Problem, n: int, lease_until: datetime | None = None) -> Slot:
+def _new_slot(problem: Problem, n: int, lease_until: datetime | None = None) -> Slot:
     return Slot(
         problem=problem,
         n=n,
-        place=place_of(problem) + n,
+        place=queue_place(problem) + n,
         twin_id=problem.twin_id,
         contributor_id=problem.twin.contributor_id,
         lease_until=lease_until,
@@ -99,22 +97,21 @@ def _slot(problem: Problem, n: int, lease_until: datetime | None = None) -> Slot
 
 
 def add_slots(problem: Problem, count: int) -> None:
-    """Add slots to a problem; its first slots wait in the queue, later ones come first."""
+    """Add slots to a problem; its first slots wait in the queue, and later ones have priority."""
     last = Slot.objects.filter(problem=problem).aggregate(last=Max("n"))["last"] or 0
     lease_until = timezone.now() if last else None
     Slot.objects.bulk_create(
-        _slot(problem, n, lease_until) for n in range(last + 1, last + 1 + count)
+        _new_slot(problem, n, lease_until) for n in range(last + 1, last + 1 + count)
     )
 
 
 def close_slots(problem: Problem) -> None:
-    """Close a problem to judges; call it when the problem leaves JUDGING. Votes stay."""
+    """Close a problem to judges; call this when the problem leaves JUDGING. Votes stay."""
     with writing():
         Slot.objects.filter(problem=problem, gold=False, open=True).update(open=False)
 
 
 def _returned_columns() -> dict[str, object]:
-    """Return the columns of a slot that any judge may take before all fresh slots."""
     return {
         "holder": None,
         "taken_at": None,
@@ -126,7 +123,7 @@ def _returned_columns() -> dict[str, object]:
 
 
 def give_back(slot: Slot) -> None:
-    """Take a slot from its holder, so that others get it before all fresh slots.
+    """Return a slot to the queue, where others get it before all fresh slots.
 
     A slot on a gold question is closed instead.
     """
@@ -134,10 +131,10 @@ def give_back(slot: Slot) -> None:
 
 
 def settle_votes(problem: Problem) -> None:
-    """Decide a problem if no answer is awaited; the caller holds its lock.
+    """Decide a problem if no answer is awaited; the caller holds the problem's lock.
 
-    If votes are missing (a moderator excluded some, or the site needs more judges than before),
-    slots are added instead.
+    If votes are missing (because a moderator excluded some, or the site needs more judges than
+    before), slots are added instead.
     """
     awaited, voted = tally(problem)
     if awaited:
@@ -150,17 +147,17 @@ def settle_votes(problem: Problem) -> None:
 
 
 def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> None:
-    """Find a problem valid or not, by its votes.
+    """Decide by its votes whether a problem is valid.
 
-    The reasons are stored with the problem, in the words of `winosmith.validate`.
+    The reasons are stored with the problem, in the wording of `winosmith.validate`.
 
     Args:
-        problem: in any state that can lead to a verdict.
-        by: the moderator who caused it; None for the last vote.
-        kind: of the logged event.
+        problem: A problem in any state that can lead to a verdict.
+        by: The moderator who caused the decision; None if the last vote did.
+        kind: The kind of the logged event.
     """
     with writing():
-        datum, cast = as_problem(problem), list(responses([problem]))
+        datum, cast = as_problem(problem), list(iter_responses([problem]))
         dropped = votes(Dataset([datum]), cast, vote_rules()).dropped
         reasons = dropped[0].reason.split(" | ") if dropped else []
         to = State("rejected" if dropped else "valid")
@@ -175,7 +172,7 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
 
 
 def _record_validation(problem: Problem, valid: bool) -> None:
-    """Record on a generated problem whether people found it valid; see `as_problem`."""
+    """Record on a generated problem whether judges found it valid; see `as_problem`."""
     if UNVALIDATED not in (problem.record.get("extra") or {}):
         return
     problem.record = {**problem.record, "validated": valid}
@@ -192,7 +189,7 @@ FAULTS = (
     ),
     gettext_noop("local context: %(n)s of %(of)s judges found the right option from %(context)s"),
 )
-"""The reasons of `winosmith.validate.votes` for an invalid problem, as they are stored."""
+"""Reasons for an invalid problem, as `winosmith.validate.votes` stores them."""
 
 
 _NEXT = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)}: )")
@@ -202,7 +199,7 @@ def translate_verdict(reason: str) -> str:
     """Return the reason of a verdict in the reader's language; other texts are unchanged.
 
     Args:
-        reason: one of `Problem.reasons`, or several of them as the log stores them.
+        reason: One of `Problem.reasons`, or several of them as stored in the log.
     """
     return "; ".join(retold(each, FAULTS) for each in _NEXT.split(reason))
 
@@ -214,18 +211,18 @@ UNDEFINED = (
         "the items have %(least)s to %(most)s answers; Fleiss' kappa needs as many for each"
     ),
 )
-"""The texts of `Reliability.reason`: why a coefficient of agreement is not defined."""
+"""Texts of `Reliability.reason`: why a coefficient of agreement is undefined."""
 
 
 def why_undefined(reason: str) -> str:
-    """Return in the reader's language why a coefficient of agreement is not defined."""
+    """Return the reason that a coefficient is undefined, in the reader's language."""
     return retold(reason, UNDEFINED)
 
 
 def vote_rules() -> VoteRules:
     """Return the rules of `winosmith.validate` that this site uses.
 
-    `winosmith check` on a download gives the same result with the same numbers.
+    `winosmith check` on a download gives the same result with the same settings.
     """
     rules = settings.RULES
     return VoteRules(
@@ -238,14 +235,14 @@ class Vote:
     """A vote on a problem, without its judge.
 
     Attributes:
-        judge: "Judge 1", "Judge 2", … in the reader's language, by slot: the same at each look, and
-            only valid for this problem, so that nobody can be followed from one problem to the
-            next.
+        judge: The label "Judge 1", "Judge 2", … in the reader's language, in the order of slots. It
+            is stable, but valid only for this problem, so that nobody can be followed from one
+            problem to the next.
         choice, local_choice: 0-based indices of options; None for neither, or if not asked.
-        chose, local: the same in words; `local` is empty for None.
-        right: whether the choice is the problem's answer; None if the answer is withheld.
-        excluded: it does not count.
-        provisional: it is not a vote before a market confirms the worker.
+        chose, local: The texts of these options; `local` is empty for None.
+        right: Whether the choice is the problem's answer; None if the answer is withheld.
+        excluded: Whether the vote does not count.
+        provisional: Whether the vote waits for a moderator or a market.
     """
 
     judge: str
@@ -262,11 +259,11 @@ class Vote:
 
 
 def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
-    """Return the votes on a problem, without names.
+    """Return the votes on a problem, without the judges' names.
 
     Args:
-        problem: any problem; a gold question has no votes.
-        excluded: include votes that don't count.
+        problem: Any problem; a gold question has no votes.
+        excluded: Whether to include votes that don't count.
     """
     rows = Slot.objects.filter(problem=problem).votes().order_by("n")
     return [
@@ -280,34 +277,34 @@ def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
             None if problem.answer is None else slot.choice == problem.answer,
             slot.excluded,
             slot.provisional,
-            _option(problem, slot.choice) or _("neither"),
-            _option(problem, slot.local_choice),
+            _option_text(problem, slot.choice) or _("neither"),
+            _option_text(problem, slot.local_choice),
         )
         for slot in rows
         if excluded or not (slot.excluded or slot.provisional)
     ]
 
 
-def _option(problem: Problem, choice: int | None) -> str:
+def _option_text(problem: Problem, choice: int | None) -> str:
     known = choice is not None and choice < len(problem.options)
     return str(problem.options[choice]) if known else ""
 
 
-def responses(problems: Iterable[Problem]) -> Iterator[Response]:
+def iter_responses(problems: Iterable[Problem]) -> Iterator[Response]:
     """Yield the votes that count, in the order in which people answered.
 
     Each vote gives a response to the local context, if there is one, and one to the whole sentence,
-    under a pseudonym. Chunks of problems follow each other in the order given, each ordered by
+    under a pseudonym. Problems are read in chunks, in the order given; each chunk is sorted by
     time.
     """
     for chunk in chunked(problems, CHUNK):
         refs = {problem.pk: problem.ref for problem in chunk}
         rows = Slot.objects.filter(problem__in=list(refs)).counting()
         for slot in rows.select_related("holder").order_by("answered_at", "pk"):
-            yield from _responses(slot, refs[slot.problem_id])
+            yield from _slot_responses(slot, refs[slot.problem_id])
 
 
-def _responses(slot: Slot, ref: str) -> Iterator[Response]:
+def _slot_responses(slot: Slot, ref: str) -> Iterator[Response]:
     who, shown = pseudonym(cast("Person", slot.holder)), tuple(slot.shown)
     if slot.local_choice is not None:
         yield Response(
@@ -326,16 +323,16 @@ def _responses(slot: Slot, ref: str) -> Iterator[Response]:
 
 
 def skips_of(problem: Problem) -> dict[str, int]:
-    """Return how many judges skipped a problem, by their reason in words."""
+    """Return the number of judges who skipped a problem, by the reason's label."""
     rows: Any = Skip.objects.filter(problem=problem).values("reason")
     counts = rows.annotate(n=Count("pk")).values_list("reason", "n")
     return {str(Skip.Reason(reason).label): n for reason, n in counts}
 
 
 def forget_timings(before: datetime) -> int:
-    """Delete the times of answers given before a time; return how many answers had them.
+    """Delete the times of answers given before a time; return the number of these answers.
 
-    It works in small transactions, so that others write in between.
+    Each transaction is small, so that other writers need not wait long.
     """
     gone = dict.fromkeys(("seconds", "local_seconds", "taken_at", "local_at"))
     timed = Slot.objects.filter(answered_at__lt=before).exclude(**gone)
@@ -348,10 +345,10 @@ def forget_timings(before: datetime) -> int:
 
 
 LAST = 10_000
-"""The number of last decided problems that alpha covers."""
+"""Number of newest decided problems that alpha covers."""
 
 LAST_OF_ONE = 200
-"""The number of a judge's newest votes that are compared with the other judges."""
+"""Number of a judge's newest votes that are compared with those of other judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,14 +356,14 @@ class Agreement:
     """Agreement of the site's judges.
 
     Attributes:
-        problems: problems decided by votes.
-        valid: those found valid.
-        unanimous: those on which all judges chose the same option.
-        pairs: the fraction of pairs of judges of one problem with the same choice; None without
+        problems: The number of problems decided by votes.
+        valid: The number of these found valid.
+        unanimous: The number of these on which all judges chose the same option.
+        pairs: The fraction of pairs of judges of a problem with the same choice; None without
             pairs.
-        alpha: Krippendorff's, over the last LAST problems, by the stored order of options.
-        alpha_of: the number of problems for alpha.
-        gold: correct answers to gold questions, and all answers to them.
+        alpha: Krippendorff's alpha over the last LAST problems, by the stored order of options.
+        alpha_of: The number of problems that alpha covers.
+        gold: The number of correct answers to gold questions, and of all answers to them.
     """
 
     problems: int
@@ -378,16 +375,16 @@ class Agreement:
     gold: tuple[int, int]
 
 
-def agreement() -> Agreement:
-    """Return the agreement of judges; a large site caches it for a while.
+def measure_agreement() -> Agreement:
+    """Return the agreement of judges; a large site caches the result for a while.
 
-    Counts come from the verdicts, grouped by an index on their counts; only alpha reads votes.
+    Counts come from the verdicts, grouped by an index; only alpha reads votes.
     """
-    return cached("judge.agreement", _agreement)
+    return cached("judge.agreement", _compute_agreement)
 
 
-def _agreement() -> Agreement:
-    verdicts = _verdicts()
+def _compute_agreement() -> Agreement:
+    verdicts = _final_verdicts()
     groups = verdicts.values("counts").annotate(n=Count("pk")).order_by("counts")
     total = unanimous = same = pairs = 0
     for group in groups:
@@ -397,7 +394,7 @@ def _agreement() -> Agreement:
         unanimous += n * (len(counts) == 1)
         same += n * sum(count * (count - 1) for count in counts)
         pairs += n * judges * (judges - 1)
-    alpha, of = _alpha()
+    alpha, of = _compute_alpha()
     asked = Gold.objects.filter(retired=False).values("pk")
     gold = Slot.objects.filter(problem__in=asked, gold=True, open=False, provisional=False)
     return Agreement(
@@ -411,14 +408,12 @@ def _agreement() -> Agreement:
     )
 
 
-def _verdicts() -> QuerySet[Verdict]:
-    """Return the verdicts, except for those that wait for the other half of their twin."""
+def _final_verdicts() -> QuerySet[Verdict]:
     return Verdict.objects.exclude(pk__in=Problem.objects.filter(waits=True).values("pk"))
 
 
-def _alpha() -> tuple[Reliability | None, int]:
-    """Return alpha over the last decided problems, and their number."""
-    last = list(_verdicts().order_by("-at").values_list("pk", flat=True)[:LAST])
+def _compute_alpha() -> tuple[Reliability | None, int]:
+    last = list(_final_verdicts().order_by("-at").values_list("pk", flat=True)[:LAST])
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
     for start in range(0, len(last), CHUNK):
         rows = Slot.objects.filter(problem__in=last[start : start + CHUNK]).counting()
@@ -431,12 +426,13 @@ def _alpha() -> tuple[Reliability | None, int]:
 
 @dataclass(frozen=True, slots=True)
 class AgreementWithOthers:
-    """How often a judge chooses the same as most other judges of a problem.
+    """How often a judge's choice equals that of the majority of a problem's other judges.
 
     Attributes:
-        same, of: votes equal to the majority of the others, and all votes with such a majority.
-        ties: further votes on problems on which the others were tied; they don't count.
-        chance: the fraction that would be the same by chance.
+        same, of: The number of votes equal to the majority of the others, and of votes with such a
+            majority.
+        ties: The number of votes on problems on which the others were tied; they don't count.
+        chance: The fraction of equal votes expected by chance.
     """
 
     same: int
@@ -446,21 +442,21 @@ class AgreementWithOthers:
 
     @property
     def share(self) -> float:
-        """0–1."""
+        """Fraction of equal votes, 0–1."""
         return self.same / self.of
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval."""
+        """Wilson's 95 % interval of `share`."""
         return wilson_interval(self.same, self.of)
 
 
 def agreement_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOthers]:
-    """Return how far each judge agrees with the others, over their last LAST_OF_ONE votes.
+    """Return each judge's agreement with the others, over their last LAST_OF_ONE votes.
 
-    The judge's own vote is not among the others', and a problem counts if two others or more voted
-    on it. Votes on hold are compared, but others are never compared with them. Judges without such
-    a problem are omitted.
+    The judge's own vote is not among the others', and a problem counts if at least two others voted
+    on it. Votes on hold are compared with others, but never serve as the others. Judges without
+    such a problem are omitted.
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:
@@ -477,10 +473,10 @@ def agreement_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOther
 
 
 def chance_agreement(times: Mapping[tuple[Any, Any], int]) -> float:
-    """Return the fraction, 0-1, on which two agree who give each answer as often, at random.
+    """Return the agreement expected by chance, 0–1, from two raters' joint answer counts.
 
     Args:
-        times: of each two answers, how often they were given to the same problem.
+        times: For each pair of answers, the number of problems that got this pair.
     """
     ours: Counter[Any] = Counter()
     theirs: Counter[Any] = Counter()

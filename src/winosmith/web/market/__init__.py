@@ -6,15 +6,15 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The application, and what it registers to tidy up and erase data."""
+    """The Django application; registers its functions to delete and erase data."""
 
     name = "winosmith.web.market"
 
     def ready(self) -> None:
         """Register the functions that delete old ids and erase workers."""
-        from winosmith.web.market.workers import forget_ids, forget_worker, studies_of
-        from winosmith.web.people.privacy import erasing, telling, tidying
+        from winosmith.web.market.workers import export_studies, forget_ids, forget_worker
+        from winosmith.web.people.privacy import cleaners, erasers, exporters
 
-        telling["studies"] = (studies_of, "market.Participation")
-        tidying["market"] = forget_ids
-        erasing.append(forget_worker)
+        exporters["studies"] = (export_studies, "market.Participation")
+        cleaners["market"] = forget_ids
+        erasers.append(forget_worker)

@@ -1,6 +1,7 @@
-"""A market's export of submissions: read strictly, previewed, then applied.
+"""A market's export of submissions: reading, preview, and effects.
 
-Each fault of the file is reported with its line. The market's decisions make votes count or not.
+Each error in the file is reported with its line. The market's decisions determine which votes
+count.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.exclusion import confirm, refuse
+from winosmith.web.judge.exclusion import confirm_job, refuse_job
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw
 from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
-from winosmith.web.market.providers import PROVIDERS, cells_of, digest_of, read_table
+from winosmith.web.market.providers import PROVIDERS, cells_of, id_digest, read_table
 from winosmith.web.people.models import pseudonym
 
 FAULTS = 20
-"""Number of faults that are reported at once."""
+"""Maximum number of errors that are reported at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,14 @@ class Row:
     """A submission in an export.
 
     Attributes:
-        line: its line in the file.
-        worker, submission: the market's ids; the submission may be "".
-        said: the market's status.
-        verdict: its meaning here.
-        part: part of the work is paid.
-        code: entered by the worker, or "".
-        seconds: by the market's clock; None if the export has none.
-        paid: the reward without bonuses; None if the export has none.
+        line: The line number in the file.
+        worker, submission: The market's ids; the submission may be "".
+        said: The market's status.
+        verdict: The status as one of our verdicts.
+        part: Whether only part of the work is paid.
+        code: The code entered by the worker, or "".
+        seconds: The duration by the market's clock; None if the export has none.
+        paid: The reward without bonuses; None if the export has none.
     """
 
     line: int
@@ -58,14 +59,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The columns of an export, and what its words mean.
+    """The columns and statuses of an export.
 
     Attributes:
-        words: what each status means.
-        part: statuses of what is paid in part.
-        worker, submission, status: columns that must be there; the submission only if the
-            market's links name one.
-        code, seconds, paid: columns that may be there.
+        words: The verdict for each status.
+        part: The statuses of partly paid submissions.
+        worker, submission, status: The required columns; the submission is required only if the
+            market's links contain one.
+        code, seconds, paid: The optional columns.
     """
 
     words: Mapping[str, str]
@@ -109,19 +110,20 @@ FORMATS = {
     ),
 }
 """Prolific's columns as in its demographic export ("Submission id,Participant id,Status, … ,Time
-taken,Completion code, …") with the statuses of its API; and our own generic format."""
+taken,Completion code, …") with the statuses of its API; and a generic format."""
 
 
 def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     """Return the rows of an export.
 
     Args:
-        path: of the file.
-        provider: the market.
-        currency: the study's, which no sum may contradict; "" for any.
+        path: The path of the file.
+        provider: The market.
+        currency: The study's currency; amounts in another one are errors. "" allows any.
 
     Raises:
-        InputError: it is not an export of this market; with every fault, its file and line.
+        InputError: The file is not an export of this market; the message lists each error with its
+            line.
     """
     table, format_ = read_table(path), FORMATS[provider]
     needed = [format_.worker, format_.status]
@@ -130,14 +132,14 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     if absent := [name for name in needed if name not in table.header]:
         fault = _(
             "the column %(column)r is missing; export all submissions of the study from "
-            "%(market)s, and change no column"
+            "%(market)s, without changing the columns"
         ) % {"column": absent[0], "market": PROVIDERS[provider].title}
         raise InputError(f"{path}:1: {fault}")
     rows: list[Row] = []
     faults, lines = [], dict[str, int]()
     for line in table.rows():
         try:
-            rows.append(_row(line.place.number, cells_of(line), format_, provider, currency))
+            rows.append(_read_row(line.place.number, cells_of(line), format_, provider, currency))
             key = rows[-1].submission or f"of {rows[-1].worker}"
             if key in lines:
                 raise InputError(_("the same submission as in line %d") % lines[key])
@@ -151,7 +153,9 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     return rows
 
 
-def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str, currency: str) -> Row:
+def _read_row(
+    line: int, cells: Mapping[str, str], format_: Format, provider: str, currency: str
+) -> Row:
     form, needs_submission = PROVIDERS[provider].form, PROVIDERS[provider].needs_submission
     worker, submission = cells[format_.worker], cells.get(format_.submission, "")
     if not form.fullmatch(worker):
@@ -171,13 +175,12 @@ def _row(line: int, cells: Mapping[str, str], format_: Format, provider: str, cu
         format_.words[said],
         said in format_.part,
         cells.get(format_.code, ""),
-        _seconds(format_.seconds, cells.get(format_.seconds, "")),
-        _sum(format_.paid, cells.get(format_.paid, ""), currency),
+        _parse_seconds(format_.seconds, cells.get(format_.seconds, "")),
+        _parse_sum(format_.paid, cells.get(format_.paid, ""), currency),
     )
 
 
-def _sum(name: str, text: str, currency: str) -> Decimal | None:
-    """Return the sum in a cell; None if the cell is empty or missing."""
+def _parse_sum(name: str, text: str, currency: str) -> Decimal | None:
     if not text:
         return None
     try:
@@ -200,14 +203,14 @@ _SUM = re.compile(
 
 
 def read_sum(text: str, currency: str = "") -> Decimal:
-    """Return the sum that a text states, such as "2.50", "£2.50" or "2.50 GBP".
+    """Return the amount in a text such as "2.50", "£2.50" or "2.50 GBP".
 
     Args:
-        text: the sum, with at most two decimals.
-        currency: the only one that the text may name; "" for any.
+        text: The amount, with at most two decimals.
+        currency: The only currency allowed in the text; "" for any.
 
     Raises:
-        InputError: it is not such a sum, or in another currency.
+        InputError: The text is not an amount, or is in another currency.
     """
     match = _SUM.fullmatch(text.strip())
     if match is None:
@@ -222,8 +225,7 @@ def read_sum(text: str, currency: str = "") -> Decimal:
     return Decimal(match["number"]).quantize(Decimal("0.01"))
 
 
-def _seconds(name: str, text: str) -> int | None:
-    """Return the seconds in a cell; None if the cell is empty or missing."""
+def _parse_seconds(name: str, text: str) -> int | None:
     if not text:
         return None
     values = {"column": name, "cell": text}
@@ -248,9 +250,9 @@ class Change:
     """The effect of an export on one participation.
 
     Attributes:
-        part: before the change.
-        verdict, said, paid, seconds: after it; `seconds` by the market's clock.
-        votes: the number of votes that wait for the verdict.
+        part: The participation before the change.
+        verdict, said, paid, seconds: The new values; `seconds` by the market's clock.
+        votes: The number of votes that wait for the verdict.
     """
 
     part: Participation
@@ -261,7 +263,7 @@ class Change:
     votes: int
 
     def record(self) -> dict[str, Any]:
-        """Return it for JSON, with the worker's pseudonym."""
+        """Return the change for JSON, with the worker's pseudonym."""
         return {
             "worker": pseudonym(self.part.person),
             "before": str(self.part.verdict),
@@ -274,16 +276,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The effects of an export, and the lines that fit nothing.
+    """The effects of an export, and its unmatched lines.
 
     Attributes:
-        changes: the participations that change.
-        same: the number of participations that stay the same.
-        unknown: lines of submissions that never started here.
-        unmatched: what the market paid for those, minus what the ledger has of erased workers.
-        missing: participations that are not in the export.
-        doubts: lines that a person must check, with the reason; they change nothing.
-        notes: lines that take effect but deserve a look.
+        changes: The participations that change.
+        same: The number of participations that stay the same.
+        unknown: The lines of submissions that never started here.
+        unmatched: The sum that the market paid for those, minus the ledger's sum for erased
+            workers.
+        missing: The participations that are not in the export.
+        doubts: The lines that a person must check, with the reason; they have no effect.
+        notes: The lines that take effect but should be checked.
     """
 
     changes: list[Change]
@@ -295,7 +298,7 @@ class Plan:
     unmatched: Decimal
 
     def record(self) -> dict[str, Any]:
-        """Return all of it for JSON, with workers' pseudonyms."""
+        """Return the plan for JSON, with workers' pseudonyms."""
         return {
             "changes": [change.record() for change in self.changes],
             "same": self.same,
@@ -307,23 +310,23 @@ class Plan:
         }
 
 
-TOO_MUCH = 10
-"""A sum of more than this many rewards is taken for one in cents."""
+CENTS_FACTOR = 10
+"""If a sum exceeds this many rewards, it is assumed to be in cents."""
 
 
-def plan(
+def plan_changes(
     study: Study, rows: Sequence[Row], *, final: bool = False, sent: datetime | None = None
 ) -> Plan:
-    """Return what an export would change; nothing is written.
+    """Return the effects of an export; nothing is written.
 
     A submission belongs to a participation if both ids are those of its link.
 
     Args:
-        study: the study of the export.
-        rows: of the export.
-        final: the export has all submissions; other participations did not come from the market,
-            and are rejected.
-        sent: when the export arrived; people who started later are not missing. None for now.
+        study: The study of the export.
+        rows: The rows of the export.
+        final: Whether the export has all submissions; then other participations did not come from
+            the market, and are rejected.
+        sent: The time of the export; people who started later are not missing. None for now.
     """
     made = Plan([], 0, [], [], [], [], Decimal(0))
     unmatched = Decimal(0)
@@ -334,7 +337,7 @@ def plan(
     met: set[int] = set()
     for row in rows:
         worker, submission = (
-            by_digest.get((kind, digest_of(study.provider, kind, text))) if text else None
+            by_digest.get((kind, id_digest(study.provider, kind, text))) if text else None
             for kind, text in (
                 (models.WORKER, row.worker),
                 (models.SUBMISSION, row.submission),
@@ -342,11 +345,11 @@ def plan(
         )
         if worker is None and submission is None:
             made.unknown.append(row.line)
-            unmatched += _paid(row, study)
+            unmatched += _paid_sum(row, study)
             continue
         met |= {one.pk for one in (worker, submission) if one is not None}
-        part, doubt = _matched(row, worker, submission)
-        if part is not None and study.reward and (row.paid or 0) > TOO_MUCH * study.reward:
+        part, doubt = _match_participation(row, worker, submission)
+        if part is not None and study.reward and (row.paid or 0) > CENTS_FACTOR * study.reward:
             values = {"paid": row.paid, "reward": study.reward, "currency": study.currency}
             part, doubt = None, _(
                 "paid is %(paid)s, far beyond the reward of %(reward)s %(currency)s; give units, "
@@ -355,8 +358,8 @@ def plan(
         if doubt:
             made.doubts.append((row.line, doubt))
         if part is not None:
-            made.notes.extend(_notes(row, part))
-            paid, waiting = _paid(row, study), _count_waiting(part)
+            made.notes.extend(_row_notes(row, part))
+            paid, waiting = _paid_sum(row, study), _count_waiting(part)
             changes[part.pk] = Change(part, row.verdict, row.said, paid, row.seconds, waiting)
     others = study.participations.select_related("person", "study").exclude(pk__in=met)
     for part in others.filter(began__lte=sent) if sent else others:
@@ -371,10 +374,10 @@ def plan(
     return replace(made, same=same, unmatched=max(Decimal(0), unmatched - (erased or 0)))
 
 
-def _matched(
+def _match_participation(
     row: Row, worker: Participation | None, submission: Participation | None
 ) -> tuple[Participation | None, str]:
-    """Return the participation of a row, or None, and the reason if it is in doubt."""
+    """Return the participation of a row or None, and the reason if it is in doubt."""
     if not row.submission:
         return worker, ""
     if worker is not None and submission is not None and worker.pk == submission.pk:
@@ -386,7 +389,7 @@ def _matched(
     return None, _("this worker came to the site under another submission")
 
 
-def _paid(row: Row, study: Study) -> Decimal:
+def _paid_sum(row: Row, study: Study) -> Decimal:
     if row.verdict != models.APPROVED:
         return Decimal(0)
     if row.paid is not None:
@@ -395,9 +398,9 @@ def _paid(row: Row, study: Study) -> Decimal:
     return study.reward if not in_part else study.short_reward or Decimal(0)
 
 
-def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
+def _row_notes(row: Row, part: Participation) -> list[tuple[int, str]]:
     found = []
-    given = workers.code_of(part)
+    given = workers.completion_code(part)
     if row.code and row.code != "NOCODE" and row.verdict not in models.TURNED_AWAY:
         if part.state not in (models.COMPLETE, models.SHORT):
             found.append((row.line, _("a code was entered, but the site did not give one")))
@@ -427,30 +430,30 @@ def _differs(change: Change) -> bool:
     ) or bool(change.votes and change.verdict != models.WAITING)  # fmt: skip
 
 
-def apply(study: Study, found: Plan) -> int:
-    """Apply a plan; return how many votes came to count or stopped counting.
+def apply_plan(study: Study, found: Plan) -> int:
+    """Apply a plan; return the number of votes that started or stopped counting.
 
-    Each participation is written before the next: called again, the function resumes.
+    Each participation has its own transaction; another call resumes the work.
     """
     with writing():
         Study.objects.filter(pk=study.pk).update(unmatched=found.unmatched)
-    return sum(map(_apply, found.changes))
+    return sum(map(_apply_change, found.changes))
 
 
-def _apply(change: Change) -> int:
-    """End the work, change the votes, then write the verdict: an interrupt leaves it to do."""
+def _apply_change(change: Change) -> int:
+    # The verdict is written last, so that an interrupted call is repeated.
     part = Participation.objects.select_related("study", "person").get(pk=change.part.pk)
     reason = REASONS.get(change.verdict, "")
     votes = 0
     if change.verdict == models.APPROVED:
-        votes = confirm(part.pk, reason, refused=part.verdict in models.TURNED_AWAY)
+        votes = confirm_job(part.pk, reason, refused=part.verdict in models.TURNED_AWAY)
     elif change.verdict in models.TURNED_AWAY:
         if part.state == models.WORKING:
-            workers.end(part, models.LEFT)
-        votes = refuse(part.pk, reason)
+            workers.end_participation(part, models.LEFT)
+        votes = refuse_job(part.pk, reason)
     with writing():
         if change.verdict in models.TURNED_AWAY:
-            for twin in workers.twins_of(part):
+            for twin in workers.paid_twins(part):
                 if may_withdraw(part.person, twin):
                     withdraw(part.person, twin, reason)
         part.verdict, part.said = change.verdict, change.said

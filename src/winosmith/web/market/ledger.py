@@ -1,6 +1,6 @@
 """The ledger of a study: each worker's work, time and pay, and the hourly pay.
 
-The reward is what the market's export names. Bonuses are entries with ids.
+The reward comes from the market's export. Bonuses are entries with ids.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.trust import Pace, pace
+from winosmith.web.judge.trust import Pace, median_pace
 from winosmith.web.market import models, workers
 from winosmith.web.market.exports import read_sum
 from winosmith.web.market.models import Identity, Participation, Payment, Study
-from winosmith.web.market.providers import digest_of, read_table
-from winosmith.web.people.models import decrypt, keyed, pseudonym
+from winosmith.web.market.providers import id_digest, read_table
+from winosmith.web.people.models import decrypt, keyed_digest, pseudonym
 
 CENT = Decimal("0.01")
 
 NOTHING = Decimal("0.00")
-"""Shown like other sums."""
+"""Zero, with the two decimals of other sums."""
 
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
-"""The form of a payment's id."""
+"""Pattern of a payment's id."""
 
 COLUMNS = (
     "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",
     "bonus", "currency", "wage_per_hour", "pace", "notes",
 )  # fmt: skip
-"""The columns of the CSV file."""
+"""Columns of the CSV file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class Entry:
     """A worker's line.
 
     Attributes:
-        name: the pseudonym, not an id of the market.
-        seconds: of work, by the site; `market_seconds` by the market's clock.
-        owed: the reward for complete work, in proportion for a part; nothing if the market rejected
-            them or they gave up.
-        paid: reward and bonus together.
-        pace: of their last answers; empty for writers.
-        held: their votes, and so their pay, wait for a moderator.
-        notes: what deserves a look, in words.
+        name: The pseudonym; the market's ids are never shown.
+        seconds: The seconds of work, by the site; `market_seconds` is by the market's clock.
+        owed: The reward for complete work, or its proportion for a part; zero if the market
+            rejected the worker or they gave up.
+        paid: The sum of reward and bonus.
+        pace: The pace of their last answers; empty for writers.
+        held: Whether their votes, and so their pay, wait for a moderator.
+        notes: Notes for the admin.
     """
 
     part: Participation
@@ -65,24 +65,24 @@ class Entry:
 
     @property
     def wage(self) -> Decimal | None:
-        """The hourly pay; None if nothing was paid or no time was measured."""
+        """Return the hourly pay; None if nothing was paid or no time was measured."""
         if not self.paid or not self.seconds:
             return None
         return (self.paid * 3600 / self.seconds).quantize(CENT)
 
     @property
     def minutes(self) -> str:
-        """The minutes of work, as text."""
+        """Return the minutes of work, as text."""
         return f"{self.seconds / 60:.1f}"
 
     @property
     def pace_told(self) -> str:
-        """The seconds for a problem, as text; "" without answers."""
+        """Return the seconds per problem, as text; "" without answers."""
         return "" if self.pace.seconds is None else f"{self.pace.seconds:.1f}"
 
     @property
     def due(self) -> Decimal:
-        """What is owed beyond what was paid; nothing while a decision is awaited.
+        """Return the unpaid amount; zero while a decision is pending.
 
         The market decides, or a moderator if the worker's votes are on hold.
         """
@@ -109,11 +109,11 @@ class Ledger:
     """A study's ledger.
 
     Attributes:
-        entries: in the order in which people started.
-        total: all payments, including those to people who never started here.
-        due: what remains to be paid.
-        median_wage: the median hourly pay of those who were paid; None without any.
-        warnings: about the study as a whole.
+        entries: The workers' lines, in the order in which they started.
+        total: The sum of all payments, including those to people who never started here.
+        due: The sum that remains to be paid.
+        median_wage: The median hourly pay of paid workers; None if nobody was paid.
+        warnings: Warnings about the study as a whole.
     """
 
     study: Study
@@ -124,9 +124,9 @@ class Ledger:
     warnings: tuple[str, ...]
 
 
-def ledger(study: Study) -> Ledger:
+def compute_ledger(study: Study) -> Ledger:
     """Return the ledger of a study."""
-    entries = list(_entries(study))
+    entries = list(_iter_entries(study))
     wages = [entry.wage for entry in entries if entry.wage is not None]
     middle = median(wages).quantize(CENT) if wages else None
     return Ledger(
@@ -135,28 +135,28 @@ def ledger(study: Study) -> Ledger:
         sum((entry.paid for entry in entries), study.unmatched),
         sum((entry.due for entry in entries), NOTHING),
         middle,
-        tuple(_warnings(study, middle)),
+        tuple(_iter_warnings(study, middle)),
     )
 
 
 def planned_wage(study: Study) -> Decimal:
-    """Return the hourly pay if the work takes as long as the study says."""
+    """Return the hourly pay if the work takes the study's expected time."""
     return (study.reward * 60 / study.minutes).quantize(CENT)
 
 
-def _entries(study: Study) -> Iterator[Entry]:
+def _iter_entries(study: Study) -> Iterator[Entry]:
     parts = study.participations.select_related("person", "study").prefetch_related("payments")
     for part in parts.order_by("began", "pk"):
         done = workers.count_done(part)
-        seconds = workers.seconds_of(part) if part.seconds is None else part.seconds
+        seconds = workers.worked_seconds(part) if part.seconds is None else part.seconds
         entry = Entry(
-            part, pseudonym(part.person), done, seconds, _owed(part, done),
-            part.paid + part.bonus, pace(part.person_id), workers.is_held(part), (),
+            part, pseudonym(part.person), done, seconds, _owed_sum(part, done),
+            part.paid + part.bonus, median_pace(part.person_id), workers.is_held(part), (),
         )  # fmt: skip
-        yield replace(entry, notes=tuple(_notes(entry)))
+        yield replace(entry, notes=tuple(_iter_notes(entry)))
 
 
-def _owed(part: Participation, done: int) -> Decimal:
+def _owed_sum(part: Participation, done: int) -> Decimal:
     study = part.study
     turned_away = part.verdict in models.TURNED_AWAY
     if part.state == models.COMPLETE and not turned_away:
@@ -167,7 +167,7 @@ def _owed(part: Participation, done: int) -> Decimal:
     return NOTHING
 
 
-def _notes(entry: Entry) -> Iterator[str]:
+def _iter_notes(entry: Entry) -> Iterator[str]:
     part, least = entry.part, entry.part.study.least_wage
     if entry.held:
         yield _("on hold: a moderator must check before votes count or pay is due")
@@ -191,58 +191,57 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield _("below the minimum hourly pay")
 
 
-def _warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
+def _iter_warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
     least = study.least_wage
     if least is None:
         return
     values = {"least": f"{least:.2f} {study.currency}"}
     if planned_wage(study) < least:
         values["wage"] = f"{planned_wage(study):.2f} {study.currency}"
-        text = _("With the study’s minutes, the hourly pay is %(wage)s, less than %(least)s.")
+        text = _("By the study’s expected time, the hourly pay is %(wage)s, less than %(least)s.")
         yield text % values
     if middle is not None and middle < least:
         values["wage"] = f"{middle:.2f} {study.currency}"
-        text = _("Half of the workers got %(wage)s an hour or less; the minimum is %(least)s.")
+        text = _("The median hourly pay is %(wage)s; the minimum is %(least)s.")
         yield text % values
 
 
 def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:
     """Yield each due payment: the worker's id on the market, the amount, its currency, and its id.
 
-    Ids leave the site only here, for the person who pays. A payment keeps its id until it is
-    entered.
+    Market ids leave the site only here, for the person who pays. A payment keeps its id until it is
+    recorded.
     """
     for entry in book.entries:
         identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
         if entry.due and identity is not None:
-            key = _key(entry.part, entry.part.payments.count() + 1)
+            key = _payment_id(entry.part, entry.part.payments.count() + 1)
             yield decrypt(models.IDS, identity.sealed), f"{entry.due:.2f}", book.study.currency, key
 
 
-def _key(part: Participation, number: int) -> str:
-    """Return the id of a person's payment by its number; it names nobody outside the site."""
-    return f"pay-{keyed('payment', f'{part.pk} {number}')[:16]}"
+def _payment_id(part: Participation, number: int) -> str:
+    return f"pay-{keyed_digest('payment', f'{part.pk} {number}')[:16]}"
 
 
 def record_bonuses(study: Study, path: Path) -> int:
-    """Enter the payments of a file with the lines of `bonus_lines`; return how many are new.
+    """Record the payments in a file with the lines of `bonus_lines`; return the number of new ones.
 
-    A payment whose id is in the ledger already counts once.
+    A payment whose id is already in the ledger is not counted twice.
 
     Raises:
-        InputError: a line is not a payment, its worker took no part, its currency is not the
-            study's, or the ledger has the payment with another amount or worker. Nothing is written
-            then.
+        InputError: A line is not a payment, its worker took no part, its currency is not the
+            study's, or the ledger has the payment with another amount or worker. Then nothing is
+            written.
     """
     found: dict[str, tuple[str, Payment]] = {}
     for row in read_table(path).rows(("worker", "amount", "currency", "payment")):
         where = str(row.place)
         if row.values is None:
             raise InputError(
-                f"{where}: a line has an id of the market, an amount, a currency and an id of the "
-                "payment; give the file of bonuses as it was written here"
+                f"{where}: a line must have a market id, an amount, a currency and a payment id; "
+                "give the file of bonuses as this command wrote it"
             )
-        payment = _payment(study, [cell.strip() for cell in row.values.values()], where)
+        payment = _parse_payment(study, [cell.strip() for cell in row.values.values()], where)
         if payment.key in found:
             raise InputError(f"{where}: the payment {payment.key} is in the file twice")
         found[payment.key] = where, payment
@@ -253,16 +252,16 @@ def record_bonuses(study: Study, path: Path) -> int:
             if (known.participation_id, known.amount) != (payment.participation_id, payment.amount):
                 raise InputError(
                     f"{where}: the payment {known.key} is in the ledger with {known.amount} "
-                    f"{study.currency}, and another amount or worker is another payment; write "
-                    "what is due now to a new file"
+                    f"{study.currency}, or for another worker; write the payments "
+                    "that are due now to a new file"
                 )
         return len(Payment.objects.bulk_create(payment for _where, payment in found.values()))
 
 
-def _payment(study: Study, cells: list[str], where: str) -> Payment:
+def _parse_payment(study: Study, cells: list[str], where: str) -> Payment:
     worker, amount, currency, key = cells
     if not KEY.fullmatch(key):
-        raise InputError(f"{where}: {key!r} is no id of a payment")
+        raise InputError(f"{where}: {key!r} is not a payment id")
     if currency != study.currency:
         raise InputError(
             f"{where}: the currency is {currency!r}, and the study pays in {study.currency}"
@@ -272,7 +271,7 @@ def _payment(study: Study, cells: list[str], where: str) -> Payment:
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     if not paid:
-        raise InputError(f"{where}: the amount is 0; leave the line out")
+        raise InputError(f"{where}: the amount is 0; remove the line")
     part = _find_participation(study, worker, key)
     if part is None:
         raise InputError(f"{where}: nobody with this id took part in the study")
@@ -280,12 +279,11 @@ def _payment(study: Study, cells: list[str], where: str) -> Payment:
 
 
 def _find_participation(study: Study, worker: str, key: str) -> int | None:
-    """Return whose payment it is: by the market's id, or by ours if they were erased meanwhile."""
-    digest = digest_of(study.provider, models.WORKER, worker)
+    digest = id_digest(study.provider, models.WORKER, worker)
     identity = Identity.objects.filter(study=study, kind=models.WORKER, digest=digest).first()
     if identity is not None:
         return identity.participation_id
     for part in study.participations.filter(identities=None).prefetch_related("payments"):
-        if key in (_key(part, number + 1) for number in range(len(part.payments.all()) + 1)):
+        if key in (_payment_id(part, number + 1) for number in range(len(part.payments.all()) + 1)):
             return part.pk
     return None

@@ -12,39 +12,40 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 SPARE, LEAST_SPARE = 0.5, 5
-"""People who may begin a study beyond its places, as a fraction of these and at least: markets send
-somebody else for each who returns the submission or runs out of time. Ids in links are not signed,
-so without a bound anyone who has a link could begin with any number of invented ones."""
+"""Maximum number of extra people who may start a study, as a fraction of its places, and at least:
+markets replace people who return the submission or run out of time. Ids in links are not signed, so
+without a limit anyone with a link could start with any number of invented ids."""
 
 
 IDS = "market ids"
-"""The purpose for which `Identity.sealed` is encrypted."""
+"""The purpose of the encryption of `Identity.sealed`."""
 
 
 class Study(models.Model):
-    """Paid work, to which a market sends people by one secret link.
+    """Paid work for people whom a market sends by a secret link.
 
     Attributes:
-        name: for admins; workers never see it.
-        provider: the market; one of `providers.PROVIDERS`.
-        amount: problems to judge, or twins to write.
-        places: the number of people that the market sends.
-        reward: for all of the work, in `currency`.
-        minutes: the expected time.
-        least_wage: the hourly pay below which the ledger warns; None for no warning.
-        code: for the market, when all work is stored; empty if each worker has their own code.
-        short_code: the same if no work was left before the end; empty for none.
-        short_reward: what the market pays for that code; None if it pays nothing.
-        market_study: the market's id of the study, which links must contain; empty for any.
-        digest: of the secret part of the link, which a reader of the database can't recover.
-        unmatched: what the market paid, by its last export, to people who never started here.
-        replaced: digests of earlier links, one a line.
-        trust: votes count at once, without the market's confirmation.
-        invited_only: only people whose ids are listed may come.
+        name: The name for admins; workers never see it.
+        provider: The market; one of `providers.PROVIDERS`.
+        amount: The number of problems to judge, or twins to write.
+        places: The number of people that the market sends.
+        reward: The reward for all of the work, in `currency`.
+        minutes: The expected time in minutes.
+        least_wage: The hourly pay below which the ledger warns; None for no warning.
+        code: The completion code when all work is stored; empty if each worker has an individual
+            code.
+        short_code: The code if the work ran out early, or "".
+        short_reward: The market's reward for that code; None if it pays nothing.
+        market_study: The market's id of the study, which links must contain; empty for any.
+        digest: The digest of the link's secret part, which readers of the database can't recover.
+        unmatched: The market's payments, by its last export, to people who never started here.
+        replaced: Digests of earlier links, one per line.
+        trust: Whether votes count at once, without the market's confirmation.
+        invited_only: Whether only people whose ids are listed are admitted.
     """
 
     class Kind(models.TextChoices):
-        """What people are paid for."""
+        """The kinds of paid work."""
 
         JUDGE = "judge", _("judging problems")
         WRITE = "write", _("writing twins")
@@ -75,12 +76,12 @@ class Study(models.Model):
 
     @property
     def most(self) -> int:
-        """Number of people who may begin it, including those who return their submission."""
+        """Return the maximum number of people who may start, including those who give up."""
         return self.places + max(LEAST_SPARE, math.ceil(SPARE * self.places))
 
 
 class Screen(models.Model):
-    """Whether a worker, known by a digest, may come to a study."""
+    """Whether a worker, identified by a digest, is admitted to a study."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="screens", db_index=False)
     digest = models.CharField(max_length=64)
@@ -92,19 +93,19 @@ class Screen(models.Model):
         ]
 
     def __str__(self) -> str:
-        return "may come" if self.allowed else "may not come"
+        return "admitted" if self.allowed else "excluded"
 
 
 class Participation(models.Model):
-    """A worker's part in one study. Its number is the `job` of the answers given in it.
+    """A worker's participation in a study. Its key is the `job` of the answers given in it.
 
     Attributes:
-        person: created for this study; they know what the worker read in earlier studies.
-        browser: a digest of a mark in the worker's browser; no other browser continues the work.
-        state: the progress, by what is stored here.
-        verdict: the market's decision, by its last export; `said` in the market's words.
-        seconds: of work, when it ended; None before. `market_seconds`: by the market's clock.
-        paid: the reward by the market, without bonuses, in the study's currency.
+        person: The person created for this study, who knows everything that the worker read before.
+        browser: A digest of a mark in the worker's browser; no other browser can continue the work.
+        state: The progress of the stored work.
+        verdict: The market's decision, by its last export; `said` is the market's word for it.
+        seconds: The seconds of work, once it ended; `market_seconds` is by the market's clock.
+        paid: The market's reward, without bonuses, in the study's currency.
     """
 
     class State(models.TextChoices):
@@ -145,7 +146,7 @@ class Participation(models.Model):
 
     @property
     def bonus(self) -> Decimal:
-        """What was paid in addition to the reward, in the study's currency."""
+        """Return the sum of bonuses, in the study's currency."""
         return sum((payment.amount for payment in self.payments.all()), Decimal("0.00"))
 
 
@@ -153,8 +154,8 @@ class Payment(models.Model):
     """A bonus in the ledger. Entries are added, and never change.
 
     Attributes:
-        key: the payment's id; the same id in another file is the same payment.
-        amount: in units of the study's currency, above 0.
+        key: The payment's id; the same id in another file is the same payment.
+        amount: The amount in units of the study's currency, above 0.
     """
 
     study = models.ForeignKey(Study, models.PROTECT, related_name="payments", db_index=False)
@@ -176,14 +177,14 @@ class Identity(models.Model):
     """A market's id of a worker or a submission, encrypted; no other table has these ids.
 
     Attributes:
-        digest: keyed, of the provider, the kind and the id; it finds the id again.
-        sealed: the id, encrypted by a key derived from the site's; empty once it is too old to
-            keep.
-        at_work: the worker is at work; in one study at a time.
+        digest: The keyed digest of the provider, the kind and the id, for look-ups.
+        sealed: The id, encrypted with a key derived from the site's; empty after the retention
+            time.
+        at_work: Whether the worker is active; they can be active in only one study.
     """
 
     class Kind(models.TextChoices):
-        """What the id names."""
+        """The kinds of ids."""
 
         WORKER = "worker", _("worker")
         SUBMISSION = "submission", _("submission")

@@ -1,4 +1,4 @@
-"""The markets: the ids in their links, the way back to them, and digests of ids."""
+"""The markets: the ids in their links, their return links, and digests of ids."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from django.utils.translation import gettext as _
 from winosmith.data import Delimited, Row, Source
 from winosmith.errors import FormatError, InputError
 from winosmith.web.pages import row_fault
-from winosmith.web.people.models import keyed
+from winosmith.web.people.models import keyed_digest
 
 
 def read_table(path: Path) -> Delimited:
-    """Return the table of a file of a market; packed files are refused.
+    """Return the table in a market's file; compressed files are rejected.
 
     Raises:
-        InputError: it is empty, or not text in UTF-8.
+        InputError: The file is empty, or not text in UTF-8.
     """
     try:
         return Delimited(Source(path, path.read_bytes()))
@@ -42,30 +42,30 @@ def cells_of(row: Row[Mapping[str, str]]) -> dict[str, str]:
 
 
 CODE = 10
-"""Letters and digits of a completion code: 50 bits."""
+"""Number of letters and digits in a completion code: 50 bits."""
 
 
-def digest_of(provider: str, kind: str, text: str) -> str:
-    """Return the digest by which a market's id is found again; 64 hex digits.
+def id_digest(provider: str, kind: str, text: str) -> str:
+    """Return the digest of a market's id, for look-ups; 64 hex digits.
 
-    Only the holder of the site's key can make it.
+    Only the holder of the site's key can compute it.
     """
-    return keyed("market id", "\0".join((provider, kind, text)))
+    return keyed_digest("market id", "\0".join((provider, kind, text)))
 
 
-def own_code(participation: int) -> str:
-    """Return the completion code of one participation, which no other has."""
-    digest = bytes.fromhex(keyed("market code", str(participation)))
+def individual_code(participation: int) -> str:
+    """Return the unique completion code of a participation."""
+    digest = bytes.fromhex(keyed_digest("market code", str(participation)))
     return b32encode(digest).decode("ascii")[:CODE]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The ids in a link. Nothing proves them: markets don't sign their links.
+    """The ids in a link, which are unverified, because markets don't sign their links.
 
     Attributes:
-        worker: the market's id of a person.
-        submission: of their part in the study, or "".
+        worker: The market's id of a person.
+        submission: The market's id of their part in the study, or "".
     """
 
     worker: str = field(repr=False)
@@ -73,7 +73,7 @@ class Claim:
 
 
 class UnfilledLinkError(InputError):
-    """A link whose placeholders the market did not replace by ids."""
+    """A link whose placeholders the market did not replace with ids."""
 
     def __init__(self, name: str, text: str):
         self.name, self.text = name, text[:60]
@@ -83,24 +83,26 @@ class UnfilledLinkError(InputError):
         )
 
 
-_MARKS = re.compile(r"[{}$%<>\[\]]")
-"""Signs of placeholders, as {{%PROLIFIC_PID%}}, ${workerId}, [ID]: no market's ids have them."""
+_MARKERS = re.compile(r"[{}$%<>\[\]]")
+"""Characters of placeholders such as {{%PROFILE_PID%}}, ${workerId} and [ID], absent in ids."""
 
-_WORDS = {
+_MARKER_WORDS = {
     "worker", "workerid", "submission", "submissionid", "participant", "participantid", "subject",
     "subjectid", "user", "userid", "prolificpid", "prolificid", "sessionid", "youridhere",
     "yourid", "none", "null", "undefined", "test",
 }  # fmt: skip
-"""Placeholders that are words, as our own link has them ("WORKER"), without what is no letter."""
+"""Placeholder words, such as "WORKER" in our own link, reduced to letters."""
 
 
-def _stands_for_an_id(text: str) -> bool:
+def _is_placeholder(text: str) -> bool:
     """Return whether a text is a placeholder that was not filled in.
 
-    >>> [_stands_for_an_id(text) for text in ("${workerId}", "WORKER", "a1b2", "worker-17")]
+    >>> [_is_placeholder(text) for text in ("${workerId}", "WORKER", "a1b2", "worker-17")]
     [True, True, False, False]
     """
-    return bool(_MARKS.search(text)) or "".join(filter(str.isalnum, text)).lower() in _WORDS
+    return (
+        bool(_MARKERS.search(text)) or "".join(filter(str.isalnum, text)).lower() in _MARKER_WORDS
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +110,13 @@ class Provider:
     """A market.
 
     Attributes:
-        title: its name.
-        worker, submission, study: the names of these ids in its links; the study may be "".
-        needs_submission: its links always have a submission.
-        form: the pattern of an id.
-        query: the query of the link that the market gets.
-        back: the address to which a worker returns with a code; empty if they enter the code.
-        own_codes: each worker has their own code if the study has none.
+        title: The market's name.
+        worker, submission, study: The parameter names of these ids in its links; `study` may be "".
+        needs_submission: Whether its links always have a submission.
+        form: The pattern of an id.
+        query: The query of the link for the market.
+        back: The address to which a worker returns with a code; empty if they enter the code.
+        own_codes: Whether each worker gets an individual code if the study has none.
     """
 
     title: str
@@ -128,15 +130,15 @@ class Provider:
     own_codes: bool
 
     def read(self, query: Mapping[str, str], market_study: str = "") -> Claim:
-        """Return the claim of a link.
+        """Return the claim in a link.
 
         Raises:
-            UnfilledLinkError: a placeholder is in the place of an id.
-            InputError: an id is missing or not valid, or the link belongs to another study.
+            UnfilledLinkError: The link has a placeholder instead of an id.
+            InputError: An id is missing or not valid, or the link belongs to another study.
         """
         worker, submission = query.get(self.worker, ""), query.get(self.submission, "")
         for name, text in ((self.worker, worker), (self.submission, submission)):
-            if _stands_for_an_id(text):
+            if _is_placeholder(text):
                 raise UnfilledLinkError(name, text)
         if not self.form.fullmatch(worker):
             raise InputError(_("Your id on the market is missing from the link, or not valid."))
@@ -147,11 +149,11 @@ class Provider:
         return Claim(worker, submission)
 
     def names(self) -> tuple[str, ...]:
-        """Return the parameters that may contain an id."""
+        """Return the parameters that can contain an id."""
         return tuple(filter(None, (self.worker, self.submission, self.study)))
 
     def way_back(self, code: str) -> str:
-        """Return the address to which a worker returns with a code; "" if there is none."""
+        """Return the address to which a worker returns with a code, or ""."""
         return self.back + urlencode({"cc": code}) if self.back else ""
 
 
@@ -179,17 +181,17 @@ PROVIDERS = {
         True,
     ),
 }
-"""The markets that a study may be on: Prolific's parameters and completion address as of its API
-documentation ("The study object")."""
+"""The supported markets; Prolific's parameters and completion address follow its API documentation
+("The study object")."""
 
 
 def study_link(provider: str, token: str, address: str) -> str:
-    """Return the link that the market gets.
+    """Return the link for the market.
 
     Args:
-        provider: the market.
-        token: the secret part.
-        address: of the site.
+        provider: The market.
+        token: The secret part of the link.
+        address: The address of the site.
 
     >>> study_link("generic", "s3cret", "https://twins.example.org/")
     'https://twins.example.org/study/s3cret/?worker=WORKER&submission=SUBMISSION'

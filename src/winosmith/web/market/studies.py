@@ -1,6 +1,7 @@
-"""Studies: created, found by their secret link, and closed; who may come; their progress.
+"""Studies: their creation, links, admission, progress, and closing.
 
-The people who may come are read from a file of ids or of qualifications; only digests are kept.
+Admitted or excluded people are read from a file of ids or of qualifications; only digests are
+stored.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS, cells_of, digest_of, read_table
+from winosmith.web.market.providers import PROVIDERS, cells_of, id_digest, read_table
 from winosmith.web.people.models import token_digest
 
 HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
@@ -47,7 +48,7 @@ class Requirement:
     """A condition on a column, such as "approval rate>=99".
 
     Attributes:
-        column: in lower case.
+        column: The column's name, in lower case.
     """
 
     column: str
@@ -56,10 +57,10 @@ class Requirement:
 
     @classmethod
     def of(cls, text: str) -> Requirement:
-        """Return the requirement that a text states.
+        """Return the requirement in a text.
 
         Raises:
-            InputError: it states none.
+            InputError: The text is not a requirement.
         """
         found = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
         if not found:
@@ -67,10 +68,12 @@ class Requirement:
         return cls(found[1].lower(), found[2], Decimal(found[3]))
 
     def holds(self, cell: str) -> bool:
-        """Return whether a cell meets it; "98.5 %" and "5,000" are numbers, "98,5" is not.
+        """Return whether a cell meets the requirement.
+
+        "98.5 %" and "5,000" are numbers, "98,5" is not.
 
         Raises:
-            InputError: the cell is not a number.
+            InputError: The cell is not a number.
         """
         try:
             value = Decimal(_THOUSANDS.sub("", cell.strip().removesuffix("%").strip()))
@@ -81,22 +84,22 @@ class Requirement:
 
 
 def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> list[str]:
-    """Return the ids of a file: one a line, or a CSV table with one column of ids.
+    """Return the ids in a file: one per line, or a CSV table with a column of ids.
 
     Args:
-        path: of the file.
-        provider: the market of the ids.
-        require: conditions on other columns; rows that don't meet them are omitted.
+        path: The path of the file.
+        provider: The market of the ids.
+        require: Conditions on other columns; rows that don't meet them are skipped.
 
     Raises:
-        InputError: an id is not valid, or a column or number is missing, with file and line; or the
+        InputError: An id is not valid, a column or number is missing (with file and line), or the
             file is not text.
     """
     table, ids = read_table(path), []
     header = [name.lower() for name in table.header]
     worker = next((name for name in HEADERS if name in header), "")
     if not worker and (len(header) > 1 or require):
-        fault = _("no column is called %s") % ", ".join(HEADERS)
+        fault = _("there is no column named %s") % ", ".join(HEADERS)
         raise InputError(f"{path}:1: {fault}")
     if absent := [one.column for one in require if one.column not in header]:
         fault = _("there is no column %r") % absent[0]
@@ -117,9 +120,9 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
     return list(dict.fromkeys(ids))
 
 
-def screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
-    """Admit only the listed people, or exclude them; return how many are listed now."""
-    digests = (digest_of(study.provider, WORKER, one) for one in ids)
+def store_screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
+    """Admit only the listed people, or exclude them; return the number of listed people."""
+    digests = (id_digest(study.provider, WORKER, one) for one in ids)
     with writing():
         Screen.objects.bulk_create(
             (Screen(study=study, digest=digest, allowed=allowed) for digest in digests),
@@ -131,14 +134,14 @@ def screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
     return study.screens.filter(allowed=allowed).count()
 
 
-def may_come(study: Study, digest: str) -> bool:
-    """Return whether the worker of a digest may come to a study."""
+def is_admitted(study: Study, digest: str) -> bool:
+    """Return whether the worker with a digest is admitted to a study."""
     said = set(Screen.objects.filter(study=study, digest=digest).values_list("allowed", flat=True))
     return False not in said and (True in said or not study.invited_only)
 
 
 TOKEN = 24
-"""Random bytes of a link: 192 bits."""
+"""Number of random bytes in a link: 192 bits."""
 
 MOST_PLACES = 100_000
 
@@ -169,7 +172,7 @@ def create_study(
     parameters are those of `Study`.
 
     Raises:
-        InputError: the name is taken, or a value is not valid.
+        InputError: The name is taken, or a value is not valid.
     """
     values: dict[str, Any] = {
         "provider": provider, "kind": kind, "amount": amount, "reward": reward,
@@ -177,26 +180,26 @@ def create_study(
         "least_wage": least_wage, "code": code, "short_code": short_code,
         "short_reward": short_reward, "market_study": market_study, "trust": trust,
     }  # fmt: skip
-    _check(name, values)
+    _check_values(name, values)
     token = secrets.token_urlsafe(TOKEN)
     try:
         with writing():
             study = Study.objects.create(name=name, digest=token_digest(token), **values)
             for ids, allowed in screens:
                 if ids:
-                    screen(study, ids, allowed=allowed)
+                    store_screen(study, ids, allowed=allowed)
     except IntegrityError:
         raise InputError(_("a study named %r exists already; choose another name") % name) from None
     return study, token
 
 
-def _check(name: str, values: dict[str, Any]) -> None:
+def _check_values(name: str, values: dict[str, Any]) -> None:
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
         raise InputError(_("a study's name has 1 to 40 letters, digits, - and _; not %r") % name)
     if values["provider"] not in PROVIDERS:
-        raise InputError(f"{values['provider']!r} is no provider; {', '.join(PROVIDERS)} are")
+        raise InputError(f"unknown provider {values['provider']!r}; use {', '.join(PROVIDERS)}")
     if values["kind"] not in Study.Kind.values:
-        raise InputError(f"{values['kind']!r} is no work; {', '.join(Study.Kind.values)} are")
+        raise InputError(f"unknown work {values['kind']!r}; use {', '.join(Study.Kind.values)}")
     _check_places(values["places"])
     if values["amount"] < 1 or values["minutes"] < 1:
         raise InputError(_("a study needs at least 1 problem or twin, and at least 1 minute"))
@@ -219,13 +222,13 @@ def _check(name: str, values: dict[str, Any]) -> None:
         if values[what] and not CODE.fullmatch(values[what]):
             raise InputError(_("the code %r may contain only letters, digits and -") % values[what])
     if not values["code"] and not PROVIDERS[values["provider"]].own_codes:
-        raise InputError(_("this market gives the completion code; name it"))
+        raise InputError(_("this market requires a completion code; set it"))
     if values["code"] and values["code"] == values["short_code"]:
         raise InputError(_("the codes for all and for part of the work must differ"))
 
 
 def find_study(token: str) -> Study | None:
-    """Return the study of a link; None for any other text."""
+    """Return the study with a link, or None."""
     digest = token_digest(token)
     study = Study.objects.filter(digest=digest).first()
     return study if study and hmac.compare_digest(study.digest, digest) else None
@@ -236,11 +239,11 @@ def is_replaced(token: str) -> bool:
     return Study.objects.filter(replaced__contains=token_digest(token)).exists()
 
 
-def study_named(name: str) -> Study:
-    """Return a study by its name.
+def get_study(name: str) -> Study:
+    """Return the study with a name.
 
     Raises:
-        InputError: there is none.
+        InputError: There is no such study.
     """
     study = Study.objects.filter(name=name).first()
     if study is None:
@@ -249,8 +252,8 @@ def study_named(name: str) -> Study:
     return study
 
 
-def new_link(study: Study) -> str:
-    """Return the secret part of a new link; the link before it stops working."""
+def replace_link(study: Study) -> str:
+    """Return the secret part of a new link, which replaces the old one."""
     token = secrets.token_urlsafe(TOKEN)
     with writing():
         Study.objects.filter(pk=study.pk).update(
@@ -259,11 +262,11 @@ def new_link(study: Study) -> str:
     return token
 
 
-def give_places(study: Study, places: int) -> None:
-    """Change the number of a study's places; nobody who has started is sent away.
+def set_places(study: Study, places: int) -> None:
+    """Change the number of a study's places; people who have started can finish.
 
     Raises:
-        InputError: the number is out of range.
+        InputError: The number is out of range.
     """
     _check_places(places)
     with writing():
@@ -278,10 +281,10 @@ def _check_places(places: int) -> None:
 
 
 def close_study(study: Study) -> None:
-    """Admit nobody new; people at work may finish.
+    """Close a study to new people; those who have started can finish.
 
     Raises:
-        InputError: it is closed already.
+        InputError: The study is already closed.
     """
     with writing():
         if not Study.objects.filter(pk=study.pk, closed=None).update(closed=timezone.now()):
@@ -293,8 +296,8 @@ class Progress:
     """The progress of a study.
 
     Attributes:
-        states, verdicts: the number of participations in each.
-        provisional: the number of votes that wait for the market.
+        states, verdicts: The number of participations in each state, and with each verdict.
+        provisional: The number of votes that wait for the market.
     """
 
     study: Study
@@ -304,11 +307,11 @@ class Progress:
 
     @property
     def began(self) -> int:
-        """How many people started it."""
+        """Return the number of people who started the study."""
         return sum(self.states.values())
 
     def record(self) -> dict[str, Any]:
-        """Return all of it for JSON."""
+        """Return the progress for JSON."""
         study = self.study
         return {
             "study": study.name,
@@ -332,8 +335,8 @@ class Progress:
         }
 
 
-def progress(study: Study) -> Progress:
-    """Return how far a study is."""
+def measure_progress(study: Study) -> Progress:
+    """Return the progress of a study."""
     rows = list(study.participations.values_list("pk", "state", "verdict"))
     votes = Slot.objects.filter(job__in=[pk for pk, _, _ in rows]).waiting()
     states, verdicts = (Counter(row[at] for row in rows) for at in (1, 2))

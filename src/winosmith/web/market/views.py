@@ -1,4 +1,4 @@
-"""The pages of a study: from the market's link to the work, at work, and the admin's ledger."""
+"""The pages of a study: the market's link, the work, and the admin's ledger."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from winosmith.outputs import guard_cell
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market import providers, workers
-from winosmith.web.market.ledger import COLUMNS, ledger, planned_wage
+from winosmith.web.market.ledger import COLUMNS, compute_ledger, planned_wage
 from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participation, Study
 from winosmith.web.market.studies import find_study, is_replaced
 from winosmith.web.pages import csv_file
 from winosmith.web.people import gates
 from winosmith.web.people.accounts import adopt
-from winosmith.web.people.privacy import missing
+from winosmith.web.people.privacy import missing_documents
 
-BEGINS = 240
-"""Number of studies that one network may start within an hour."""
+MAX_STARTS = 240
+"""Maximum number of studies that one network may start within an hour."""
 
 STATUS = {
     workers.StudyClosedError: 410,
@@ -39,7 +39,7 @@ STATUS = {
 
 
 @require_safe
-def enter(request: HttpRequest, token: str) -> HttpResponse:
+def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
     """Move a claim from the address to a cookie that nobody else can read."""
     study = find_study(token)
     if study is None and is_replaced(token):
@@ -62,20 +62,20 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def welcome(request: HttpRequest) -> HttpResponse:
-    """Show what a study requires and pays; start it."""
-    arrival = workers.arrival_of(request)
+def show_welcome(request: HttpRequest) -> HttpResponse:
+    """Show what a study requires and pays, and start it."""
+    arrival = workers.read_arrival(request)
     study = Study.objects.filter(pk=arrival.study).first() if arrival else None
     if arrival is None or study is None:
         return redirect("market:work")
     try:
-        before = workers.find_begun(study, arrival)
+        before = workers.find_started(study, arrival)
         there = request.user.is_authenticated
         if before is not None and there and request.user.pk == before.person_id:
             return redirect("market:work")
-        page = _about(request, study, before)
+        page = _context(request, study, before)
         if request.method == "POST" and page["may_begin"]:
-            return _begin(request, study, arrival)
+            return _start_study(request, study, arrival)
     except tuple(STATUS) as error:
         return render(
             request, "market/refused.html", {"reason": str(error)}, status=STATUS[type(error)]
@@ -84,8 +84,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
     return render(request, "market/welcome.html", page, status=status)
 
 
-def _about(request: HttpRequest, study: Study, before: Participation | None) -> dict[str, Any]:
-    """Return the context of the page, and whether the visitor may start now."""
+def _context(request: HttpRequest, study: Study, before: Participation | None) -> dict[str, Any]:
     part = workers.participation_of(gates.existing_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING
@@ -104,44 +103,44 @@ def _about(request: HttpRequest, study: Study, before: Participation | None) -> 
     }
 
 
-def _begin(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
-    """Start the study with a session of its own; earlier texts without an account join it."""
-    gates.rate_limit(request, "study", BEGINS)
+def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
+    """Start the study with a new session; earlier texts without an account move to it."""
+    gates.rate_limit(request, "study", MAX_STARTS)
     before = gates.existing_writer(request)
     with writing():
-        part = workers.begin(study, arrival)
+        part = workers.start_participation(study, arrival)
         if before is not None and before.anonymous:
             adopt(part.person, before)
         gates.begin_session(request, part.person)
-    if missing(part.person, judging=True):
+    if missing_documents(part.person, judging=True):
         return redirect(f"{reverse('people:consent')}?next={reverse('market:work')}")
     return redirect("market:work")
 
 
 @require_safe
-def work(request: HttpRequest) -> HttpResponse:
+def show_work(request: HttpRequest) -> HttpResponse:
     """Show the progress of the work, and the completion code once all of it is stored."""
     part = workers.participation_of(gates.existing_writer(request))
     if part is None:
-        if workers.arrival_of(request) is not None:
+        if workers.read_arrival(request) is not None:
             return redirect("market:welcome")
         return render(request, "market/nobody.html")
-    return _show(request, part)
+    return _render_work(request, part)
 
 
 @require_POST
-def end_it(request: HttpRequest) -> HttpResponse:
+def finish_work(request: HttpRequest) -> HttpResponse:
     """End the work if it is complete or none is left."""
-    return _act(request, workers.finish)
+    return _end_work(request, workers.finish)
 
 
 @require_POST
-def give_up(request: HttpRequest) -> HttpResponse:
-    """Give the work up."""
-    return _act(request, workers.leave)
+def give_up_work(request: HttpRequest) -> HttpResponse:
+    """Give up the work."""
+    return _end_work(request, workers.leave)
 
 
-def _act(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResponse:
+def _end_work(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResponse:
     part = workers.participation_of(gates.existing_writer(request))
     if part is None:
         return redirect("market:work")
@@ -149,20 +148,20 @@ def _act(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResp
     try:
         gates.form_once(request, part.person, lambda: act(part))
     except InputError as error:
-        return _show(request, part, error=str(error), status=422)
+        return _render_work(request, part, error=str(error), status=422)
     return redirect("market:work")
 
 
-def _show(
+def _render_work(
     request: HttpRequest, part: Participation, *, error: str = "", status: int = 200
 ) -> HttpResponse:
-    code = workers.code_of(part)
+    code = workers.completion_code(part)
     page = {
         "part": part,
         "study": part.study,
         "provider": providers.PROVIDERS[part.study.provider],
-        "workload": workers.workload(part),
-        "consent": bool(missing(part.person, judging=True)),
+        "workload": workers.measure_workload(part),
+        "consent": bool(missing_documents(part.person, judging=True)),
         "code": code,
         "way_back": providers.PROVIDERS[part.study.provider].way_back(code) if code else "",
         "turned_away": part.verdict in TURNED_AWAY,
@@ -173,16 +172,16 @@ def _show(
 
 @require_safe
 @gates.admins_only
-def one(request: HttpRequest, name: str) -> HttpResponse:
+def show_ledger(request: HttpRequest, name: str) -> HttpResponse:
     """Show the ledger of a study."""
-    context = {"ledger": ledger(get_object_or_404(Study, name=name))}
+    context = {"ledger": compute_ledger(get_object_or_404(Study, name=name))}
     return render(request, "market/ledger.html", context)
 
 
 @require_safe
 @gates.admins_only
-def table(request: HttpRequest, name: str) -> StreamingHttpResponse:
-    """Send the ledger as a table; workers are pseudonyms."""
+def download_ledger(request: HttpRequest, name: str) -> StreamingHttpResponse:
+    """Send the ledger as a CSV file; workers are pseudonyms."""
     study = get_object_or_404(Study, name=name)
-    rows = (map(guard_cell, entry.row()) for entry in ledger(study).entries)
+    rows = (map(guard_cell, entry.row()) for entry in compute_ledger(study).entries)
     return csv_file(chain([COLUMNS], rows), f"{name}-ledger.csv")

@@ -1,7 +1,8 @@
-"""A worker of a study, from the market's link to the end of their part.
+"""Workers of a study, from the market's link to the end of their participation.
 
-They arrive with a claim that their browser keeps, become a person for this study and this browser,
-and work. Their progress and time follow from stored rows. They can see their data and be erased.
+A worker arrives with a claim that their browser stores, becomes a person for this study and this
+browser, and works. Their progress and time are computed from stored rows. They can see their data
+and be erased.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.exclusion import refuse
+from winosmith.web.judge.exclusion import refuse_job
 from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_of
 from winosmith.web.judge.trust import askable_questions, held_judge, is_stopped
 from winosmith.web.judge.turns import current_slot, judging_status
 from winosmith.web.judge.votes import give_back
 from winosmith.web.market import models
 from winosmith.web.market.models import IDS, Identity, Participation, Screen, Study
-from winosmith.web.market.providers import Claim, digest_of, own_code
-from winosmith.web.market.studies import may_come
+from winosmith.web.market.providers import Claim, id_digest, individual_code
+from winosmith.web.market.studies import is_admitted
 from winosmith.web.people.accounts import end_access
 from winosmith.web.people.models import Person, decrypt, encrypt
 from winosmith.web.problems.models import Problem, State, Twin
@@ -42,8 +43,8 @@ from winosmith.web.problems.models import Problem, State, Twin
 register = template.Library()
 
 
-@register.filter
-def verdict(word: str) -> str:
+@register.filter("verdict")
+def verdict_label(word: str) -> str:
     """Return the label of a market's verdict."""
     return str(Participation.Verdict(word).label)
 
@@ -51,17 +52,17 @@ def verdict(word: str) -> str:
 COOKIE = f"study-{settings.COOKIE_MARK}"
 PATH = "/study/"
 SECONDS = 30 * 24 * 3600
-"""How long a browser can continue what it started."""
+"""Seconds for which a browser can continue a study."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A visitor who came by a link of a study.
+    """A visitor who followed a link of a study.
 
     Attributes:
-        study: its number.
-        claim: the ids in the link.
-        mark: random, this browser's own; work continues only with it.
+        study: The study's key.
+        claim: The ids in the link.
+        mark: A random mark of this browser; only this browser can continue the work.
     """
 
     study: int
@@ -70,12 +71,12 @@ class Arrival:
 
     @property
     def browser(self) -> str:
-        """The digest of the mark, as a participation stores it."""
+        """Return the digest of the mark, as stored in a participation."""
         return sha256(self.mark.encode()).hexdigest()
 
 
-def arrival_of(request: HttpRequest) -> Arrival | None:
-    """Return what this browser keeps of a link; None if it came by none."""
+def read_arrival(request: HttpRequest) -> Arrival | None:
+    """Return the arrival stored in this browser, or None."""
     try:
         study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), SECONDS)
     except InvalidToken:
@@ -84,8 +85,8 @@ def arrival_of(request: HttpRequest) -> Arrival | None:
 
 
 def store_claim(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
-    """Let the browser keep a claim, encrypted; its mark is the same for all that it starts."""
-    before = arrival_of(request)
+    """Store a claim, encrypted, in the browser; all its studies have the same mark."""
+    before = read_arrival(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
     value = encrypt(COOKIE, [study.pk, claim.worker, claim.submission, mark])
     response.set_cookie(
@@ -100,12 +101,12 @@ def store_claim(request: HttpRequest, response: HttpResponse, study: Study, clai
 
 
 IDLE = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
-"""The longest time that counts between two traces of work; after it, the worker was away. A problem
-takes seconds; a twin, which leaves one trace when it is sent, takes many minutes."""
+"""The longest time between two stored actions that counts as work; longer gaps are cut to it. A
+problem takes seconds; a twin, which is one action when it is sent, takes many minutes."""
 
 
 def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
-    """Return the seconds between the first and the last of some times; gaps count `idle` at most.
+    """Return the seconds between the first and the last of some times; gaps count at most `idle`.
 
     >>> from datetime import datetime, timedelta
     >>> at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31)]
@@ -116,8 +117,8 @@ def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
     return round(sum(gaps, timedelta()).total_seconds())
 
 
-def seconds_of(part: Participation) -> int:
-    """Return how many seconds a person has worked in a study since they started."""
+def worked_seconds(part: Participation) -> int:
+    """Return the seconds that a person has worked in a study."""
     times = [part.began]
     if part.study.kind == models.WRITE:
         rows = Twin.objects.filter(contributor=part.person_id, created__gte=part.began)
@@ -135,11 +136,11 @@ class Workload:
     """A worker's progress.
 
     Attributes:
-        done, amount: problems or twins stored, and required.
-        holding: a problem waits for their answer.
-        left: there is more to do for them now.
-        paused: a moderator must check their votes first.
-        until: when a problem that others hold may become free; None if none is held.
+        done, amount: The number of stored, and of required, problems or twins.
+        holding: Whether a problem waits for their answer.
+        left: Whether there is more for them to do now.
+        paused: Whether a moderator must check their votes first.
+        until: The time when a problem that others hold may become free; None if none is held.
     """
 
     done: int
@@ -151,23 +152,23 @@ class Workload:
 
     @property
     def complete(self) -> bool:
-        """Whether all required work is stored."""
+        """Return whether all required work is stored."""
         return self.done >= self.amount
 
     @property
     def short(self) -> bool:
-        """Whether no work is left for them before the end."""
+        """Return whether there is no work for them although some is required."""
         return not (self.complete or self.holding or self.left)
 
 
 def participation_of(person: Person | None) -> Participation | None:
-    """Return a person's part in a study; None for a person who did not come by a market."""
+    """Return a person's participation in a study; None if they did not come from a market."""
     if person is None or not getattr(person, "hired", False):
         return None
     return Participation.objects.select_related("study", "person").filter(person=person).first()
 
 
-def twins_of(part: Participation) -> QuerySet[Twin]:
+def paid_twins(part: Participation) -> QuerySet[Twin]:
     """Return the twins written since the work started and not withdrawn."""
     rows = Twin.objects.filter(
         contributor=part.person_id, revises=None, created__gte=part.began
@@ -176,10 +177,10 @@ def twins_of(part: Participation) -> QuerySet[Twin]:
 
 
 def count_done(part: Participation) -> int:
-    """Return how much of the required work is stored."""
+    """Return the amount of required work that is stored."""
     if part.study.kind == models.WRITE:
-        # A sentence that is bent a little is a row like a twin, and no twin that is paid for.
-        return twins_of(part).filter(problems__version__parent=None).count()
+        # A perturbed sentence is stored like a twin, but is not a paid twin.
+        return paid_twins(part).filter(problems__version__parent=None).count()
     return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
 
 
@@ -190,9 +191,9 @@ def describe_missing_work(part: Participation, done: int) -> str:
     """
     if part.state != models.COMPLETE or done >= part.study.amount:
         return ""
-    if part.study.kind == models.WRITE and twins_of(part).count() >= part.study.amount:
+    if part.study.kind == models.WRITE and paid_twins(part).count() >= part.study.amount:
         return _(
-            "all the work was done, but some of it is perturbed sentences, "
+            "all the work was done, but it includes perturbed sentences, "
             "which do not count as twins"
         )
     return _("all the work was done, but some of it was withdrawn")
@@ -200,7 +201,7 @@ def describe_missing_work(part: Participation, done: int) -> str:
 
 @register.simple_tag
 def study_progress(user: Any) -> dict[str, Any] | None:
-    """Return how much of a worker's study is stored, for every page; None once it is over."""
+    """Return the progress of a worker's study, for every page; None once it is over."""
     part = participation_of(user)
     if part is None or part.state != models.WORKING:
         return None
@@ -214,10 +215,10 @@ def is_held(part: Participation) -> bool:
 
 
 def describe_training(part: Participation) -> str:
-    """Return what the payer should know about a worker's training; "" for nothing.
+    """Return a note for the payer about a worker's training; "" if there is none.
 
-    Its questions are part of the paid work but not votes. A worker who answers them incorrectly
-    gets others, as long as there are any.
+    Training questions are part of the paid work but not votes. A worker who answers them
+    incorrectly gets more questions, if there are any.
     """
     rows = Slot.objects.filter(job=part.pk).exclude(answered_at=None)
     judge = Judge.objects.filter(person=part.person_id).first()
@@ -225,7 +226,7 @@ def describe_training(part: Participation) -> str:
     if passed:
         rows = rows.filter(answered_at__lte=judge.qualified)
     asked, n = settings.RULES.training_questions, rows.count()
-    if not asked or n <= asked or rows.filter(gold=False).exists():  # who votes is in no training
+    if not asked or n <= asked or rows.filter(gold=False).exists():  # a voter has no training
         return ""
     if passed:
         return _("%(n)d of the answers were training, which was passed late or not at all") % {
@@ -234,8 +235,8 @@ def describe_training(part: Participation) -> str:
     return _("the training was not passed: none of the %(n)d answers is a vote") % {"n": n}
 
 
-def workload(part: Participation) -> Workload:
-    """Return a worker's progress, by what the database has."""
+def measure_workload(part: Participation) -> Workload:
+    """Return a worker's progress, as stored in the database."""
     done, amount = count_done(part), part.study.amount
     if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
@@ -249,31 +250,31 @@ def workload(part: Participation) -> Workload:
 
 
 def finish(part: Participation) -> None:
-    """End a part whose work is complete, or for which no work is left.
+    """End a participation whose work is complete, or for which no work is left.
 
     Raises:
-        InputError: there is more to do, or nothing was done.
+        InputError: There is more to do, or nothing was done.
     """
     with writing():
         part = _locked(part)
         if part.state != models.WORKING:
             return
-        now = workload(part)
+        now = measure_workload(part)
         if now.complete:
-            end(part, models.COMPLETE)
+            end_participation(part, models.COMPLETE)
         elif now.short and now.done:
-            end(part, models.SHORT)
+            end_participation(part, models.SHORT)
         else:
             fault = _("The work is not complete: %(done)d of %(amount)d answers are stored.")
             raise InputError(fault % {"done": now.done, "amount": now.amount})
 
 
 def leave(part: Participation) -> None:
-    """Give a part up; stored work stays, and there is no code for it."""
+    """Give up a participation; stored work stays, and there is no code for it."""
     with writing():
         part = _locked(part)
         if part.state == models.WORKING:
-            end(part, models.LEFT)
+            end_participation(part, models.LEFT)
 
 
 def _locked(part: Participation) -> Participation:
@@ -281,53 +282,53 @@ def _locked(part: Participation) -> Participation:
     return rows.get(pk=part.pk)
 
 
-def end(part: Participation, state: str) -> None:
-    """End a part: it gets no more work, and held problems go to others."""
+def end_participation(part: Participation, state: str) -> None:
+    """End a participation: it gets no more work, and held problems go to others."""
     with writing():
         Judge.objects.filter(person=part.person_id).update(quota=0)
         held = Slot.objects.filter(holder=part.person_id, answered_at=None, open=True)
         for slot in held:
             give_back(slot)
         Identity.objects.filter(participation=part).update(at_work=False)
-        part.state, part.ended, part.seconds = state, timezone.now(), seconds_of(part)
+        part.state, part.ended, part.seconds = state, timezone.now(), worked_seconds(part)
         part.save(update_fields=["state", "ended", "seconds"])
 
 
-def code_of(part: Participation) -> str:
-    """Return the code that a worker gets now; "" for none.
+def completion_code(part: Participation) -> str:
+    """Return the code that a worker gets now, or "".
 
-    There is no code before all work is stored, nor for people whom the market rejected.
+    There is no code until all work is stored, and none for people whom the market rejected.
     """
     if part.verdict in models.TURNED_AWAY:
         return ""
     if part.state == models.COMPLETE:
-        return part.study.code or own_code(part.pk)
+        return part.study.code or individual_code(part.pk)
     if part.state == models.SHORT:
         return part.study.short_code
     return ""
 
 
-LEFT_AFTER = timedelta(hours=24)
-"""The time without a trace after which work in another study counts as given up."""
+ABANDONED_AFTER = timedelta(hours=24)
+"""Time without an action after which work in another study counts as given up."""
 
 
 class StudyClosedError(InputError):
-    """The study admits nobody new."""
+    """The study is closed to new people."""
 
 
 class NotInvitedError(InputError):
-    """The worker is not on the list of those who may come."""
+    """The worker is not on the list of admitted people."""
 
 
 class StartedElsewhereError(InputError):
-    """The id is already at work in another browser."""
+    """The worker has already started in another browser."""
 
 
-def find_begun(study: Study, arrival: Arrival) -> Participation | None:
-    """Return what this browser started in a study with this claim; None for nothing.
+def find_started(study: Study, arrival: Arrival) -> Participation | None:
+    """Return the participation that this browser started in a study with this claim, or None.
 
     Raises:
-        StartedElsewhereError: the id started the study in another browser or submission.
+        StartedElsewhereError: The worker started the study in another browser or submission.
     """
     worker = _find_identity(study, models.WORKER, arrival.claim.worker)
     submission = worker
@@ -348,40 +349,40 @@ def find_begun(study: Study, arrival: Arrival) -> Participation | None:
 
 def _find_identity(study: Study, kind: str, text: str) -> Participation | None:
     rows = Identity.objects.filter(
-        study=study, kind=kind, digest=digest_of(study.provider, kind, text)
+        study=study, kind=kind, digest=id_digest(study.provider, kind, text)
     )
     row = rows.select_related("participation__person", "participation__study").first()
     return row.participation if row else None
 
 
-def begin(study: Study, arrival: Arrival) -> Participation:
-    """Create a person with a part in the study from a claim; the same browser gets the same again.
+def start_participation(study: Study, arrival: Arrival) -> Participation:
+    """Create a person with a participation from a claim; the same browser gets the same one again.
 
-    What the worker read or wrote in earlier studies counts as read, so that they never judge it or
-    its other half. The same holds for what was read in the same browser under another id, except
+    Everything that the worker read or wrote in earlier studies counts as read, so that they never
+    judge it or its other half. So does everything read in the same browser under another id, except
     for gold questions that a training still needs.
 
     Raises:
-        StartedElsewhereError: the id is at work in another browser, or in another study.
-        StudyClosedError: the study is closed, or all places are taken.
-        NotInvitedError: the id is screened out.
+        StartedElsewhereError: The worker is active in another browser, or in another study.
+        StudyClosedError: The study is closed, or all places are taken.
+        NotInvitedError: The worker is not admitted.
     """
     try:
         with writing():
-            made = find_begun(study, arrival) or _create_participation(study, arrival)
+            made = find_started(study, arrival) or _create_participation(study, arrival)
             beside = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
-            _inherit_reading(made.person, list(beside), spared=_spared_twins(made.person, beside))
+            _mark_as_read(made.person, list(beside), spared=_spared_twins(made.person, beside))
             return made
     except (
         IntegrityError,
         StartedElsewhereError,
-    ) as error:  # the same id may have begun at this moment
-        found = find_begun(study, arrival)
+    ) as error:  # a concurrent request may have started with the same id
+        found = find_started(study, arrival)
         if found is not None:
             return found
         if isinstance(error, StartedElsewhereError):
             raise
-        raise StartedElsewhereError(_at_work_elsewhere()) from None
+        raise StartedElsewhereError(_elsewhere_message()) from None
 
 
 def _create_participation(study: Study, arrival: Arrival) -> Participation:
@@ -395,15 +396,15 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
                 "submission on the market’s site."
             )
         )
-    worker = digest_of(study.provider, models.WORKER, arrival.claim.worker)
-    if not may_come(study, worker):
+    worker = id_digest(study.provider, models.WORKER, arrival.claim.worker)
+    if not is_admitted(study, worker):
         raise NotInvitedError(
             _(
                 "This study is for invited people, and your id is not on the "
                 "list. Please return your submission on the market’s site."
             )
         )
-    earlier = _earlier(worker)
+    earlier = _earlier_participations(worker)
     judges = study.kind == models.JUDGE
     person = Person.objects.create_user(
         f"worker-{secrets.token_hex(12)}", hired=True, is_judge=judges
@@ -415,11 +416,11 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
                 study=study,
                 participation=made,
                 kind=kind,
-                digest=digest_of(study.provider, kind, text),
+                digest=id_digest(study.provider, kind, text),
                 sealed=encrypt(IDS, text),
                 at_work=kind == "worker",
             )
-    _inherit_reading(person, earlier)
+    _mark_as_read(person, earlier)
     Judge.objects.create(
         person=person,
         job=made.pk,
@@ -432,46 +433,46 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
     return made
 
 
-def _earlier(worker: str) -> list[Participation]:
-    """Return a worker's parts in other studies; all of them are over.
+def _earlier_participations(worker: str) -> list[Participation]:
+    """Return a worker's participations in other studies, all of which are over.
 
     Raises:
-        StartedElsewhereError: one of them is not over.
+        StartedElsewhereError: A participation is not over.
     """
     rows = Participation.objects.select_related("person", "study")
     found = list(rows.filter(identities__digest=worker).order_by("pk"))
     for one in found:
         if one.state == models.WORKING:
-            if timezone.now() - _last_act(one) < LEFT_AFTER:
-                raise StartedElsewhereError(_at_work_elsewhere())
-            end(one, models.LEFT)
+            if timezone.now() - _last_action(one) < ABANDONED_AFTER:
+                raise StartedElsewhereError(_elsewhere_message())
+            end_participation(one, models.LEFT)
         end_access(one.person)
     return found
 
 
-def _at_work_elsewhere() -> str:
+def _elsewhere_message() -> str:
     return _(
         "Your id is already working in another study on this site. Finish that "
         "study or give it up, in the browser in which you started it."
     )
 
 
-def _last_act(one: Participation) -> datetime:
+def _last_action(one: Participation) -> datetime:
     rows = Slot.objects.filter(holder=one.person)
     latest = rows.aggregate(taken=Max("taken_at"), answered=Max("answered_at"))
     written = Twin.objects.filter(contributor=one.person).aggregate(at=Max("created"))["at"]
     return max(filter(None, (one.began, written, *latest.values())))
 
 
-def _inherit_reading(
+def _mark_as_read(
     person: Person, earlier: list[Participation], spared: Collection[int] = ()
 ) -> None:
-    """Record that a person knows what was read or written in other participations.
+    """Mark everything that other participations read or wrote as read by a person.
 
     Args:
-        person: who starts.
-        earlier: their earlier parts, or those in their browser under other ids.
-        spared: twins that they may get anyway.
+        person: The person who starts.
+        earlier: Their earlier participations, or those in their browser under other ids.
+        spared: The twins that they may get anyway.
     """
     others = [one.person_id for one in earlier]
     if not others:
@@ -496,8 +497,8 @@ def _inherit_reading(
 def _spared_twins(person: Person, beside: QuerySet[Participation]) -> list[int]:
     """Return the twins of gold questions that a person's training needs although they were read.
 
-    On a shared computer the first worker may have used all questions. If too few are left, those
-    return of which no half is judged.
+    On a shared computer the first worker may have used all questions. If too few are left, return
+    the twins of which no half is judged.
     """
     needed = settings.RULES.training_questions
     if not needed or Judge.objects.filter(person=person, qualified__isnull=False).exists():
@@ -511,18 +512,18 @@ def _spared_twins(person: Person, beside: QuerySet[Participation]) -> list[int]:
 
 
 def forget_worker(person: Person, _texts: bool) -> None:
-    """Delete the market's ids of an erased person; their pay stays, without a name.
+    """Delete the market's ids of an erased person; their pay is kept without a name.
 
     Votes that the market has not confirmed can no longer be confirmed: they don't count, and others
-    judge these problems. A screened id leaves the list.
+    judge these problems. A screened id is removed from the list.
     """
     part = Participation.objects.select_related("study", "person").filter(person=person).first()
     if part is None:
         return
     if part.state == models.WORKING:
-        end(part, models.LEFT)
+        end_participation(part, models.LEFT)
     if Slot.objects.filter(job=part.pk, provisional=True, excluded=False).exists():
-        refuse(part.pk, "the worker was erased before the market confirmed them")
+        refuse_job(part.pk, "the worker was erased before the market confirmed them")
     ids = Identity.objects.filter(participation=part)
     Screen.objects.filter(digest__in=ids.values("digest")).delete()
     ids.delete()
@@ -540,17 +541,17 @@ def forget_ids(_now: datetime, before: datetime) -> int:
         return settled.update(sealed="")
 
 
-def _kept_ids(part: Participation) -> Iterable[Identity]:
+def _stored_ids(part: Participation) -> Iterable[Identity]:
     return part.identities.exclude(sealed="").order_by("pk")
 
 
-def studies_of(person: Person) -> list[dict[str, Any]]:
-    """Return a person's parts in studies, with the ids by which a market knows them."""
+def export_studies(person: Person) -> list[dict[str, Any]]:
+    """Return a person's participations in studies, with the ids by which a market knows them."""
     rows = Participation.objects.filter(person=person).select_related("study")
     return [
         {
             "market": part.study.provider,
-            "ids": {row.kind: decrypt(IDS, row.sealed) for row in _kept_ids(part)},
+            "ids": {row.kind: decrypt(IDS, row.sealed) for row in _stored_ids(part)},
             "work": part.study.kind,
             "began": part.began,
             "ended": part.ended,

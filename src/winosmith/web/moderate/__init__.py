@@ -1,4 +1,4 @@
-"""The platform's area `moderate`: the queue, moderators' decisions, and the audit log."""
+"""Moderation: the queue, moderators' decisions, and the audit log."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Config(AppConfig):
         from winosmith.web.problems import search
 
         works[BATCH], works[VOTES] = batches.carry_out, people.carry_out
-        search.indexes.append(queue.ensure)
-        privacy.erasing.append(decisions.forget_words)
-        accounts.adopting.append(decisions.adopt_appeals)
+        search.indexes.append(queue.create_indexes)
+        privacy.erasers.append(decisions.erase_appeal_texts)
+        accounts.adopters.append(decisions.adopt_appeals)
         news.news_sources += [queue.moderation_news, people.votes_news]
         news.work_sources.append(queue.moderation_work)

@@ -1,7 +1,7 @@
-"""Django's admin pages: they show the tables of `AREAS`, and change nothing that has rules.
+"""Django's admin pages: they show the tables of `AREAS`, without changing data that has rules.
 
-The site's own pages change states, roles, votes and the log, and keep the rules; here they can only
-be read. Only a new version of a text that people agree to is added here.
+The site's own pages change states, roles, votes and the log, and enforce the rules; the admin pages
+only show these. Only new versions of the texts that people agree to are added here.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from django.views.decorators.cache import never_cache
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Document, Session
-from winosmith.web.people.privacy import publish
+from winosmith.web.people.privacy import publish_document
 
 AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
-"""The applications whose tables are shown."""
+"""Applications whose tables are shown."""
 
 SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin", "email"})
 """Columns that nobody sees, not even admins."""
@@ -35,28 +35,28 @@ LONG = ("TextField", "JSONField")
 """Kinds of columns that a list omits."""
 
 NOT_SHOWN = (Group, Session)
-"""Nobody is in a group here; and the key of a session is in the address of its row."""
+"""Models without pages: no groups are used, and a session's address would contain its key."""
 
 
 class ReadOnly(admin.ModelAdmin):
-    """A table that can only be read."""
+    """A read-only table."""
 
     actions = None
     list_per_page = 50
     show_full_result_count = False
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
-        """Show each row's name and its short columns."""
-        shown = [field for field in _shown(self.model) if not field.is_relation]
+        """Return the short columns."""
+        shown = [field for field in _visible_fields(self.model) if not field.is_relation]
         short = [field.name for field in shown if field.get_internal_type() not in LONG]
         return ["__str__", *[name for name in short if name != "id"][:7]]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        """Show every column but secrets."""
-        return [field.name for field in _shown(self.model)]
+        """Return all columns except secrets."""
+        return [field.name for field in _visible_fields(self.model)]
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        """Refuse lookups in addresses: their results could spell a secret out."""
+        """Reject lookups in addresses, whose results could reveal a secret."""
         return False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -66,11 +66,11 @@ class ReadOnly(admin.ModelAdmin):
     has_change_permission = has_delete_permission = has_add_permission
 
 
-class NewVersion(ModelForm):
-    """The form of a new version of a text."""
+class NewVersionForm(ModelForm):
+    """Form for a new version of a text."""
 
     def clean(self) -> dict[str, Any]:
-        """Refuse the text of the current version."""
+        """Reject the text of the current version."""
         values: dict[str, Any] = super().clean()
         newest = Document.objects.filter(kind=values.get("kind")).order_by("-version").first()
         if newest and newest.text.strip() == values.get("text", "").strip():
@@ -81,16 +81,16 @@ class NewVersion(ModelForm):
 
 
 class DocumentAdmin(ReadOnly):
-    """The texts that people agree to: a new version is a new row, and rows never change."""
+    """Texts that people agree to: a new version is a new row, and rows never change."""
 
-    form = NewVersion
+    form = NewVersionForm
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return that admins add versions."""
+        """Return True: admins add versions."""
         return bool(request.user.is_superuser)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        """Ask for the kind and the text; the version and the time are set by the site."""
+        """Return the kind and the text; the site sets the version and the time."""
         return super().get_fields(request, obj) if obj else ["kind", "text"]
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -106,37 +106,37 @@ class DocumentAdmin(ReadOnly):
             raise PermissionDenied
         newest = Document.objects.filter(kind=obj.kind).order_by("-version").first()
         try:
-            made = publish(obj.kind, obj.text, licence=newest.licence if newest else "")
+            made = publish_document(obj.kind, obj.text, licence=newest.licence if newest else "")
         except InputError as error:
             self.message_user(request, str(error), messages.ERROR)
             raise PermissionDenied(str(error)) from None
         obj.pk, obj.version, obj.created = made.pk, made.version, made.created
 
 
-def _shown(model: Any) -> list[Any]:
+def _visible_fields(model: Any) -> list[Any]:
     return [field for field in model._meta.fields if field.name not in SECRETS]
 
 
 @never_cache
-def _log_in(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-    """Redirect to the site's own log-in, which counts failures; only admins get in."""
+def _redirect_to_login(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    """Redirect to the site's own log-in, which counts failures; only admins are admitted."""
     if request.user.is_authenticated and not admin.site.has_permission(request):
         raise PermissionDenied
     to = request.GET.get("next") or reverse("admin:index")
     return redirect(f"{reverse('people:login')}?{urlencode({'next': to})}")
 
 
-def _register() -> None:
-    admin.site.login = _log_in
+def _register_models() -> None:
+    admin.site.login = _redirect_to_login
     admin.site.enable_nav_sidebar = False
     if admin.site.is_registered(Group):
         admin.site.unregister(Group)
     for area in AREAS:
         for model in apps.get_app_config(area).get_models():
-            # Django's admin has no pages for rows with a key of two columns.
+            # Django's admin has no pages for models with composite keys.
             hidden = len(model._meta.pk_fields) > 1 or model in NOT_SHOWN
             if not hidden and not admin.site.is_registered(model):
                 admin.site.register(model, DocumentAdmin if model is Document else ReadOnly)
 
 
-_register()
+_register_models()

@@ -1,7 +1,7 @@
-"""The agreement of judges, pair by pair: Cohen's kappa with its interval.
+"""Agreement of pairs of judges: Cohen's kappa with its interval.
 
-Two accounts of one person agree more than two people do; a judge who follows other rules agrees
-less. Kappa can't distinguish care from such reasons, so it decides nothing: a moderator reads it
+Two accounts of one person agree more than two people do; a judge who follows different rules agrees
+less. Kappa can't distinguish care from such reasons, so it decides nothing: moderators read it
 together with pace, gold questions and the judged problems.
 """
 
@@ -22,16 +22,16 @@ from winosmith.web.judge.votes import chance_agreement
 from winosmith.web.people.models import Person, pseudonym
 
 LEAST = 20
-"""Problems that two judges must share for a row. With this many, the 95 % interval (Wilson's) of a
-pair that agrees on half of them reaches 20 points to each side; with fewer, chance would be read as
-a result."""
+"""Minimum number of problems that two judges must share for a row. With this many, the 95 %
+interval (Wilson's) of a pair that agrees on half of them reaches 20 points in each direction; with
+fewer, chance could be mistaken for a result."""
 
 MOST = 40
-"""Judges on one page: 780 pairs."""
+"""Maximum number of judges on a page: 780 pairs."""
 
-Two = tuple[int, int]
+JudgePair = tuple[int, int]
 Table = Mapping[tuple[Any, Any], int]
-"""The answers of one pair: the number of problems for each two answers."""
+"""The answers of a pair: the number of problems for each combination of two answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,12 @@ class Pair:
     """Two judges, and the problems that both judged.
 
     Attributes:
-        one, other: their keys.
-        n: number of problems.
-        same: number of these on which they chose the same option, or both neither.
-        waits: number of these on which one of their votes waits for a moderator or a market.
-        chance: the fraction, 0-1, of agreement by chance, given how often each answers what.
+        one, other: The keys of the judges.
+        n: The number of problems that both judged.
+        same: The number of these on which they chose the same option, or both neither.
+        waits: The number of these on which one of their votes waits for a moderator or a market.
+        chance: The fraction, 0–1, of agreement expected by chance from how often each gives each
+            answer.
     """
 
     one: int
@@ -55,25 +56,25 @@ class Pair:
 
     @property
     def share(self) -> float:
-        """The fraction of the same choices, 0-1."""
+        """Return the fraction of equal choices, 0–1."""
         return self.same / self.n
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the share (Wilson's)."""
+        """Return the 95 % interval (Wilson's) of the share."""
         return wilson_interval(self.same, self.n)
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa (1960), up to 1; None if both gave only one answer."""
+        """Return Cohen's kappa (1960), up to 1; None if both gave only one answer."""
         return self._beyond_chance(self.share)
 
     @property
     def kappa_interval(self) -> tuple[float, float] | None:
-        """Kappa at the ends of `interval`, with `chance` as it is: 95 % also if n is 20.
+        """Return kappa at the ends of `interval`, with `chance` fixed, for 95 % even if n is 20.
 
         The usual interval (Fleiss, Cohen & Everitt 1969) contains a kappa of 0.9 in only 63 % of
-        samples of 20; this one in 93 %.
+        samples of 20; this one does in 93 %.
         """
         low, high = (self._beyond_chance(end) for end in self.interval)
         return None if low is None or high is None else (low, high)
@@ -86,13 +87,14 @@ def named_pairs(who: Person | None = None) -> list[tuple[str, str, Pair]]:
     """Return the pairs of the MOST judges with the most votes, with both pseudonyms.
 
     Args:
-        who: the pairs of this judge with those who judged most of the same problems instead.
+        who: If given, return the pairs of this judge with those who judged most of the same
+            problems.
 
     Returns:
-        Pairs with LEAST problems or more, the highest kappa first. A large site caches them.
+        The pairs with LEAST problems or more, highest kappa first. A large site caches them.
     """
     key = 0 if who is None else who.pk
-    found = cached(f"moderate.agreement.{key}", lambda: _found(who)).value
+    found = cached(f"moderate.agreement.{key}", lambda: _compute_pairs(who)).value
     people = Person.objects.in_bulk({key for pair in found for key in (pair.one, pair.other)})
     names = {key: pseudonym(person) for key, person in people.items()}
     return [
@@ -106,10 +108,10 @@ COLUMNS = (
     "judge", "other_judge", "both_judged", "same", "share", "low", "high", "chance", "kappa",
     "kappa_low", "kappa_high", "waiting",
 )  # fmt: skip
-"""The columns of the CSV file. Fractions are 0-1; `waiting` counts problems with a waiting vote."""
+"""Columns of the CSV file. Fractions are 0–1; `waiting` counts problems with a waiting vote."""
 
 
-def rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
+def csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
     """Yield the columns and the pairs for a CSV file; no cell is a formula in a spreadsheet."""
     yield COLUMNS
     for one, other, pair in pairs:
@@ -126,16 +128,15 @@ def rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
 
 
 def _votes() -> QuerySet[Slot]:
-    """Return the votes that count or may come to count."""
     return Slot.objects.votes().filter(excluded=False, holder__erased=None)
 
 
-def _found(who: Person | None) -> Kept[list[Pair]]:
-    tables, waits = _tables(_judges(who))
-    return Kept(sum(sum(table.values()) for table in tables.values()), paired(tables, waits))
+def _compute_pairs(who: Person | None) -> Kept[list[Pair]]:
+    tables, waits = _tables(_select_judges(who))
+    return Kept(sum(sum(table.values()) for table in tables.values()), rank_pairs(tables, waits))
 
 
-def _judges(who: Person | None) -> list[int]:
+def _select_judges(who: Person | None) -> list[int]:
     if who is None:
         rows = _votes().values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
         return [key for key, _n in rows.values_list("holder", "n")[:MOST]]
@@ -145,8 +146,7 @@ def _judges(who: Person | None) -> list[int]:
     return [who.pk, *(key for key, _n in rows.values_list("holder", "n")[: MOST - 1])]
 
 
-def _tables(judges: Sequence[int]) -> tuple[dict[Two, Table], dict[Two, int]]:
-    """Return the answers of each pair to their shared problems, and on how many a vote waits."""
+def _tables(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePair, int]]:
     theirs = {
         "holder__in": judges,
         "holder__gt": F("holder"),
@@ -160,20 +160,22 @@ def _tables(judges: Sequence[int]) -> tuple[dict[Two, Table], dict[Two, int]]:
     found = rows.values_list("holder", "problem__slots__holder", "choice", "problem__slots__choice")
     waiting = Q(provisional=True) | Q(problem__slots__provisional=True)
     found = found.annotate(n=Count("pk"), waits=Count("pk", filter=waiting))
-    tables: dict[Two, Counter[tuple[Any, Any]]] = defaultdict(Counter)
-    waits: Counter[Two] = Counter()
+    tables: dict[JudgePair, Counter[tuple[Any, Any]]] = defaultdict(Counter)
+    waits: Counter[JudgePair] = Counter()
     for one, other, choice, others_choice, n, waiting_n in found:
         tables[one, other][choice, others_choice] += n
         waits[one, other] += waiting_n
     return dict(tables), dict(waits)
 
 
-def paired(tables: Mapping[Two, Table], waits: Mapping[Two, int] | None = None) -> list[Pair]:
-    """Return the pairs with LEAST problems or more, the highest kappa first.
+def rank_pairs(
+    tables: Mapping[JudgePair, Table], waits: Mapping[JudgePair, int] | None = None
+) -> list[Pair]:
+    """Return the pairs with LEAST problems or more, highest kappa first.
 
     Args:
-        tables: of each pair of judges: the number of problems for each two answers.
-        waits: of each pair: the number of problems on which a vote waits.
+        tables: For each pair of judges, the number of problems for each two answers.
+        waits: For each pair, the number of problems on which a vote waits.
     """
     pairs = [
         Pair(

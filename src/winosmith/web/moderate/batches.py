@@ -1,4 +1,4 @@
-"""Doing the same to many problems: in chunks that let others write in between, and undoing it.
+"""Actions on many problems: in chunks that let others write in between, and their undo.
 
 Each chunk is one transaction with the note how far the batch came: after a kill it continues where
 it stopped, and nothing is done twice. The first chunk is done with the form, so that an action on a
@@ -31,17 +31,17 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem
 
 CHUNK = 40
-"""Problems of one transaction: about a tenth of a second in which others wait to write."""
+"""Number of problems per transaction: about a tenth of a second in which others wait to write."""
 
 NAMED = 200
-"""Problems left alone that a batch names; beyond these it counts them."""
+"""Maximum number of skipped problems that a batch lists; further ones are only counted."""
 
 Stand = tuple[int, int]
-"""The newest event and the newest problem at a moment."""
+"""The newest event and the newest problem at some time."""
 
 
 def stand() -> Stand:
-    """Return what is newest now; a batch on all that match leaves alone what changed later."""
+    """Return the newest event and problem; a batch on all matches skips later changes."""
     event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
     return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
 
@@ -50,14 +50,15 @@ def picked(person: Person, action: str, picks: Sequence[tuple[str, int]], reason
     """Do one thing to problems picked by hand; those that could not be done are named.
 
     Args:
-        person: the moderator.
-        action: the name of one of ACTIONS.
-        picks: the problems' ids, each with the newest event that the moderator saw.
-        reason: for the contributors.
+        person: The moderator.
+        action: The name of one of ACTIONS.
+        picks: The problems' ids, each with the newest event that the moderator saw.
+        reason: The reason for the contributors.
 
     Raises:
-        ConflictError: the single problem has changed since the moderator saw it.
-        InputError: no problem is picked, the reason is empty, or the single one can't be done.
+        ConflictError: The single problem has changed since the moderator saw it.
+        InputError: No problem is selected, the reason is empty, or the action fails on the single
+            problem.
     """
     _check(person, action, reason)
     seen = dict(picks)
@@ -75,13 +76,13 @@ def all_matching(
     """Do one thing to all problems that a filter finds.
 
     Args:
-        person: the moderator.
-        action: the name of one of ACTIONS.
-        where: the filter.
-        reason: for the contributors.
-        at: what was newest when the moderator confirmed; later problems are not meant, and what
-            changed later is left alone and named.
-        expected: how many the moderator saw.
+        person: The moderator.
+        action: The name of one of ACTIONS.
+        where: The filter.
+        reason: The reason for the contributors.
+        at: The newest event and problem when the moderator confirmed; later problems are not
+            included, and problems changed later are skipped and listed.
+        expected: The number of problems that the moderator saw.
     """
     _check(person, action, reason)
     found = {"where": where.query(), "seen": at[0], "newest": at[1]}
@@ -92,7 +93,7 @@ def take_back(person: Person, batch: Batch, reason: str) -> Batch:
     """Undo a whole batch.
 
     Raises:
-        InputError: the batch is still going on, is an undo, or was taken back already.
+        InputError: The batch is unfinished, is an undo, or was already undone.
     """
     _check(person, decisions.UNDO, reason)
     with writing():
@@ -106,10 +107,10 @@ def take_back(person: Person, batch: Batch, reason: str) -> Batch:
 
 
 def undo_one(person: Person, event: Event, reason: str) -> Batch:
-    """Undo one decision, whatever it was done together with.
+    """Undo one decision, independently of its batch.
 
     Raises:
-        InputError: it can't be taken back; see `decisions.undo`.
+        InputError: The decision can't be undone; see `decisions.undo`.
     """
     _check(person, decisions.UNDO, reason)
     with writing():
@@ -151,7 +152,7 @@ def carry_out(job: Job, progress: Progress) -> None:
 
 def _check(person: Person, action: str, reason: str) -> None:
     if not person.moderates:
-        raise InputError(_("Only moderators decide about problems."))
+        raise InputError(_("Only moderators can decide on problems."))
     if action != decisions.UNDO and action not in decisions.ACTIONS:
         raise InputError(_("Choose an action."))
     decisions.checked_reason(reason)
@@ -214,7 +215,7 @@ def _leave(batch: Batch, ref: str, why: str) -> None:
 
 
 MOST_PICKED = 200
-"""Problems picked by hand; more than one page has."""
+"""Maximum number of problems selected by hand; more than a page has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,7 @@ class Asked:
 
     @classmethod
     def read(cls, form: QueryDict) -> Asked:
-        """Return what a form says; a pick that is none is omitted."""
+        """Return the request in a form, without invalid picks."""
         parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MOST_PICKED]]
         event, newest, expected, preset = (
             int(form.get(name, "")) if is_number(form.get(name, "")) else -1
@@ -264,13 +265,13 @@ class Asked:
         )
 
     def problems(self) -> list[Problem]:
-        """Return the picked problems."""
+        """Return the selected problems."""
         refs = [] if self.everything else [ref for ref, _seen in self.picks]
         query = Problem.objects.filter(ref__in=refs).select_related("twin__contributor")
         return list(query.order_by("pk"))
 
     def count(self, at: Stand) -> int:
-        """Return how many problems are meant."""
+        """Return the number of problems concerned."""
         if not self.everything:
             return len(self.picks)
         return found(self.where).filter(pk__lte=at[1]).count()
@@ -285,8 +286,8 @@ class Asked:
         """Do it to what is picked, or to all that match.
 
         Raises:
-            ConflictError: the only problem has changed since.
-            InputError: see `picked`; or the number that match is another by now.
+            ConflictError: The only problem has changed since.
+            InputError: See `picked`; or the number of matches has changed.
         """
         name, reason = action.name, self.reason(action)
         if not self.everything:
@@ -294,14 +295,14 @@ class Asked:
         count = self.count(self.at)
         if count != self.expected:
             raise InputError(
-                _("%(now)d problems match now, not %(then)d; check them and confirm.")
+                _("%(now)d problems match now instead of %(then)d; check them and confirm.")
                 % {"now": count, "then": self.expected}
             )
         return all_matching(person, name, self.where, reason, at=self.at, expected=self.expected)
 
 
 def back_to(path: str) -> str:
-    """Return a page of the moderators to go back to; the queue where the path is none of them."""
+    """Return the moderators' page to return to; the queue if the path is not one of them."""
     home = reverse("moderate:queue")
     safe = path.startswith(home) and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
     if not safe:

@@ -1,8 +1,8 @@
-"""A moderator's decisions on a problem: the actions, appeals, permissions, and undo.
+"""Moderators' decisions on a problem: actions, appeals, permissions, and undo.
 
 Most reasons start with a text that the action offers. The log stores it in the site's language, and
-shows it in the reader's; a moderator's own words stay unchanged. A decision needs a problem that is
-unchanged since the moderator saw it, and can be undone until something else happens to it.
+shows it in the reader's; a moderator's own words stay unchanged. A decision requires that the
+problem is unchanged since the moderator saw it, and can be undone until another event follows.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from winosmith.web.judge.submissions import HIDDEN
 from winosmith.web.judge.votes import close_slots, open_slots, translate_verdict
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.models import Person
-from winosmith.web.problems.family import COVERING, lift_embargo, set_embargo
+from winosmith.web.problems.family import COVERING_KINDS, lift_embargo, set_embargo
 from winosmith.web.problems.models import Event, Problem, State, Twin
-from winosmith.web.problems.states import LATE, locked, move
+from winosmith.web.problems.states import LATE, lock_problem, move
 
 register = template.Library()
 
@@ -36,18 +36,18 @@ UNDO = "undo"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action of a moderator on a problem.
+    """A moderator's action on a problem.
 
     Attributes:
-        name: as in the audit log.
-        label: on its button.
-        letter: its key.
-        meaning: its effect, in a sentence.
-        past: in the log ("approved for judging").
-        starts: the states in which it is possible.
-        to: the state afterwards; None if the state stays, or an earlier one returns.
-        reasons: frequent reasons for the contributor; the first is preselected, unless the action
-            is `against` them.
+        name: The name in the audit log.
+        label: The label of the button.
+        letter: The keyboard shortcut.
+        meaning: The effect, as a sentence.
+        past: The label in the log ("approved for judging").
+        starts: The states in which the action is possible.
+        to: The new state; None if the state stays, or an earlier one returns.
+        reasons: Common reasons for the contributor; the first is preselected, unless the action is
+            `against` them.
     """
 
     name: str
@@ -61,38 +61,38 @@ class Action:
 
     @property
     def against(self) -> bool:
-        """Whether it goes against the contributor: then no reason is preselected."""
+        """Return whether the action is against the contributor; then no reason is preselected."""
         return self.name in ("hold", "reject", "withdraw", "decline")
 
 
 LIVE = frozenset((State.HELD, State.JUDGING, State.VALID, State.REJECTED))
-"""The states of problems that are neither withdrawn nor replaced."""
+"""States of problems that are neither withdrawn nor replaced."""
 
 _ALL = (
     Action(
         "let-through",
         _("Approve"),
         "y",
-        _("It is given to judges."),
+        _("It is passed to the judges."),
         _("approved for judging"),
         frozenset({State.HELD}),
         State.JUDGING,
         (
             _("It has no problems."),
             _("The hint was a false alarm."),
-            _("It resembles another one, and differs where it matters."),
+            _("It is similar to another problem, but differs where it matters."),
         ),
     ),
     Action(
         "hold",
         _("Hold"),
         "h",
-        _("It is not given to judges until a moderator approves it."),
+        _("It is not passed to the judges until a moderator approves it."),
         _("held"),
         frozenset({State.JUDGING}),
         State.HELD,
         (
-            _("A moderator wants to check it more closely."),
+            _("A moderator wants to check it in detail."),
             _("It may name a real person."),
             _("It may be too similar to another problem."),
         ),
@@ -101,7 +101,7 @@ _ALL = (
         "accept",
         _("Accept"),
         "a",
-        _("It counts as valid, although the judges did not find it so."),
+        _("It counts as valid, although the judges rejected it."),
         _("accepted"),
         frozenset({State.REJECTED}),
         State.VALID,
@@ -176,7 +176,7 @@ _ALL = (
         None,
         (
             _("It is reserved for a later test."),
-            _("It waits for a publication."),
+            _("It waits for the publication of a paper."),
         ),
     ),
     Action(
@@ -184,33 +184,33 @@ _ALL = (
         _("Lift the embargo"),
         "f",
         _("It may be published when it is valid."),
-        _("freed from the embargo"),
+        _("released from the embargo"),
         LIVE,
         None,
         (_("The embargo is over."),),
     ),
     Action(
         "show",
-        _("Show on the first page"),
+        _("Show on the home page"),
         "p",
-        _("Its twin becomes the example there and replaces the last one."),
-        _("chosen for the first page"),
+        _("Its twin replaces the current example on the home page."),
+        _("chosen for the home page"),
         frozenset({State.VALID}),
         None,
         (_("It is a good example of a twin."), _("It is short and clear.")),
     ),
     Action(
         "unshow",
-        _("Take off the first page"),
+        _("Remove from the home page"),
         "n",
         _(
-            "Another twin becomes the example there: the one chosen before it, or "
+            "Another twin becomes the example: the one chosen before it, or "
             "the one that judges agree on most."
         ),
-        _("taken off the first page"),
+        _("removed from the home page"),
         frozenset({State.VALID}),
         None,
-        (_("Another twin is a better example."), _("It was shown long enough.")),
+        (_("Another twin is a better example."), _("It has been shown long enough.")),
     ),
     Action(
         "decline",
@@ -239,21 +239,20 @@ def in_site_language(text: Any) -> str:
         return str(text)
 
 
-@register.filter
-def translated(reason: str) -> str:
-    """Return a stored reason in the language of the page, if the site knows its words."""
+@register.filter("translated")
+def translate_reason(reason: str) -> str:
+    """Return a stored reason in the language of the page, if the site offers its text."""
     if (verdict := translate_verdict(reason)) != reason:
         return verdict
     if translation.get_language() == settings.LANGUAGE_CODE:
         return reason
-    for known in _known():
+    for known in _offered_reasons():
         if reason == known or reason.startswith(f"{known} "):
             return gettext(known) + reason[len(known) :]
     return reason
 
 
-def _known() -> tuple[str, ...]:
-    """Return the reasons that the site offers, as the log stores them."""
+def _offered_reasons() -> tuple[str, ...]:
     offered = tuple(
         in_site_language(reason) for action in ACTIONS.values() for reason in action.reasons
     )
@@ -261,17 +260,17 @@ def _known() -> tuple[str, ...]:
 
 
 LONGEST = 2000
-"""The most characters of a reason, and of an appeal."""
+"""Maximum number of characters of a reason or an appeal."""
 
-AUTOMATIC_KINDS = (*COVERING.values(), LATE)
-"""Kinds of events without a decision; they don't get in the way of one."""
+AUTOMATIC_KINDS = (*COVERING_KINDS.values(), LATE)
+"""Kinds of automatic events, which don't invalidate a moderator's decision."""
 
 APPEALED = (State.REJECTED, State.WITHDRAWN)
-"""The states against which a contributor can appeal."""
+"""States against which a contributor can appeal."""
 
 
 def may_appeal(person: Person, problem: Problem) -> bool:
-    """Return whether the person can appeal against a decision on their problem now."""
+    """Return whether a person can appeal against a decision on their problem now."""
     last = problem.events.order_by("-id").first()
     by_themselves = last is not None and last.actor_id == person.pk
     return (
@@ -283,17 +282,17 @@ def may_appeal(person: Person, problem: Problem) -> bool:
 
 
 def appeal(person: Person, problem: Problem, text: str) -> Appeal:
-    """Send an appeal to the moderators; it is added to the problem's history.
+    """Send an appeal to the moderators, and add it to the problem's history.
 
     Raises:
-        InputError: the text is empty or too long, the problem is not the person's or not decided
-            against them, or an appeal is open.
+        InputError: The text is empty or too long, the problem is not the person's or was not
+            decided against them, or an appeal is open.
     """
     text = text.strip()
     if not 1 <= len(text) <= LONGEST:
         raise InputError(gettext("Give your reason in 1 to %d characters.") % LONGEST)
     with writing():
-        now = locked(problem.pk)
+        now = lock_problem(problem.pk)
         if not may_appeal(person, now):
             raise InputError(
                 gettext("There is no decision to appeal against, or you have already appealed.")
@@ -303,11 +302,11 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
 
 
 def open_appeal(problem: Problem) -> Appeal | None:
-    """Return the appeal on a problem that no moderator has answered yet, or None."""
+    """Return the open appeal on a problem, or None."""
     return Appeal.objects.filter(problem=problem, answer=None).first()
 
 
-def forget_words(person: Person, _texts: bool) -> None:
+def erase_appeal_texts(person: Person, _texts: bool) -> None:
     """Delete the texts of an erased person's appeals."""
     Appeal.objects.filter(person=person).update(text="")
 
@@ -321,7 +320,7 @@ class ConflictError(InputError):
     """The problem changed after the moderator saw it.
 
     Attributes:
-        since: the events that the moderator has not seen, oldest first.
+        since: The events that the moderator has not seen, oldest first.
     """
 
     def __init__(self, problem: Problem, since: list[Event]):
@@ -336,7 +335,7 @@ def checked_reason(reason: str) -> str:
     """Return a reason without surrounding space.
 
     Raises:
-        InputError: it is empty, or longer than LONGEST characters.
+        InputError: The reason is empty, or longer than LONGEST characters.
     """
     if not 1 <= len(reason := reason.strip()) <= LONGEST:
         raise InputError(gettext("Give a reason of 1 to %d characters.") % LONGEST)
@@ -344,24 +343,24 @@ def checked_reason(reason: str) -> str:
 
 
 def may_decide(person: Person, problem: Problem) -> bool:
-    """Return whether the person is a moderator and the problem is not theirs."""
+    """Return whether a person is a moderator and did not write the problem."""
     return person.moderates and problem.twin.contributor_id != person.pk
 
 
 def check_may_decide(person: Person, problem: Problem) -> None:
-    """Refuse a decision by somebody who may not make it.
+    """Raise an error if a person may not decide on a problem.
 
     Raises:
-        InputError: the person is not a moderator, or wrote the problem.
+        InputError: The person is not a moderator, or wrote the problem.
     """
     if not person.moderates:
-        raise InputError(gettext("Only moderators decide about problems."))
+        raise InputError(gettext("Only moderators can decide on problems."))
     if not may_decide(person, problem):
-        raise InputError(gettext("Other moderators decide about your own problems."))
+        raise InputError(gettext("You can't decide on your own problems; another moderator must."))
 
 
-def last_event(problems: Iterable[Problem]) -> dict[int, int]:
-    """Return the newest event of each problem by the problem's key."""
+def newest_events(problems: Iterable[Problem]) -> dict[int, int]:
+    """Return the key of each problem's newest event, by the problem's key."""
     rows = Event.objects.filter(problem__in=[problem.pk for problem in problems])
     return dict(rows.values("problem").annotate(last=Max("pk")).values_list("problem", "last"))
 
@@ -373,11 +372,11 @@ def events_in_force(problem: Problem) -> list[Event]:
     return [event for event in events if event.kind != UNDO and event.pk not in undone]
 
 
-def actions_for(person: Person, problem: Problem) -> list[Action]:
-    """Return the actions that the person can take on the problem now."""
+def possible_actions(person: Person, problem: Problem) -> list[Action]:
+    """Return the actions that a person can take on a problem now."""
     if not may_decide(person, problem):
         return []
-    return [action for action in ACTIONS.values() if not _hindrance(action, problem)]
+    return [action for action in ACTIONS.values() if not _why_not(action, problem)]
 
 
 def decide(
@@ -392,56 +391,56 @@ def decide(
     """Take an action on a problem, and log who did it and why.
 
     Args:
-        person: the moderator.
-        action: one of ACTIONS.
-        problem: locked and read again first.
-        reason: for the contributor; 1 to LONGEST characters.
-        seen: the key of the problem's newest event when the moderator saw it; 0 for none.
-        batch: the mark of all actions that are taken together.
+        person: The moderator.
+        action: One of ACTIONS.
+        problem: The problem, which is locked and read again first.
+        reason: The reason for the contributor; 1 to LONGEST characters.
+        seen: The key of the problem's newest event when the moderator saw it; 0 if it had none.
+        batch: The mark shared by all actions of a batch.
 
     Raises:
-        ConflictError: the problem has events that the moderator has not seen.
-        InputError: the person may not decide about it, or the action does not fit its state.
+        ConflictError: The problem has events that the moderator has not seen.
+        InputError: The person may not decide on it, or the action does not fit its state.
     """
     reason = checked_reason(reason)
     with writing():
-        now = locked(problem.pk)
+        now = lock_problem(problem.pk)
         check_may_decide(person, now)
         later = now.events.filter(pk__gt=seen).exclude(kind__in=AUTOMATIC_KINDS)
         since = list(later.order_by("pk").select_related("actor"))
         if since:
             raise ConflictError(now, since)
-        if hindrance := _hindrance(action, now):
+        if hindrance := _why_not(action, now):
             raise InputError(hindrance)
-        event = _act(now, action, by=person, kind=action.name, reason=reason, batch=batch)
+        event = _apply_action(now, action, by=person, kind=action.name, reason=reason, batch=batch)
         if action.name in CLOSING:
             Appeal.objects.filter(problem=now, answer=None).update(answer=event)
         return event
 
 
-def _hindrance(action: Action, problem: Problem) -> str:
-    """Return why the action does not fit the problem; "" if it fits."""
+def _why_not(action: Action, problem: Problem) -> str:
+    """Return why an action does not fit a problem; "" if it fits."""
     state = State(problem.state)
     if state not in action.starts:
-        return gettext("it %(state)s; “%(action)s” does not fit") % {
+        return gettext("it %(state)s; “%(action)s” is not possible") % {
             "state": state.label,
             "action": action.label,
         }
     if problem.gold and action.name not in ("withdraw", "restore"):
         return gettext("it is a gold question: its answer is known, and it is not part of the data")
     if action.name in ("embargo", "lift"):
-        return _no_embargo(action, problem)
+        return _why_no_embargo(action, problem)
     if action.name in ("show", "unshow"):
-        return _no_show(action, problem)
+        return _why_not_shown(action, problem)
     if action.name == "decline" and open_appeal(problem) is None:
         return gettext("no appeal is open")
     if action.name == "restore":
-        return _no_return(problem)
+        return _why_not_restorable(problem)
     return ""
 
 
-def _no_embargo(action: Action, problem: Problem) -> str:
-    """Return why an embargo can't be set or lifted; a covered problem has no embargo of its own."""
+def _why_no_embargo(action: Action, problem: Problem) -> str:
+    """Return why an embargo can't be set or lifted; a covered problem has no separate embargo."""
     version = getattr(problem, "version", None)
     covered = version is not None and version.covered
     if action.name == "embargo" and problem.embargo and not covered:
@@ -453,22 +452,20 @@ def _no_embargo(action: Action, problem: Problem) -> str:
     return ""
 
 
-def _no_show(action: Action, problem: Problem) -> str:
-    """Return why a twin can't be chosen for the first page, or taken off it."""
+def _why_not_shown(action: Action, problem: Problem) -> str:
     twin = problem.twin
     if action.name == "unshow":
-        return "" if twin.chosen else gettext("its twin was not chosen for the first page")
+        return "" if twin.chosen else gettext("its twin was not chosen for the home page")
     if twin.chosen:
-        return gettext("its twin is already on the first page")
+        return gettext("its twin is already on the home page")
     if hasattr(problem, "version") and problem.version.parent_id is not None:
-        return gettext("it was perturbed from another problem; the first page shows twins")
+        return gettext("it was perturbed from another problem; the home page shows twins")
     if twin.problems.filter(public=True).count() != 2:
-        return gettext("the first page shows twins of which both halves are public")
+        return gettext("the home page shows only twins of which both halves are public")
     return ""
 
 
-def _no_return(problem: Problem) -> str:
-    """Return why a withdrawn problem can't be restored: only moderators' decisions are reversed."""
+def _why_not_restorable(problem: Problem) -> str:
     held = events_in_force(problem)
     if _is_erased(problem):
         return gettext("its contributor asked for erasure")
@@ -482,35 +479,32 @@ def _no_return(problem: Problem) -> str:
 
 
 def _is_erased(problem: Problem) -> bool:
-    """Return whether the contributor is erased: then the problem stays withdrawn, perhaps blank."""
+    """Return whether the contributor is erased; then the problem stays withdrawn."""
     contributor = problem.twin.contributor
     return contributor is not None and contributor.erased is not None
 
 
-def _act(problem: Problem, action: Action, **note: Any) -> Event:
+def _apply_action(problem: Problem, action: Action, **note: Any) -> Event:
     if action.name in ("embargo", "lift"):
         return _set_embargo(problem, action.name == "embargo", **note)
     if action.name in ("show", "unshow"):
-        _choose(problem.twin, action.name == "show")
+        _set_chosen(problem.twin, action.name == "show")
     if action.name in ("show", "unshow", "decline"):
         return problem.note(**note)
-    return _move(problem, action.to or _origin(problem), **note)
+    return _move(problem, action.to or _state_before_withdrawal(problem), **note)
 
 
-def _choose(twin: Twin, chosen: bool) -> None:
-    """Make a twin the example on the first page, or stop doing so."""
+def _set_chosen(twin: Twin, chosen: bool) -> None:
     twin.chosen = timezone.now() if chosen else None
     twin.save(update_fields=["chosen"])
 
 
-def _origin(problem: Problem) -> State:
-    """Return the state of a withdrawn problem before it was withdrawn."""
+def _state_before_withdrawal(problem: Problem) -> State:
     held = reversed(events_in_force(problem))
     return State(next(event.before for event in held if event.before != State.WITHDRAWN))
 
 
 def _move(problem: Problem, to: State, **note: Any) -> Event:
-    """Move a problem, and open or close it to judges."""
     before = State(problem.state)
     event = move(problem, to, **note)
     if before == State.JUDGING != to:
@@ -521,15 +515,14 @@ def _move(problem: Problem, to: State, **note: Any) -> Event:
 
 
 def _set_embargo(problem: Problem, embargo: bool, **note: Any) -> Event:
-    """Put a problem under embargo with all that was made of it, or lift it; the state stays."""
     (set_embargo if embargo else lift_embargo)(problem, by=note["by"])
     return problem.note(**note)
 
 
-def undoable(person: Person, problem: Problem) -> Event | None:
-    """Return the last decision on a problem if the person can undo it now; otherwise None."""
+def undoable_decision(person: Person, problem: Problem) -> Event | None:
+    """Return the last decision on a problem if the person can undo it now, or None."""
     held = events_in_force(problem)
-    if not held or not may_decide(person, problem) or _no_undo(held[-1], problem, held):
+    if not held or not may_decide(person, problem) or _why_not_undoable(held[-1], problem, held):
         return None
     return held[-1]
 
@@ -538,29 +531,29 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
     """Undo a moderator's decision: the problem returns to its earlier state.
 
     Args:
-        person: any moderator.
-        event: a decision without later events, undone ones aside.
-        reason: for the contributor.
-        batch: the mark of all decisions that are undone together.
+        person: Any moderator.
+        event: A decision without later events, except for undone ones.
+        reason: The reason for the contributor.
+        batch: The mark shared by all decisions that are undone together.
 
     Returns:
         The new event; its `undoes` is the undone one.
 
     Raises:
-        InputError: the event is not a decision, was undone already, something happened since, or
-            the problem is the person's own.
+        InputError: The event is not a decision, was already undone, another event followed, or the
+            problem is the person's own.
     """
     with writing():
-        problem = locked(event.problem_id)
+        problem = lock_problem(event.problem_id)
         check_may_decide(person, problem)
-        if hindrance := _no_undo(event, problem, events_in_force(problem)):
+        if hindrance := _why_not_undoable(event, problem, events_in_force(problem)):
             raise InputError(hindrance)
         note: dict[str, Any] = {"by": person, "kind": UNDO, "reason": reason, "batch": batch}
         note["undoes"] = event
         if event.kind in ("embargo", "lift"):
             return _set_embargo(problem, event.kind == "lift", **note)
         if event.kind in ("show", "unshow"):
-            _choose(problem.twin, event.kind == "unshow")
+            _set_chosen(problem.twin, event.kind == "unshow")
         if event.before == event.after:
             taken = problem.note(**note)
         else:
@@ -569,8 +562,8 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         return taken
 
 
-def _no_undo(event: Event, problem: Problem, held: list[Event]) -> str:
-    """Return why an event can't be undone; "" if it can."""
+def _why_not_undoable(event: Event, problem: Problem, held: list[Event]) -> str:
+    """Return why an event can't be undone; "" if it can be."""
     if event.kind not in ACTIONS or not event.batch:
         return gettext("it is not a moderator’s decision")
     if not any(one.pk == event.pk for one in held):
@@ -580,7 +573,7 @@ def _no_undo(event: Event, problem: Problem, held: list[Event]) -> str:
     if event.after == State.WITHDRAWN and _is_erased(problem):
         return gettext("its contributor asked for erasure")
     if Appeal.objects.filter(answer=event).exists() and open_appeal(problem):
-        return gettext("a new appeal was made since")
+        return gettext("a new appeal has been made since")
     since = Slot.objects.votes().filter(problem=event.problem_id, answered_at__gte=event.at)
     if event.after == State.JUDGING and since.exists():
         return gettext("judges have voted on it since; put it on hold instead")

@@ -1,4 +1,4 @@
-"""Problems for moderators: a row of a list, the page of a problem, and the audit log."""
+"""Problems for moderators: the rows of lists, the page of a problem, and the audit log."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Prediction
-from winosmith.web.problems.family import folded, path_to, steps
-from winosmith.web.problems.lookalikes import lookalikes
+from winosmith.web.problems.family import fold_steps, path_from_root, visible_steps
+from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
-from winosmith.web.problems.states import LATE, waits_until
+from winosmith.web.problems.states import LATE, public_at_latest
 
 
-def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[dict[str, Any]]:
+def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[dict[str, Any]]:
     """Return problems as rows of a list.
 
-    `pick` is the value of a row's box: the problem with its newest event, which the reader of the
-    page has seen. `contributor` is a pseudonym, "" if nobody of the site wrote it; `own` says that
-    the reader wrote it, so that others decide; `appeal` is the text of an open one; `root` the id
-    of its family's root, "" if it was not perturbed; `until` when it is public at the latest, if it
+    `pick` is the value of a row's checkbox: the problem with its newest event that the reader has
+    seen. `contributor` is a pseudonym, or "" for an imported problem; `own` is whether the reader
+    wrote it, so that others decide; `appeal` is the text of an open appeal; `root` is the id of its
+    family's root, or "" if it was not perturbed; `until` is the latest day of its publication if it
     waits for the other half of its twin.
 
     Args:
-        reader: a moderator.
-        problems: with their twins and contributors.
-        other: another half's sentence; differences from it are marked.
+        reader: The moderator.
+        problems: The problems, with their twins and contributors loaded.
+        other: Another half's sentence; differences from it are marked.
     """
-    seen = decisions.last_event(problems)
+    seen = decisions.newest_events(problems)
     appeals = dict(
         Appeal.objects.filter(problem__in=[p.pk for p in problems], answer=None).values_list(
             "problem", "text"
@@ -62,27 +62,27 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[d
             "own": not decisions.may_decide(reader, problem),
             "appeal": appeals.get(problem.pk, ""),
             "root": roots.get(problem.pk, ""),
-            "until": waits_until(problem),
+            "until": public_at_latest(problem),
         }
         for problem in problems
     ]
 
 
-def entry(event: Event) -> dict[str, Any]:
-    """Return an event for the history; verdicts are the site's."""
-    who = _("the site") if event.actor is None else known_as(event.actor)
+def history_entry(event: Event) -> dict[str, Any]:
+    """Return an event for the history; verdicts are attributed to the site."""
+    who = _("the site") if event.actor is None else name_in_log(event.actor)
     if event.actor_id is not None and event.actor_id == event.problem.twin.contributor_id:
         who = _("the contributor")
-    return {"event": event, "who": who, "what": what_is_done(event.kind)}
+    return {"event": event, "who": who, "what": kind_label(event.kind)}
 
 
-def family_of(reader: Person, problem: Problem) -> dict[str, Any] | None:
+def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
     """Return the family of a problem for its page; None if it has none.
 
-    It has the root, the steps from there to the problem, the models' predictions, and links to the
-    family in the queue and to the contributor's part of it.
+    It contains the root, the steps from the root to the problem, the models' predictions, and links
+    to the family, and to the contributor's part of it, in the queue.
     """
-    path = path_to(problem)
+    path = path_from_root(problem)
     root = path[0]
     if not hasattr(root, "version"):
         return None
@@ -90,11 +90,13 @@ def family_of(reader: Person, problem: Problem) -> dict[str, Any] | None:
     return {
         "root": root,
         "path": path,
-        **folded(steps(path, reader)),
-        "predictions": [_prediction_row(problem, one) for one in asking.of(problem)],
+        **fold_steps(visible_steps(path, reader)),
+        "predictions": [
+            _prediction_row(problem, one) for one in asking.current_predictions(problem)
+        ],
         "size": Version.objects.filter(root=root).count(),
-        "all": _queue(root),
-        "theirs": _queue(root, by=pseudonym(contributor)) if contributor else "",
+        "all": _queue_link(root),
+        "theirs": _queue_link(root, by=pseudonym(contributor)) if contributor else "",
     }
 
 
@@ -104,28 +106,28 @@ def _prediction_row(problem: Problem, one: Prediction) -> dict[str, Any]:
     return {"prediction": one, "chose": chose, "stand": one.get_stand_display()}
 
 
-def _queue(root: Problem, **more: str) -> str:
+def _queue_link(root: Problem, **more: str) -> str:
     return f"{reverse('moderate:queue')}?{urlencode({'state': '', 'family': root.ref, **more})}"
 
 
-def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
+def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
     """Return the context of the page of a problem.
 
-    Both halves with their differences, the path from the family's root, hints, near-duplicates
-    outside the family, the votes without names, the history, the contributor's record, and the
-    reader's actions.
+    It contains both halves with their differences, the path from the family's root, hints,
+    near-duplicates outside the family, the votes without names, the history, the contributor's
+    record, and the reader's actions.
     """
-    family = family_of(reader, problem)
+    family = family_context(reader, problem)
     contributor = problem.twin.contributor
     events = problem.events.select_related("actor", "problem__twin").order_by("-pk")
-    last = decisions.undoable(reader, problem)
+    last = decisions.undoable_decision(reader, problem)
     return {
         "problem": problem,
         "halves": _halves(reader, problem),
         "family": family,
         "near": [
             (one, whole_percent(one.share))
-            for one in lookalikes(
+            for one in find_lookalikes(
                 [problem],
                 without=problem.twin_id,
                 family=family["root"] if family else None,
@@ -134,22 +136,21 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
         ],
         "votes": votes_of(problem, excluded=True),
         "skips": list(skips_of(problem).items()),
-        "events": [entry(event) for event in events],
+        "events": [history_entry(event) for event in events],
         "undoable": last.pk if last else None,
         "record": written_by(contributor) if contributor else None,
-        "actions": decisions.actions_for(reader, problem),
+        "actions": decisions.possible_actions(reader, problem),
     }
 
 
 def _halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
-    """Return the rows of the problem and of its other half."""
     others = list(
         problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor")[:1]
     )
     if not others:
-        return rows(reader, [problem])
-    mine = rows(reader, [problem], others[0].sentence)
-    return mine + rows(reader, others, problem.sentence)
+        return list_rows(reader, [problem])
+    mine = list_rows(reader, [problem], others[0].sentence)
+    return mine + list_rows(reader, others, problem.sentence)
 
 
 COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
@@ -162,26 +163,26 @@ _PAST = {
     "appeal": gettext_lazy("appealed"),
     "revise": gettext_lazy("revised"),
     "publish": gettext_lazy("published after its human test"),
-    LATE: gettext_lazy("published ahead of the other half"),
+    LATE: gettext_lazy("published before the other half"),
     "exclude-vote": gettext_lazy("a vote excluded"),
     "include-vote": gettext_lazy("a vote counted again"),
     "cover": gettext_lazy("covered by the embargo of its parent"),
     "uncover": gettext_lazy("no longer covered by an embargo"),
 }
-"""Events of others than moderators, in words."""
+"""Labels of events that are not moderators' decisions."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogFilters:
-    """The filters of the log; empty texts don't filter.
+    """Filters of the log; an empty text does not filter.
 
     Attributes:
         who: "site", a pseudonym, or a moderator's name.
-        what: a kind of event.
-        ref: a problem.
-        since: a day, "2026-11-21".
-        until: the last day.
-        batch: a batch's mark.
+        what: A kind of event.
+        ref: The id of a problem.
+        since: The first day, such as "2026-11-21".
+        until: The last day.
+        batch: The mark of a batch.
     """
 
     who: str = ""
@@ -197,8 +198,8 @@ class LogFilters:
         return cls(**{f.name: query.get(f.name, "").strip()[:120] for f in fields(cls)})
 
 
-def logged(asked: LogFilters) -> QuerySet[Event]:
-    """Return the filtered entries, the newest first."""
+def filter_log(asked: LogFilters) -> QuerySet[Event]:
+    """Return the filtered entries, newest first."""
     query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
     if asked.who == "site":
         query = query.filter(actor=None)
@@ -207,15 +208,15 @@ def logged(asked: LogFilters) -> QuerySet[Event]:
     for name, value in (("kind", asked.what), ("problem__ref", asked.ref), ("batch", asked.batch)):
         if value:
             query = query.filter(**{name: value})
-    if start := _moment_of(asked.since, time.min):
+    if start := _parse_day(asked.since, time.min):
         query = query.filter(at__gte=start)
-    if end := _moment_of(asked.until, time.max):
+    if end := _parse_day(asked.until, time.max):
         query = query.filter(at__lte=end)
     return query
 
 
-def known_as(person: Person | None) -> str:
-    """Return the name of a person in the log: a moderator's name, or a pseudonym."""
+def name_in_log(person: Person | None) -> str:
+    """Return a person's name in the log: a moderator's name, or a pseudonym."""
     if person is None:
         return "site"
     return person.name if person.moderates else pseudonym(person)
@@ -224,11 +225,11 @@ def known_as(person: Person | None) -> str:
 def log_rows(asked: LogFilters) -> Iterator[Iterable[str]]:
     """Yield the columns and rows of the log's CSV file; no cell is a formula in a spreadsheet."""
     yield COLUMNS
-    for event in logged(asked).iterator(chunk_size=1000):
+    for event in filter_log(asked).iterator(chunk_size=1000):
         row = (
             event.pk,
             event.at.isoformat(timespec="seconds"),
-            known_as(event.actor),
+            name_in_log(event.actor),
             event.kind,
             event.problem.ref,
             event.before,
@@ -240,13 +241,12 @@ def log_rows(asked: LogFilters) -> Iterator[Iterable[str]]:
         yield [guard_cell(str(cell)) for cell in row]
 
 
-def what_is_done(kind: str) -> str:
-    """Return a kind of event in words."""
+def kind_label(kind: str) -> str:
+    """Return the label of a kind of event."""
     return str(decisions.ACTIONS[kind].past if kind in decisions.ACTIONS else _PAST.get(kind, kind))
 
 
 def _person_keys(who: str) -> list[int]:
-    """Return the people of a name or pseudonym in the log."""
     named = Person.objects.filter(name=who).first()
     if named is not None and named.moderates:
         return [named.pk]
@@ -254,7 +254,7 @@ def _person_keys(who: str) -> list[int]:
     return [person.pk] if person is not None else []
 
 
-def _moment_of(text: str, when: time) -> datetime | None:
+def _parse_day(text: str, when: time) -> datetime | None:
     try:
         day = parse_date(text)
     except ValueError:

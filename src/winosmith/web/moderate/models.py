@@ -13,7 +13,7 @@ from winosmith.web.jobs import Job
 
 
 class Batch(models.Model):
-    """What one moderator did at once, to one problem or to a hundred thousand.
+    """A moderator's action on one or many problems.
 
     Its events carry its mark. It works in chunks; the row keeps how far it came, so that nothing is
     done twice and an interrupted one continues.
@@ -50,11 +50,11 @@ class Batch(models.Model):
         verbose_name_plural = "batches"
 
     def __str__(self) -> str:
-        return f"{self.action} {self.mark[:8]}: {self.done} done, {self.left_count} left alone"
+        return f"{self.action} {self.mark[:8]}: {self.done} done, {self.left_count} skipped"
 
     @property
     def handled(self) -> int:
-        """How many problems it has looked at."""
+        """Return the number of processed problems."""
         return self.done + self.left_count
 
     @property
@@ -64,10 +64,10 @@ class Batch(models.Model):
 
 
 class Appeal(models.Model):
-    """A contributor's objection to a decision; one at a time on a problem.
+    """A contributor's appeal against a decision; at most one is open per problem.
 
     Attributes:
-        answer: the moderator's event that settled it; its reason is the answer. None if it is open.
+        answer: The moderator's event that settled it; its reason is the answer. None if it is open.
     """
 
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="appeals")
@@ -97,7 +97,7 @@ class Appointment(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """What changed."""
+        """The kinds of changes."""
 
         JUDGE = "judge", _("made a judge")
         NO_JUDGE = "no-judge", _("no longer a judge")

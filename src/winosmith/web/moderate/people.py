@@ -21,7 +21,7 @@ from winosmith.web._lock import writing
 from winosmith.web.jobs import VOTES, Job, Progress, note
 from winosmith.web.judge import exclusion
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, gold_records, pace
+from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, gold_records, median_pace
 from winosmith.web.judge.votes import AgreementWithOthers, agreement_with_others
 from winosmith.web.moderate.decisions import checked_reason
 from winosmith.web.moderate.models import Appointment
@@ -34,7 +34,7 @@ from winosmith.web.problems.models import Problem, State, Twin, Version
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A person's problems (halves) by state; `perturbed` of them are perturbed."""
+    """The numbers of a person's problems (halves) by state; `perturbed` are included in these."""
 
     held: int = 0
     judging: int = 0
@@ -46,12 +46,12 @@ class Written:
 
     @property
     def problems(self) -> int:
-        """The number of all problems."""
+        """Return the number of all problems."""
         return sum(getattr(self, state) for state in State.values)
 
     @property
     def open(self) -> int:
-        """The number of undecided problems."""
+        """Return the number of undecided problems."""
         return self.held + self.judging
 
 
@@ -83,15 +83,15 @@ def _written_now(people: list[int]) -> dict[int, Written]:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How a person judges.
+    """A person's votes and their quality.
 
     Attributes:
-        answers: number of votes; `excluded` of them don't count, and `waiting` wait for a moderator
-            or a market.
-        pace: the median seconds for a problem, over the last answers.
-        agreement: with the other judges; None if there is nothing to compare.
-        gold: the fraction of correct gold questions, with its interval; None without any.
-        held: their row as a judge if their votes wait for a moderator; otherwise None.
+        answers: The number of votes; `excluded` of them don't count, and `waiting` of them wait for
+            a moderator or a market.
+        pace: The median seconds per problem, over the last answers.
+        agreement: The agreement with the other judges; None if there is nothing to compare.
+        gold: The fraction of correct gold questions, with its interval; None without any.
+        held: The judge's row if their votes wait for a moderator; otherwise None.
     """
 
     answers: int = 0
@@ -104,7 +104,7 @@ class Judged:
 
     @property
     def pace_told(self) -> str:
-        """The pace, as text."""
+        """Return the pace as text."""
         if self.pace.seconds is None:
             return "–"
         return _("%(seconds)s s (%(over)d)") % {
@@ -114,32 +114,34 @@ class Judged:
 
     @property
     def agreement_told(self) -> str:
-        """The agreement, as text."""
+        """Return the agreement as text."""
         found = self.agreement
         return "–" if found is None else _of(found.share, found.interval, found.same, found.of)
 
     @property
     def gold_told(self) -> str:
-        """The result of gold questions, as text."""
+        """Return the result of gold questions as text."""
         found = self.gold
         return "–" if found is None else _of(found.value, found.interval, int(found.right), found.n)
 
     @property
     def chance_told(self) -> str:
-        """The agreement by chance, and the ties, as text."""
+        """Return the chance agreement and the ties as text."""
         if self.agreement is None:
             return ""
         values = {"chance": percent(self.agreement.chance, 0), "ties": self.agreement.ties}
-        return _("By chance: %(chance)s. Ties among the others, not counted: %(ties)d.") % values
+        return (
+            _("Expected by chance: %(chance)s. Ties of the others, not counted: %(ties)d.") % values
+        )
 
     @property
     def because(self) -> str:
-        """Why their votes wait, with the numbers; "" if they don't."""
+        """Return why their votes wait, with the numbers; "" if they don't."""
         if self.held is None:
             return ""
         values, cause = self.held.measured, str(self.held.get_cause_display())
         if self.held.cause == PACE:
-            figures = _("%(seconds)s s per problem, the median over %(over)d")
+            figures = _("median of %(seconds)s s per problem over %(over)d")
         elif self.held.cause == GOLD:
             figures = _("%(right)d of the last %(over)d correct")
         elif self.held.cause == ADDRESS:
@@ -176,7 +178,7 @@ def judged_by_each(people: Sequence[Person]) -> dict[int, Judged]:
     return {
         person.pk: Judged(
             **votes.get(person.pk, {}),
-            pace=pace(person.pk) if person.pk in votes or gold[person.pk][1] else Pace(),
+            pace=median_pace(person.pk) if person.pk in votes or gold[person.pk][1] else Pace(),
             agreement=agreeing.get(person.pk),
             gold=_share(*gold[person.pk]),
             held=held.get(person.pk),
@@ -195,7 +197,7 @@ def paused_people() -> QuerySet[Judge]:
 
 
 SIZE = 30
-"""People on a page."""
+"""Number of people on a page."""
 
 ONLY = {
     "judges": gettext_lazy("judges"),
@@ -206,7 +208,7 @@ ONLY = {
 
 
 def member(person: Person) -> dict[str, Any]:
-    """Return a person for moderators."""
+    """Return a person's record for moderators."""
     return _members([person])[0]
 
 
@@ -218,7 +220,6 @@ def page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str
 
 
 def _members(people: Sequence[Person]) -> list[dict[str, Any]]:
-    """Return people with their pseudonyms, the numbers of their problems, and how they judge."""
     written, judged = written_by_each(people), judged_by_each(people)
     return [
         {
@@ -245,16 +246,17 @@ Kind = Appointment.Kind
 
 
 def may_appoint(person: Person, other: Person) -> bool:
-    """Return whether a person may change what another one may do.
+    """Return whether a person may change the roles and votes of another one.
 
-    Moderators change judges, never admins nor themselves; nobody has a role without an account.
+    Moderators change judges, but never admins nor themselves; people without an account have no
+    role.
     """
     apart = other.pk != person.pk and other.is_active and not other.anonymous
     return person.moderates and apart and not other.is_superuser
 
 
 def possible(person: Person, other: Person) -> list[Any]:
-    """Return what the person can change about another one now."""
+    """Return the changes that a person can make to another one now."""
     if not may_appoint(person, other):
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
@@ -269,7 +271,7 @@ def possible(person: Person, other: Person) -> list[Any]:
 
 
 def together(other: Person) -> list[Person]:
-    """Return who else is held by the same mark: accounts of one address, by their keys."""
+    """Return the other people on hold with the same mark: accounts of one address, by key."""
     own = Judge.objects.filter(person=other, held__isnull=False).exclude(together="").first()
     if own is None:
         return []
@@ -278,27 +280,25 @@ def together(other: Person) -> list[Person]:
 
 
 def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointment:
-    """Change what somebody may do, and write down who did so and why.
+    """Change a person's roles or votes, and log who did so and why.
 
     Args:
-        person: a moderator; for making moderators, an admin.
-        other: read again first.
-        kind: one of `Appointment.Kind`.
-        reason: 1 to LONGEST characters.
+        person: A moderator; an admin to appoint moderators.
+        other: The person to change, who is read again first.
+        kind: One of `Appointment.Kind`.
+        reason: The reason, 1 to LONGEST characters.
 
     Returns:
         What was written down; the worker changes votes (`carry_out`).
 
     Raises:
-        InputError: the person may not, or it is so already.
+        InputError: The person may not do this, or the change has already been made.
     """
     reason = checked_reason(reason)
     with writing():
         now = Person.objects.select_for_update().get(pk=other.pk)
         if kind not in possible(person, now):
-            raise InputError(
-                _("This can’t be done for this person, or somebody else has just done it.")
-            )
+            raise InputError(_("You can’t make this change, or it has already been made."))
         _change(person, now, Kind(kind))
         made = Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
         if made.kind in exclusion.CHANGES:
@@ -341,8 +341,8 @@ def _votes(made: Appointment) -> Slots:
 
 _COUNTED = (Kind.EXCLUDE, Kind.INCLUDE)
 _WAITING = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
-"""Of each of these kinds the last one holds: the first are about all votes, the others about those
-that wait."""
+"""Of the kinds in each tuple, the last decision applies: the first tuple concerns all votes, the
+second the votes that wait."""
 
 
 def votes_news(person: Person, after: datetime) -> Iterator[Item]:

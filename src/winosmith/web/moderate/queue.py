@@ -1,6 +1,6 @@
-"""The queue: problems by filter, a page at a time, quick among a million.
+"""The queue: problems by filter, one page at a time, fast for a million problems.
 
-It has a full-text index of all sentences in any state. The public search has its own index
+It uses a full-text index of all sentences in any state. The public search has a separate index
 (`winosmith.web.problems.search`), so that it reveals nothing about problems that are not public.
 """
 
@@ -29,7 +29,7 @@ from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, person_of
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
-from winosmith.web.problems.records import of_family, of_kind
+from winosmith.web.problems.records import filter_family, filter_kind
 from winosmith.web.problems.search import FullText, Page, Term, parse
 
 _INDEX = FullText("moderate_search")
@@ -45,11 +45,11 @@ _QUEUE = (
 )
 
 
-def ensure(alias: str = "default") -> None:
+def create_indexes(alias: str = "default") -> None:
     """Create the queue's missing indexes.
 
-    It runs after every migration, because a migration that rebuilds the table of problems drops
-    them.
+    It runs after every migration, because a migration that rebuilds the table of problems drops the
+    indexes.
     """
     _INDEX.ensure(alias)
     with connections[alias].cursor() as cursor:
@@ -57,13 +57,13 @@ def ensure(alias: str = "default") -> None:
             cursor.execute(statement)
 
 
-def hinted(query: QuerySet[Problem]) -> QuerySet[Problem]:
+def with_hint(query: QuerySet[Problem]) -> QuerySet[Problem]:
     """Return the problems with a hint, by the condition of their index."""
     return query.extra(where=["problems_problem.hints <> '[]'"])
 
 
-def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
-    """Return the problems whose sentences contain every wanted term and no unwanted one."""
+def with_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
+    """Return the problems whose sentences contain all required terms and no excluded term."""
     if not any(term.wanted for term in terms):
         return query.none()
     few = _INDEX.rare(terms, query.db)
@@ -78,10 +78,10 @@ def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
 
 
 SIZE = 25
-"""Problems on a page."""
+"""Number of problems on a page."""
 
 RARE = 500
-"""A domain with fewer twins is looked up by them."""
+"""Domains with fewer twins than this are looked up by their twins."""
 
 AGES = {
     "day": _("the last day"),
@@ -116,24 +116,24 @@ TABS = (
     ("state=valid", _("Newest valid")),
     ("state=", _("Everything")),
 )
-"""The lists that moderators use most, as queries; the first is the default."""
+"""The moderators' most used lists, as queries; the first is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The filters of the queue; empty texts don't filter.
+    """Filters of the queue; an empty text does not filter.
 
     Attributes:
-        state: one of State.
-        only: one of ONLY.
-        hint: part of a hint's text.
-        domain: a domain.
-        by: a contributor's pseudonym.
-        kind: one of KINDS.
-        family: the id of a problem; its root and all problems perturbed from that.
-        age: one of AGES.
-        text: words, "phrases" and -words of the sentence.
-        oldest: "1" for the oldest first.
+        state: One of `State`.
+        only: One of `ONLY`.
+        hint: Part of a hint's text.
+        domain: A domain.
+        by: A contributor's pseudonym.
+        kind: One of `KINDS`.
+        family: The id of a problem, for its root and all problems perturbed from the root.
+        age: One of `AGES`.
+        text: Words, "phrases" and -words of the sentence.
+        oldest: "1" to sort the oldest first.
     """
 
     state: str = ""
@@ -182,16 +182,16 @@ class Where:
 
 
 def found(where: Where) -> QuerySet[Problem]:
-    """Return the filtered problems, in no order."""
+    """Return the filtered problems, unordered."""
     query = Problem.objects.select_related("twin__contributor")
     if where.state:
         query = query.filter(state=where.state)
     if where.only:
-        query = _only(query, where.only)
+        query = _filter_only(query, where.only)
     if where.hint:
-        query = hinted(query).filter(hints__icontains=where.hint)
+        query = with_hint(query).filter(hints__icontains=where.hint)
     if where.domain:
-        query = _of_domain(query, where.domain)
+        query = _filter_domain(query, where.domain)
     if where.by:
         contributor = person_of(where.by)
         query = query.filter(twin__contributor=contributor) if contributor else query.none()
@@ -199,19 +199,19 @@ def found(where: Where) -> QuerySet[Problem]:
         other = Problem.objects.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
         query = query.filter(Exists(other))
     elif where.kind:
-        query = of_kind(query, where.kind)
+        query = filter_kind(query, where.kind)
     if where.family:
-        query = of_family(query, where.family)
+        query = filter_family(query, where.family)
     if where.age:
         since = timezone.now() - _SPANS[where.age.removeprefix("over-")]
         older = where.age.startswith("over-")
         query = query.filter(**{"created__lt" if older else "created__gte": since})
     if where.text:
-        query = matching(query, parse(where.text))
+        query = with_terms(query, parse(where.text))
     return query
 
 
-def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
+def _filter_only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
     if only == "appeal":
         open_ones = Appeal.objects.filter(answer=None).values("problem")
         return query.filter(pk__in=open_ones)
@@ -221,7 +221,7 @@ def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
         close = Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near))
         return query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}]).filter(close)
     if only == "hinted":
-        return hinted(query)
+        return with_hint(query)
     if only == "suspect":
         since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
         votes = Slot.objects.counting().filter(since, holder__judging__held__isnull=False)
@@ -229,7 +229,7 @@ def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
     return query.filter(**{only: True})
 
 
-def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
+def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
     """Return the problems of a domain: by its twins if it is rare, or by walking the list."""
     twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=domain.lower())
     few = list(twins.values_list("pk", flat=True)[:RARE])
@@ -238,8 +238,8 @@ def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
     return query.filter(twin__domain__iexact=domain)
 
 
-def page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
-    """Return the page after a problem, by its number, or before it, by "-" and its number."""
+def get_page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
+    """Return the page after the problem with a number, or before it, if "-" precedes the number."""
     backwards, key = mark.startswith("-"), mark.removeprefix("-")
     start = Problem.objects.filter(pk=int(key)).first() if is_number(key) else None
     upwards = bool(where.oldest) != backwards
@@ -254,8 +254,8 @@ def page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
     earlier, later = (more, True) if backwards else (start is not None, more)
     return Page(
         rows,
-        _link(where, "-", rows[0]) if rows and earlier else "",
-        _link(where, "", rows[-1]) if rows and later else "",
+        _page_link(where, "-", rows[0]) if rows and earlier else "",
+        _page_link(where, "", rows[-1]) if rows and later else "",
     )
 
 
@@ -267,14 +267,14 @@ def _beyond(start: Problem, *, upwards: bool) -> Q:
     return Q(created__lte=created) & ~Q(created=created, pk__gte=start.pk)
 
 
-def _link(where: Where, sign: str, row: Problem) -> str:
+def _page_link(where: Where, sign: str, row: Problem) -> str:
     said = QueryDict(where.query(), mutable=True)
     said["after"] = f"{sign}{row.pk}"
     return str(said.urlencode())
 
 
 def count_waiting() -> dict[str, int]:
-    """Return how much waits for a moderator, of each kind; 1000 means 1000 or more."""
+    """Return the number of items of each kind that wait for a moderator, at most 1000."""
     held: QuerySet[Any] = Problem.objects.filter(state=State.HELD)
     appeals: QuerySet[Any] = Appeal.objects.filter(answer=None)
     return {
@@ -285,8 +285,8 @@ def count_waiting() -> dict[str, int]:
     }
 
 
-def note_read(person: Person, problems: Sequence[Problem]) -> None:
-    """Record that a moderator has read problems with their answers, and won't judge them."""
+def note_answers_read(person: Person, problems: Sequence[Problem]) -> None:
+    """Record that a moderator has read problems with their answers, and must not judge them."""
     unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
     if not may_judge(person) or not unread:
         return
@@ -303,18 +303,18 @@ def moderation_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield new appeals and contests for a moderator."""
     if not person.moderates:
         return
-    # Without their sentences: who reads them here has read them, and could judge the other half.
+    # Sentences are omitted, because readers of a sentence must not judge the other half.
     appeals = Appeal.objects.filter(answer=None, at__gt=after).exclude(person=person)
     for appeal in appeals.select_related("problem").order_by("-at")[:MOST]:
         to = reverse("moderate:problem", args=[appeal.problem.ref])
         yield Item(appeal.at, str(_("An appeal is waiting for a moderator")), to)
     contests = Contest.objects.filter(upheld=None, at__gt=after).exclude(slot__holder=person)
     for at in contests.order_by("-at").values_list("at", flat=True)[:MOST]:
-        yield Item(at, str(_("A judge contests a known answer")), reverse("moderate:contests"))
+        yield Item(at, str(_("A judge has contested a known answer")), reverse("moderate:contests"))
 
 
 def moderation_work(person: Person) -> Iterator[Work]:
-    """Yield what waits for a moderator: held problems, appeals, contests, judges on hold."""
+    """Yield work for a moderator: held problems, appeals, contests, and judges on hold."""
     if not person.moderates:
         return
     found, queue = count_waiting(), reverse("moderate:queue")
@@ -337,7 +337,7 @@ def moderation_work(person: Person) -> Iterator[Work]:
         (
             "paused",
             f"{reverse('moderate:people')}?only=held",
-            ngettext("votes of %d judge wait", "votes of %d judges wait", found["paused"]),
+            ngettext("votes of %d judge held", "votes of %d judges held", found["paused"]),
         ),
     ):
         if found[kind]:

@@ -1,4 +1,4 @@
-"""The pages of moderators: the queue, a problem, what is asked and done, gold, log, people."""
+"""Pages of moderators: the queue, a problem, actions, gold questions, log and people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from winosmith.web.jobs import OF_MODERATORS, Job
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
 from winosmith.web.moderate import batches, dossier, people as members, queue as lists
-from winosmith.web.moderate.agreement import LEAST, MOST, named_pairs, rows
+from winosmith.web.moderate.agreement import LEAST, MOST, csv_rows, named_pairs
 from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.pages import csv_file, is_number, newest, percent, waiting_page
@@ -27,13 +27,13 @@ from winosmith.web.problems.models import Event, Problem, State
 
 @require_safe
 @moderators_only
-def queue(request: HttpRequest) -> HttpResponse:
-    """Show what came in or was decided, filtered, a page at a time."""
+def show_queue(request: HttpRequest) -> HttpResponse:
+    """Show the filtered queue, one page at a time."""
     asked = request.GET
     is_filtered = "state" in asked or "only" in asked or asked.get("by") or asked.get("family")
     where = lists.Where.read(asked.urlencode() if is_filtered else lists.TABS[0][0])
-    shown = lists.page(where, request.GET.get("after", ""))
-    lists.note_read(request.user, shown.problems)
+    shown = lists.get_page(where, request.GET.get("after", ""))
+    lists.note_answers_read(request.user, shown.problems)
     return render(
         request,
         "moderate/queue.html",
@@ -42,13 +42,13 @@ def queue(request: HttpRequest) -> HttpResponse:
             "query": where.query(),
             "here": request.get_full_path(),
             "page": shown,
-            "rows": dossier.rows(request.user, shown.problems),
+            "rows": dossier.list_rows(request.user, shown.problems),
             "actions": [action for action in ACTIONS.values() if action.starts & where.states()],
             "tabs": [
                 (query, label, lists.Where.read(query) == where) for query, label in lists.TABS
             ],
             "waiting": lists.count_waiting(),
-            "untrained": bool(settings.RULES.training_questions) and not trust.enough_gold(),
+            "untrained": bool(settings.RULES.training_questions) and not trust.has_enough_gold(),
             "states": State.choices,
             "only": lists.ONLY.items(),
             "kinds": lists.KINDS.items(),
@@ -61,10 +61,10 @@ def queue(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show everything about a problem that a decision may rest on."""
+    """Show everything about a problem that matters for a decision."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
-    context = dossier.dossier(request.user, found)
-    lists.note_read(request.user, [found, *(context["family"] or {}).get("path", ())])
+    context = dossier.problem_context(request.user, found)
+    lists.note_answers_read(request.user, [found, *(context["family"] or {}).get("path", ())])
     return render(
         request,
         "moderate/problem.html",
@@ -79,7 +79,7 @@ def problem(request: HttpRequest, ref: str) -> HttpResponse:
 @require_safe
 @moderators_only
 def ask(request: HttpRequest) -> HttpResponse:
-    """Ask for the reason, and tell what is about to be done to how many."""
+    """Ask for the reason, and show the action and the number of problems."""
     asked = batches.Asked.read(request.GET)
     if asked.action is None:
         raise Http404
@@ -110,7 +110,7 @@ def act(request: HttpRequest) -> HttpResponse:
 @require_POST
 @moderators_only
 def undo(request: HttpRequest) -> HttpResponse:
-    """Take one decision or a whole batch back, once."""
+    """Undo one decision or a whole batch, once."""
     mark, event = request.POST.get("batch", ""), request.POST.get("event", "")
     reason = request.POST.get("reason", "").strip() or _("It was done by mistake.")
     back = batches.back_to(request.POST.get("back", ""))
@@ -142,7 +142,7 @@ def batch(request: HttpRequest, mark: str) -> HttpResponse:
         "moderate/batch.html",
         {
             "batch": made,
-            "what": dossier.what_is_done(made.action),
+            "what": dossier.kind_label(made.action),
             "events": events[:50],
             "undone_by": Batch.objects.filter(undoes=made).first(),
             "can_undo": not made.busy and made.done and made.action != UNDO,
@@ -184,7 +184,7 @@ def _ask(
             "error": error,
             "at": at,
             "count": asked.count(at),
-            "rows": dossier.rows(request.user, asked.problems()),
+            "rows": dossier.list_rows(request.user, asked.problems()),
         },
         status=200 if error is None else 422,
     )
@@ -196,8 +196,8 @@ def _conflict(request: HttpRequest, asked: batches.Asked, conflict: ConflictErro
     context = {
         "asked": asked,
         "error": conflict,
-        "row": dossier.rows(request.user, [problem])[0],
-        "since": [dossier.entry(event) for event in conflict.since],
+        "row": dossier.list_rows(request.user, [problem])[0],
+        "since": [dossier.history_entry(event) for event in conflict.since],
     }
     return render(request, "moderate/conflict.html", context, status=409)
 
@@ -211,49 +211,48 @@ def _after(back: str, mark: str) -> str:
 
 
 def _done(request: HttpRequest) -> dict[str, Any] | None:
-    """Return what was just done, for the line at the top with its undo."""
     made = Batch.objects.filter(mark=request.GET.get("done", ""), actor=request.user).first()
     if made is None:
         return None
     return {
         "batch": made,
-        "what": dossier.what_is_done(made.action),
+        "what": dossier.kind_label(made.action),
         "undo": made.action != UNDO and not Batch.objects.filter(undoes=made).exists(),
     }
 
 
 MOST_CONTESTS = 50
-"""Contests on the page, the oldest first."""
+"""Maximum number of contests on the page, oldest first."""
 
 
 @require_safe
 @moderators_only
-def contests(request: HttpRequest) -> HttpResponse:
-    """Show what judges contest, and what was settled last."""
-    return _contests(request)
+def show_contests(request: HttpRequest) -> HttpResponse:
+    """Show the open contests, and the last settled ones."""
+    return _render_contests(request)
 
 
 @require_POST
 @moderators_only
-def settle(request: HttpRequest, number: int) -> HttpResponse:
-    """Settle one contest, once: the judge is right and the question retires, or it stands."""
+def settle_contest(request: HttpRequest, number: int) -> HttpResponse:
+    """Settle a contest once: retire the question, or keep its answer."""
     one = get_object_or_404(Contest, pk=number)
     upheld, words = request.POST.get("upheld") == "1", request.POST.get("answer", "")
 
     def act() -> dict[str, Any]:
         if not 1 <= len(words.strip()) <= LONGEST:
-            raise InputError(_("answer the judge in 1 to %d characters") % LONGEST)
+            raise InputError(_("Answer the judge in 1 to %d characters.") % LONGEST)
         trust.settle_contest(one, request.user, upheld=upheld, answer=words)
         return {"contest": one.pk}
 
     try:
         form_once(request, request.user, act)
     except InputError as error:
-        return _contests(request, error, one.pk, words)
+        return _render_contests(request, error, one.pk, words)
     return redirect("moderate:contests")
 
 
-def _contests(
+def _render_contests(
     request: HttpRequest, error: InputError | None = None, number: int = 0, words: str = ""
 ) -> HttpResponse:
     query = Contest.objects.select_related(
@@ -262,7 +261,7 @@ def _contests(
     waiting = [
         {
             "contest": one,
-            "row": dossier.rows(request.user, [one.slot.problem])[0],
+            "row": dossier.list_rows(request.user, [one.slot.problem])[0],
             "chose": "" if one.slot.choice is None else one.slot.problem.options[one.slot.choice],
             "own": one.slot.holder_id == request.user.pk,
         }
@@ -279,19 +278,19 @@ def _contests(
 
 
 SIZE = 50
-"""Entries on a page."""
+"""Number of entries on a page."""
 
 LOGGED = ("submit", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
-"""What the filter offers; another kind can be typed into the address."""
+"""Kinds that the filter offers; other kinds can be entered in the address."""
 
 
 @require_safe
 @moderators_only
-def log(request: HttpRequest) -> HttpResponse:
-    """Show what was done, the newest first."""
+def show_log(request: HttpRequest) -> HttpResponse:
+    """Show the log, newest first."""
     asked = dossier.LogFilters.read(request.GET)
     before = request.GET.get("before", "")
-    events, older = newest(dossier.logged(asked), before, SIZE)
+    events, older = newest(dossier.filter_log(asked), before, SIZE)
     kept = request.GET.copy()
     kept.pop("before", None)
     query = kept.urlencode()
@@ -300,8 +299,8 @@ def log(request: HttpRequest) -> HttpResponse:
         "moderate/log.html",
         {
             "asked": asked,
-            "kinds": [(kind, dossier.what_is_done(kind)) for kind in LOGGED],
-            "entries": [dossier.entry(event) for event in events],
+            "kinds": [(kind, dossier.kind_label(kind)) for kind in LOGGED],
+            "entries": [dossier.history_entry(event) for event in events],
             "older": f"before={older}&{query}" if older else "",
             "newest": query if before else None,
             "query": query,
@@ -314,22 +313,22 @@ def log(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @moderators_only
-def download(request: HttpRequest) -> StreamingHttpResponse:
+def download_log(request: HttpRequest) -> StreamingHttpResponse:
     """Stream the log as CSV."""
     return csv_file(dossier.log_rows(dossier.LogFilters.read(request.GET)), "audit-log.csv")
 
 
 TOGETHER = "-together"
-"""How a change ends that is about all who are held together."""
+"""Suffix of a change to all accounts that are on hold together."""
 
 MOST_PROBLEMS = 50
-"""Problems that the page of a person lists at most."""
+"""Maximum number of problems on the page of a person."""
 
 
 @require_safe
 @moderators_only
 def people(request: HttpRequest) -> HttpResponse:
-    """Show people, the newest first; an admin finds an account by its name, too."""
+    """Show people, newest first; admins can also find an account by its name."""
     text, found = _find_person(request)
     if found is not None:
         return redirect("moderate:person", name=pseudonym(found))
@@ -347,7 +346,6 @@ def people(request: HttpRequest) -> HttpResponse:
 
 
 def _find_person(request: HttpRequest) -> tuple[str, Person | None]:
-    """Return whom the reader looks for, and whom they found."""
     text = request.GET.get("who", "").strip()
     found = person_of(text)
     if found is None and text and request.user.is_superuser:
@@ -357,8 +355,8 @@ def _find_person(request: HttpRequest) -> tuple[str, Person | None]:
 
 @require_safe
 @moderators_only
-def agreement(request: HttpRequest) -> HttpResponse:
-    """Show how far judges agree, pair by pair."""
+def show_agreement(request: HttpRequest) -> HttpResponse:
+    """Show the agreement of judges, pair by pair."""
     text, found = _find_person(request)
     context = {
         "pairs": named_pairs(found),
@@ -372,22 +370,22 @@ def agreement(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @moderators_only
-def agreement_csv(request: HttpRequest) -> StreamingHttpResponse:
-    """Send what that page shows as CSV."""
-    return csv_file(rows(named_pairs(_find_person(request)[1])), "agreement.csv")
+def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
+    """Send the pairs of that page as CSV."""
+    return csv_file(csv_rows(named_pairs(_find_person(request)[1])), "agreement.csv")
 
 
 @require_safe
 @moderators_only
 def person(request: HttpRequest, name: str) -> HttpResponse:
-    """Show what somebody did on the site, and what the reader can change about them."""
+    """Show a person's record, and what the reader can change about them."""
     return _person(request, _get_person(name))
 
 
 @require_POST
 @moderators_only
 def appoint(request: HttpRequest, name: str) -> HttpResponse:
-    """Change what somebody may do, once."""
+    """Change a person's roles or votes, once."""
     other, kind = _get_person(name), request.POST.get("kind", "")
 
     def act() -> None:
@@ -447,11 +445,10 @@ def _person(
 
 
 def _mistaken() -> str:
-    """Return how seldom the bound on gold questions holds a careful judge, in words."""
     if not settings.RULES.hold_gold_percent:
         return ""
     return _(
-        "A careful judge, who answers %(careful)s of gold questions correctly, "
+        "A careful judge, who answers %(careful)s of the gold questions correctly, "
         "is put on hold by mistake in %(mistaken)s of checks."
     ) % {
         "careful": percent(trust.CAREFUL, 0),
@@ -460,12 +457,11 @@ def _mistaken() -> str:
 
 
 def _label(kind: Appointment.Kind) -> str:
-    """Return what the button of a change says."""
     return {
         "judge": _("Make a judge"),
-        "no-judge": _("Take the role of a judge"),
+        "no-judge": _("Remove the judge role"),
         "moderator": _("Make a moderator"),
-        "no-moderator": _("Take the role of a moderator"),
+        "no-moderator": _("Remove the moderator role"),
         "exclude": _("Exclude their votes"),
         "include": _("Count their votes again"),
         "pause": _("Put on hold as a judge"),

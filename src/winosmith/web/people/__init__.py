@@ -1,4 +1,4 @@
-"""The platform's area `people`: accounts, roles, and what people agreed to."""
+"""People: accounts, roles, and what people agreed to."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.db.models.signals import post_migrate
 
 
 class Config(AppConfig):
-    """The application; each start of a site creates the texts that it lacks."""
+    """The Django application; each start of a site creates missing documents."""
 
     name = "winosmith.web.people"
 
     def ready(self) -> None:
-        """Create the first texts once the tables exist; tidy up once a day."""
+        """Create the first documents once the tables exist; delete old rows once a day."""
         from winosmith.web.jobs import DAY, MAIL, NEWS, TIDY, add_duty, works
         from winosmith.web.people import news, privacy
 
@@ -28,7 +28,7 @@ def _first_documents(sender: Any, using: str, **_: Any) -> None:
     from django.db import connections
 
     from winosmith.web.people.models import Document
-    from winosmith.web.people.privacy import first_documents
+    from winosmith.web.people.privacy import create_first_documents
 
     if Document._meta.db_table in connections[using].introspection.table_names():
-        first_documents()
+        create_first_documents()

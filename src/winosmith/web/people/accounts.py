@@ -1,6 +1,6 @@
 """Accounts: sign-up, log-in, new passwords, and texts written before the account existed.
 
-An invitation is a link for one person: to a new account with roles, or back to an old one.
+An invitation is a link for one person, to create an account with roles or regain an old one.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.addresses import address, network
+from winosmith.web.people.addresses import client_address, network_of
 from winosmith.web.people.gates import rate_limit, uncount
 from winosmith.web.people.models import (
     Agreement,
     Invitation,
     Person,
-    look,
+    check_still_active,
+    name_skeleton,
     new_salt,
-    stop_if_gone,
     token_digest,
 )
 
@@ -46,7 +46,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "moderator": ("is_judge", "is_moderator"),
     "admin": ("is_judge", "is_moderator", "is_superuser"),
 }
-"""The columns that each role sets."""
+"""The model fields that each role sets."""
 
 
 def invite(
@@ -54,7 +54,7 @@ def invite(
 ) -> str:
     """Return the path of a new link that creates one account with these roles.
 
-    `label` describes it in the list of working links. Only a digest is stored, so that a reader of
+    `label` describes it in the list of active links. Only a digest is stored, so that readers of
     the database or of a backup can't use the link.
 
     Raises:
@@ -63,18 +63,18 @@ def invite(
     given: dict[str, bool] = {}
     for role in roles:
         if role not in ROLES:
-            raise InputError(f"{role!r} is no role; the roles are {', '.join(ROLES)}")
+            raise InputError(f"unknown role {role!r}; use one of {', '.join(ROLES)}")
         if by is not None and not may_invite(by, role):
             raise InputError(_("You may not give this role; ask an admin."))
         given |= dict.fromkeys(ROLES[role], True)
     return _new_link(minutes, made_by=by, label=label, **given)
 
 
-def reset(person: Person, minutes: int, *, by: Person | None = None) -> str:
-    """Return the path of a new link with which a person sets a new password.
+def create_reset_link(person: Person, minutes: int, *, by: Person | None = None) -> str:
+    """Return the path of a new link that sets a new password for a person.
 
     Raises:
-        InputError: there is no such account, or `by` is not an admin.
+        InputError: There is no such account, or `by` is not an admin.
     """
     if not person.is_active or person.anonymous:
         raise InputError(_("There is no account with this name."))
@@ -85,23 +85,23 @@ def reset(person: Person, minutes: int, *, by: Person | None = None) -> str:
         return _new_link(minutes, made_by=by, person=person)
 
 
-def recovery_link(person: Person, minutes: int) -> str:
-    """Return the path of a link for a new password, to be mailed; earlier links keep working."""
+def create_recovery_link(person: Person, minutes: int) -> str:
+    """Return the path of a mailed link that sets a new password; earlier links still work."""
     return _new_link(minutes, person=person)
 
 
 def may_invite(by: Person, role: str) -> bool:
-    """Return whether somebody may give a role: moderators invite judges, admins everybody."""
+    """Return whether a person may give a role: moderators invite judges, admins everybody."""
     return by.is_active and (by.is_superuser or (by.moderates and role in ("contributor", "judge")))
 
 
-def invitation_of(token: str) -> Invitation | None:
-    """Return the working link of a token; None for any other text."""
+def find_invitation(token: str) -> Invitation | None:
+    """Return the active link with a token, or None."""
     return _working_links().filter(digest=token_digest(token)).select_related("person").first()
 
 
-def past_invitation(token: str) -> Invitation | None:
-    """Return the link of a token, even if it has ended; None for any other text.
+def find_past_invitation(token: str) -> Invitation | None:
+    """Return the link with a token, even if it has ended, or None.
 
     Ended links are deleted after `SiteRules.retention_days`.
     """
@@ -109,15 +109,15 @@ def past_invitation(token: str) -> Invitation | None:
 
 
 def recovery_links(person: Person) -> QuerySet[Invitation]:
-    """Return the working links that set a new password for a person."""
+    """Return the active links that set a new password for a person."""
     return _working_links().filter(person=person)
 
 
-def _use(invitation: Invitation, person: Person) -> None:
-    """Mark a link as used; if several requests use it at once, one succeeds.
+def _use_link(invitation: Invitation, person: Person) -> None:
+    """Mark a link as used; if several requests use it at once, one of them succeeds.
 
     Raises:
-        InputError: it was used, revoked or expired in the meantime.
+        InputError: The link was used, revoked or expired in the meantime.
     """
     with writing():
         now = timezone.now()
@@ -151,8 +151,9 @@ def _new_link(minutes: int, **fields: object) -> str:
 class Argon2(Argon2PasswordHasher):
     """Argon2id with OWASP's minimum: 19 MiB, two passes, one thread.
 
-    Django's 100 MiB and eight threads take six times as long, and 1.6 GB if sixteen people log in
-    at once; the limit on guesses compensates for it (OWASP, "Password Storage Cheat Sheet").
+    Django's default of 100 MiB and eight threads takes six times as long, and 1.6 GB if sixteen
+    people log in at once; the limit on guesses compensates for it (OWASP, "Password Storage Cheat
+    Sheet").
     """
 
     time_cost = 2
@@ -160,20 +161,20 @@ class Argon2(Argon2PasswordHasher):
     parallelism = 1
 
 
-RESERVED = re.compile(
-    "|".join(map(look, ("anonymous-", "erased-", "worker-")))
-    + f"|p-[{look('0123456789abcdef')}]{{12}}"
+_RESERVED_NAME = re.compile(
+    "|".join(map(name_skeleton, ("anonymous-", "erased-", "worker-")))
+    + f"|p-[{name_skeleton('0123456789abcdef')}]{{12}}"
 )
-"""The looks of names that the site gives, pseudonyms included."""
+"""Pattern of names that are reserved for the site, such as pseudonyms."""
 
-WRONG_HERE, WRONG_NETWORK, WRONG_NAME = 10, 300, 200
-"""Failed log-ins an hour: with one name from one network (a person who guesses), from one network
-(a class may share one), and with one name from anywhere (many machines that guess)."""
+MAX_FAILED_NAME_NETWORK, MAX_FAILED_NETWORK, MAX_FAILED_NAME = 10, 300, 200
+"""Maximum failed log-ins per hour: with one name from one network (one person guesses), from one
+network (a class may share one), and with one name from anywhere (many machines guess)."""
 
 TAKEN = gettext_lazy("This name is taken; choose another one.")
 
-JOINS = 120
-"""New accounts an hour from one network."""
+MAX_SIGN_UPS = 120
+"""Maximum number of new accounts per hour from one network."""
 
 
 def sign_up(
@@ -186,20 +187,20 @@ def sign_up(
     """Create an account.
 
     Args:
-        name: only the people who run the site see it.
-        password: checked by `AUTH_PASSWORD_VALIDATORS`.
-        anonymous: the person who wrote in this browser so far. They become the account, so that
-            they keep their texts and never judge them.
-        invitation: gives its roles, and is used in the same transaction.
+        name: The account's name, which only the people who run the site see.
+        password: The password, checked by `AUTH_PASSWORD_VALIDATORS`.
+        anonymous: The person who has written in this browser without an account. They become the
+            account, so that they keep their texts and never judge them.
+        invitation: The invitation that gives the roles; it is used in the same transaction.
 
     Raises:
-        InputError: the site requires an invitation, the name is taken or not valid, or the
+        InputError: The site requires an invitation, the name is taken or not valid, or the
             invitation was used in the meantime.
-        ValidationError: the password is too easy to guess.
+        ValidationError: The password is too easy to guess.
     """
     if invitation is None and settings.RULES.signup == "invited":
         raise InputError(_("New people join this site by invitation; ask a moderator for a link."))
-    name = _checked_name(name)
+    name = _clean_name(name)
     try:
         with writing():
             _check_free(name)
@@ -214,21 +215,21 @@ def sign_up(
             person.set_password(password)
             person.save()
             if invitation is not None:
-                _use(invitation, person)
+                _use_link(invitation, person)
             return person
-    except IntegrityError:  # somebody took the name in the same moment
+    except IntegrityError:  # a concurrent request took the name
         raise InputError(TAKEN) from None
 
 
-def _checked_name(name: str) -> str:
+def _clean_name(name: str) -> str:
     name = unicodedata.normalize("NFKC", name).strip()
     try:
         Person._meta.get_field("name").clean(name, None)
     except ValidationError as error:
         raise InputError(" ".join(error.messages)) from None
     if not name[0].isalnum():
-        raise InputError(_("A name begins with a letter or a digit; choose another one."))
-    if RESERVED.match(look(name)):
+        raise InputError(_("A name must start with a letter or a digit; choose another one."))
+    if _RESERVED_NAME.match(name_skeleton(name)):
         raise InputError(_("Names that start like this are reserved; choose another one."))
     return name
 
@@ -237,7 +238,7 @@ def _check_free(name: str) -> None:
     try:
         Person.objects.get_by_natural_key(name)
     except Person.DoesNotExist:
-        if Person.objects.filter(look=look(name)).exists():
+        if Person.objects.filter(look=name_skeleton(name)).exists():
             raise InputError(
                 _("This name looks too similar to an existing one; choose another one.")
             ) from None
@@ -251,27 +252,27 @@ def check_login(
     password: str,
     then: Callable[[Person], object] = lambda _person: None,
 ) -> Person | None:
-    """Return the person of a name and password, or None if they don't match.
+    """Return the person with a name and password, or None if they don't match.
 
     Attempts are counted in one transaction before the password is checked, so that simultaneous
     attempts all count; a second transaction subtracts a successful one. Nothing is locked in
     between, because checking a password takes long.
 
     Args:
-        request: of the attempt; its network counts.
-        name: of the account.
-        password: as typed.
-        then: called after a success, in the second transaction.
+        request: The request of the attempt; its network is counted.
+        name: The name of the account.
+        password: The password as typed.
+        then: A function called after a success, in the second transaction.
 
     Raises:
-        RateLimitError: there were too many failures within an hour; this attempt is not counted.
+        RateLimitError: There were too many failures within an hour; this attempt is not counted.
     """
     name = unicodedata.normalize("NFKC", name).strip()
-    where = network(address(request))
-    tries = (  # in one order for all: two that wait for these rows never wait for each other
-        (f"both {where} {name.lower()}", WRONG_HERE),
-        (f"name {name.lower()}", WRONG_NAME),
-        (f"network {where}", WRONG_NETWORK),
+    where = network_of(client_address(request))
+    tries = (  # always in this order, to avoid deadlocks
+        (f"both {where} {name.lower()}", MAX_FAILED_NAME_NETWORK),
+        (f"name {name.lower()}", MAX_FAILED_NAME),
+        (f"network {where}", MAX_FAILED_NETWORK),
     )
     with writing():
         for somebody, most in tries:
@@ -288,12 +289,12 @@ def check_login(
 
 @dataclass(frozen=True, slots=True)
 class OpenAccess:
-    """The numbers of ways into an account without its password.
+    """The numbers of ways to access an account without its password.
 
     Attributes:
-        browsers: log-in sessions.
-        tokens: of programs.
-        links: that set a new password.
+        browsers: The number of log-in sessions.
+        tokens: The number of API tokens.
+        links: The number of links that set a new password.
     """
 
     browsers: int
@@ -315,13 +316,13 @@ class OpenAccess:
 
 
 def count_access(person: Person) -> OpenAccess:
-    """Return the ways into an account."""
+    """Return the ways to access an account without its password."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
     return OpenAccess(live.count(), person.tokens.live().count(), recovery_links(person).count())
 
 
 def end_access(person: Person) -> OpenAccess:
-    """Log a person out everywhere, and revoke their tokens and links; return what was open."""
+    """Log a person out everywhere, and revoke their tokens and links; return the ended access."""
     with writing():
         found = count_access(person)
         person.entry = new_salt()
@@ -332,35 +333,37 @@ def end_access(person: Person) -> OpenAccess:
     return found
 
 
-def new_password(person: Person, password: str, invitation: Invitation | None = None) -> OpenAccess:
-    """Set a new password, and end all access to the account; return what was open.
+def set_new_password(
+    person: Person, password: str, invitation: Invitation | None = None
+) -> OpenAccess:
+    """Set a new password, and end all access to the account; return the access that was ended.
 
     Raises:
-        ValidationError: the password is too easy to guess.
-        InputError: the link was used meanwhile, or the account is closed.
+        ValidationError: The password is too easy to guess.
+        InputError: The link was used in the meantime, or the account is closed.
     """
     with writing():
-        stop_if_gone(person)
+        check_still_active(person)
         validate_password(password, person)
         if invitation is not None:
-            _use(invitation, person)
+            _use_link(invitation, person)
         person.set_password(password)
         person.save(update_fields=["password"])
         return end_access(person)
 
 
-adopting: list[Callable[[Person, Person], None]] = []
-"""Each moves the rows of a person without an account (the second) to an account (the first)."""
+adopters: list[Callable[[Person, Person], None]] = []
+"""Functions that move an area's rows to an account (the first) from a visitor (the second)."""
 
 
 def adopt(account: Person, anonymous: Person) -> None:
     """Move everything of a person without an account to an account, which never judges it.
 
     Texts that the account has already read are withdrawn. Each area moves its own rows
-    (`adopting`).
+    (`adopters`).
 
     Raises:
-        InputError: the one has no account, or the other has one.
+        InputError: The account has no account, or the visitor has one.
     """
     with writing():
         rows = {
@@ -371,7 +374,7 @@ def adopt(account: Person, anonymous: Person) -> None:
         }
         if rows[account.pk].anonymous or not rows[anonymous.pk].anonymous:
             raise InputError(_("Only sentences written without an account can be moved to one."))
-        for area in reversed(adopting):
+        for area in reversed(adopters):
             area(account, anonymous)
         agreed = set(account.agreements.values_list("document_id", flat=True))
         Agreement.objects.filter(person=anonymous).exclude(document__in=agreed).update(

@@ -1,8 +1,8 @@
-"""Client addresses: the origin of a request, through the proxies that the settings name.
+"""Client addresses: the origin of a request, through the configured proxies.
 
-Two rules need them: limits count by network, and one address never decides a problem. So a proxy
-that hides its clients' addresses changes verdicts. Faults of the header are logged, and shown to
-admins for a day.
+Two rules need them: rate limits count by network, and a single address must not decide a problem. A
+proxy that hides its clients' addresses therefore changes verdicts. Errors in the header are logged,
+and shown to admins for a day.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from winosmith.web._lock import since, writing
 from winosmith.web.people.models import Hits
 
 BITS = {4: 24, 6: 48}
-"""The bits of an address that are kept: the size that providers commonly give one customer."""
+"""Number of leading bits of an address that are kept: the usual size of a customer's network."""
 
 _WITH_PORT = re.compile(r"\[(?P<six>[^\[\]]+)\](?::\d{1,5})?|(?P<four>\d[\d.]+):\d{1,5}")
 
@@ -33,7 +33,7 @@ _WITH_PORT = re.compile(r"\[(?P<six>[^\[\]]+)\](?::\d{1,5})?|(?P<four>\d[\d.]+):
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
     """Return the IP address in a text, or None.
 
-    A port, brackets and the zone of IPv6 are dropped; IPv4 inside IPv6 is IPv4.
+    A port, brackets and an IPv6 zone are dropped; an IPv4 address inside IPv6 becomes IPv4.
 
     >>> # str(read_address("203.0.113.7:50123")) == "203.0.113.7"
     >>> # str(read_address("[2001:db8::1%eth0]:443")) == "2001:db8::1"
@@ -48,28 +48,28 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
     return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
 
 
-def address(request: HttpRequest) -> str:
+def client_address(request: HttpRequest) -> str:
     """Return the address of a request's client, or "" if it can't be read.
 
-    Behind proxies (the site has a public address) it is in X-Forwarded-For, to which each proxy
-    appends the address that it saw. The addresses are read from the right, past the proxies of
-    `SiteRules.proxies`; the client may have invented everything before the one that is found.
+    Behind proxies (the site has a public address), the address is in X-Forwarded-For, to which each
+    proxy appends the address that it saw. The addresses are read from the right, past the proxies
+    of `SiteRules.proxies`; clients can forge everything to the left of the result.
     """
     header = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
     hops = header.split(",") if header.strip() else []
     chain = [*hops, str(request.META.get("REMOTE_ADDR", ""))]
-    past = _proxies_passed(chain)
+    past = _count_trusted_proxies(chain)
     if hops and not past:
-        _note(UNNAMED, chain[-1])
+        _log_fault(UNNAMED, chain[-1])
     text = chain[-1 - past]
     found = read_address(text)
     if found is None:
-        _note(UNREADABLE, text)
+        _log_fault(UNREADABLE, text)
     return str(found or "")
 
 
-def _proxies_passed(chain: Sequence[str]) -> int:
-    """Return how many addresses at the end of a chain are trusted proxies; never all of them."""
+def _count_trusted_proxies(chain: Sequence[str]) -> int:
+    """Return the number of trusted proxies at the end of a chain; never the whole chain."""
     named = settings.RULES.proxies if settings.SITE.public_url else 0
     last = len(chain) - 1
     if isinstance(named, int):
@@ -84,14 +84,14 @@ def _proxies_passed(chain: Sequence[str]) -> int:
         passed = min([*trusted, False].index(False), last)
         missing = not last and trusted[0]
     if missing:
-        _note(MISSING, "")
+        _log_fault(MISSING, "")
     return passed
 
 
-def network(where: str) -> str:
-    """Return the network of an address: a /24, or a /48 of IPv6; "unknown" if it can't be read.
+def network_of(where: str) -> str:
+    """Return the network of an address, a /24 or an IPv6 /48, or "unknown" if it can't be read.
 
-    >>> # network("192.0.2.77") == "192.0.2.0/24"
+    >>> # network_of("192.0.2.77") == "192.0.2.0/24"
     """
     found = read_address(where)
     if found is None:
@@ -102,11 +102,10 @@ def network(where: str) -> str:
 UNREADABLE, MISSING, UNNAMED = "unreadable address", "missing address", "unnamed proxy"
 
 _noted: dict[str, datetime] = {}
-"""By fault: the hour in which this process has logged it."""
+"""By fault: the hour in which this process last logged it."""
 
 
-def _note(fault: str, text: str) -> None:
-    """Log a fault, and store it for admins: once an hour in each process, without an address."""
+def _log_fault(fault: str, text: str) -> None:
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     if _noted.get(fault) == hour:
         return
@@ -118,24 +117,24 @@ def _note(fault: str, text: str) -> None:
         Hits.objects.get_or_create(who=shown, what=fault, hour=hour)
 
 
-def faults() -> list[str]:
-    """Return the faults of client addresses within a day, in sentences for an admin."""
+def list_faults() -> list[str]:
+    """Return the last day's faults of client addresses, as sentences for an admin."""
     rows = Hits.objects.filter(what__in=(UNREADABLE, MISSING, UNNAMED))
     rows = rows.filter(hour__gt=timezone.now() - timedelta(days=1))
     words = {
         UNREADABLE: _(
-            "An address can’t be read: “%s” (each digit is shown as 0). Votes from there are "
-            "never held for coming from one address. Let the proxy send the client’s address."
+            "An address can’t be read: “%s” (each digit is shown as 0). Votes from it are "
+            "never put on hold for a shared address. Let the proxy send the client’s address."
         ),
         MISSING: _(
             "X-Forwarded-For is missing, or has fewer addresses than there are proxies%s. "
-            "Everybody may seem to come from one address, whose votes decide nothing. "
+            "All users may seem to share one address, whose votes decide nothing. "
             "Let each proxy add the address that it sees."
         ),
         UNNAMED: _(
             "A request from “%s” (each digit is shown as 0) has X-Forwarded-For, but that is not "
-            "one of your proxies, so the header was ignored. If it is a proxy, name it "
-            "(proxies in site.toml)."
+            "one of your proxies, so the header was ignored. If it is a proxy, add it "
+            "to `proxies` in site.toml."
         ),
     }
     found = rows.values_list("what", "who").distinct().order_by("what", "who")

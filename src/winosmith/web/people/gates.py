@@ -1,11 +1,11 @@
-"""Gates that a request passes: its session, permissions, rate limits, and forms that act once.
+"""Checks of each request: its session, permissions, rate limits, and forms that act once.
 
-The database stores the sessions with their people. The cookie has a key of 165 random bits, the
-table its SHA-256: a reader of the database, or of a backup, can't use it. A visitor has an account,
-or is known only by their session.
+The database stores each session with its person. The cookie holds a key of 165 random bits, and the
+table its SHA-256, so that readers of the database, or of a backup, can't use it. A visitor without
+an account is known only by their session.
 
-The database also counts for the limits, for all processes together: by account, or by network for
-visitors. It stores only digests that need the site's key.
+The database also stores the counts for rate limits, for all processes together: by account, or by
+network for visitors. It stores only digests that need the site's key.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
-from winosmith.web.people.addresses import address, network
+from winosmith.web.people.addresses import client_address, network_of
 from winosmith.web.people.models import (
     Done,
     Hits,
     Person,
     Session,
-    keyed,
+    check_still_active,
+    keyed_digest,
     pseudonym,
-    stop_if_gone,
     token_digest,
 )
-from winosmith.web.people.privacy import missing
+from winosmith.web.people.privacy import missing_documents
 
 WRITER = "writer"
-"""The session's entry for a person who writes without an account."""
+"""Key in the session of a person who writes without an account."""
 
 
 class SessionStore(DatabaseStore):
-    """Django's store in the database, with digests of keys; its writes wait in the site's queue."""
+    """Django's database sessions with digests of keys; writes wait in the site's write queue."""
 
     _written: tuple[str | None, bytes] | None = None
-    """The key and the data that were written last."""
+    """The key and the data of the last write."""
 
     @classmethod
     def get_model_class(cls) -> type[Session]:
@@ -62,7 +62,7 @@ class SessionStore(DatabaseStore):
         return Session
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
-        """Return the row of a session, with its person in a column."""
+        """Return the new row of a session, with its person in a column."""
         row: Session = super().create_model_instance(data)
         row.session_key = token_digest(row.session_key)
         person = data.get(SESSION_KEY) or data.get(WRITER)
@@ -70,11 +70,11 @@ class SessionStore(DatabaseStore):
         return row
 
     def exists(self, session_key: str | None) -> bool:
-        """Return whether a key has a session."""
+        """Return whether there is a session with a key."""
         return bool(super().exists(token_digest(session_key or "")))
 
     def load(self) -> dict[str, Any]:
-        """Return what the session holds; nothing, and a new key with the next save, for none."""
+        """Return the session's data; without a session, return {} and save under a new key."""
         key = token_digest(self.session_key or "")
         rows = Session.objects.filter(session_key=key, expire_date__gt=timezone.now())
         for data in rows.values_list("session_data", flat=True):
@@ -84,9 +84,10 @@ class SessionStore(DatabaseStore):
         return {}
 
     def save(self, must_create: bool = False) -> None:
-        """Write the session; it is on the disk when this returns.
+        """Write the session to the disk.
 
-        Unchanged data is not written again: after a log-in the middleware only sets the cookie.
+        Unchanged data is not written again, because after a log-in the middleware only sets the
+        cookie.
         """
         held = self.serializer().dumps(self._get_session(no_load=must_create))
         if not must_create and self._written == (self.session_key, held):
@@ -96,13 +97,13 @@ class SessionStore(DatabaseStore):
         self._written = (self.session_key, held)
 
     def delete(self, session_key: str | None = None) -> None:
-        """End the session of a key, by default this one."""
+        """Delete the session with a key, by default this one."""
         with writing():
             super().delete(token_digest(session_key or self.session_key or ""))
 
 
 def begin_session(request: HttpRequest, person: Person) -> None:
-    """Start a log-in session in the caller's transaction; the session before it ends."""
+    """Start a log-in session in the caller's transaction, and end the previous session."""
     request.session.flush()
     log_in(request, person, backend=settings.AUTHENTICATION_BACKENDS[0])
     request.session.save()
@@ -118,11 +119,11 @@ def existing_writer(request: HttpRequest) -> Person | None:
     return Person.objects.filter(pk=number, anonymous=True, is_active=True).first()
 
 
-def writer(request: HttpRequest) -> Person:
-    """Return the person of a session; without an account, a new person for this session.
+def get_or_create_writer(request: HttpRequest) -> Person:
+    """Return the person of a session; create one for a visitor without an account.
 
     Raises:
-        InputError: the site requires an account, and there is none.
+        InputError: The site requires an account, and the visitor has none.
     """
     found = existing_writer(request)
     if found is not None:
@@ -137,48 +138,48 @@ def writer(request: HttpRequest) -> Person:
 
 HOUR = timedelta(hours=1)
 
-SOON = 1.0
-"""Seconds for which a read request waits to be counted."""
+COUNT_WAIT = 1.0
+"""Seconds for which a read request waits for its count to be written."""
 
 
 class RateLimitError(WinosmithError):
-    """Somebody did something more often than the site allows; `again` is when they may again."""
+    """An action exceeded the site's rate limit; `again` is the time when it is allowed again."""
 
     def __init__(self, what: str, again: datetime):
         self.what, self.again = what, again
-        super().__init__(f"too many in an hour ({what}); come again at {again:%H:%M} UTC")
+        super().__init__(f"too many requests in an hour ({what}); try again at {again:%H:%M} UTC")
 
     @property
     def seconds(self) -> int:
-        """How long to wait, at least 1."""
+        """The seconds to wait, at least 1."""
         return max(1, round((self.again - timezone.now()).total_seconds()))
 
     @property
     def minutes(self) -> int:
-        """The same in minutes, at least 1."""
+        """The minutes to wait, at least 1."""
         return -(-self.seconds // 60)
 
 
 def _limit_key(somebody: HttpRequest | Person | str) -> str:
     if isinstance(somebody, HttpRequest):
         if not somebody.user.is_authenticated:
-            return keyed("network", network(address(somebody)))
+            return keyed_digest("network", network_of(client_address(somebody)))
         somebody = somebody.user
-    return keyed("limit", somebody if isinstance(somebody, str) else f"person {somebody.pk}")
+    return keyed_digest("limit", somebody if isinstance(somebody, str) else f"person {somebody.pk}")
 
 
 def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
-    """Count an action; refuse it if the limit of the last hour is reached.
+    """Count an action; raise an error if the limit of the last hour is reached.
 
-    The last hour is this clock hour and a proportional part of the one before.
+    The count covers this clock hour and a proportional part of the previous one.
 
     Args:
-        somebody: a request (counts for its account, or its network), a person, or any text.
-        what: a word of at most 20 letters; each is counted separately.
-        most: the limit within an hour.
+        somebody: A request (counted for its account, or its network), a person, or any text.
+        what: The kind of action, in at most 20 letters; each kind is counted separately.
+        most: The limit per hour.
 
     Raises:
-        RateLimitError: the limit is reached; nothing was counted.
+        RateLimitError: The limit is reached; the action was not counted.
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
@@ -188,44 +189,43 @@ def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> No
         both = {row.hour: row for row in rows.filter(hour__gte=hour - HOUR).order_by("hour")}
         row = both.get(hour) or rows.get_or_create(who=who, what=what, hour=hour)[0]
         before = both[hour - HOUR].count if hour - HOUR in both else 0
-        # Of the hour before counts the share into which the last sixty minutes reach.
+        # The previous hour counts in proportion to its overlap with the last sixty minutes.
         if row.count + 1 + before * (1 - (now - hour) / HOUR) <= most:
             rows.filter(pk=row.pk).update(count=row.count + 1)
             return
-    raise RateLimitError(what, _again(before, row.count, most, hour, now))
+    raise RateLimitError(what, _next_time(before, row.count, most, hour, now))
 
 
 def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
-    """Count a read request as `rate_limit` does, unless the database can't be written.
+    """Count a read request like `rate_limit`, unless the database can't be written.
 
     Raises:
-        RateLimitError: the limit is reached.
+        RateLimitError: The limit is reached.
     """
-    with suppress(OperationalError), since(_lock.PATIENCE - SOON):
+    with suppress(OperationalError), since(_lock.PATIENCE - COUNT_WAIT):
         rate_limit(somebody, what, most)
 
 
-TYPED = 100
-"""Checks, and saves, while typing for each text that may be sent. Typing without a pause needs
-about 50 for a twin: the form checks after 0.3 seconds, and saves after 0.7."""
+TYPING_FACTOR = 100
+"""Checks, and saves, allowed while typing, for each text that may be sent. Typing without a pause
+needs about 50 for a twin: the form checks after 0.3 seconds, and saves after 0.7."""
 
 
 def rate_limit_typing(somebody: HttpRequest | Person, what: str, sent: int) -> None:
-    """Count a check or save of a form while somebody types; a check only reads.
+    """Count a check or save of a form during typing; a check only reads.
 
     Args:
-        somebody: as in `rate_limit`.
+        somebody: As in `rate_limit`.
         what: "check" or "save".
-        sent: the number of texts of that form that may be sent within an hour.
+        sent: The number of texts of that form that may be sent within an hour.
 
     Raises:
-        RateLimitError: TYPED for each of these are done.
+        RateLimitError: `TYPING_FACTOR` times `sent` checks or saves were made.
     """
-    rate_limit_reading(somebody, what, TYPED * sent)
+    rate_limit_reading(somebody, what, TYPING_FACTOR * sent)
 
 
-def _again(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:
-    """Return when the next action fits: the hits of an hour fade evenly over the next hour."""
+def _next_time(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:
     if count + 1 <= most:
         return max(now, hour + HOUR * (1 - (most - count - 1) / max(1, before)))
     return hour + HOUR + HOUR * (1 - max(0, most - 1) / max(1, count))
@@ -242,7 +242,7 @@ def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
 
 
 def wants_page(request: HttpRequest) -> bool:
-    """Return whether a refusal should be a page: programs that load files don't accept HTML."""
+    """Return whether an error should be a page: programs that load files don't accept HTML."""
     accepted = request.headers.get("Accept", "text/html")
     return "text/html" in accepted or bool(getattr(request, "htmx", False))
 
@@ -250,7 +250,7 @@ def wants_page(request: HttpRequest) -> bool:
 def answer_too_many(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer requests over a limit with status 429 and the time to wait (middleware)."""
+    """Answer requests over a rate limit with status 429 and the time to wait (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         return get_response(request)
@@ -270,15 +270,15 @@ def answer_too_many(
     return middleware
 
 
-def paused_part(request: HttpRequest, many: RateLimitError) -> HttpResponse:
-    """Return the part of a page that says until when typed text is not checked (429)."""
+def render_paused_part(request: HttpRequest, many: RateLimitError) -> HttpResponse:
+    """Return the part of a page that shows when typed text is checked again (status 429)."""
     part = render(request, "partials/rest.html", {"wait": many.minutes}, status=429)
     part.headers["Retry-After"] = str(many.seconds)
     return part
 
 
 class KeyReusedError(InputError):
-    """The key was used by another form."""
+    """The key was already used by another form."""
 
 
 def new_key() -> str:
@@ -289,26 +289,27 @@ def new_key() -> str:
 def act_once(
     person: Person, key: str, form: str, act: Callable[[], dict[str, Any]]
 ) -> tuple[dict[str, Any], bool]:
-    """Carry out the first form with a key; return its result for repeated ones.
+    """Process the first form with a key; return its result for repeated submissions.
 
     Args:
-        person: the sender; other people's keys don't matter.
-        key: of the form, from `new_key`.
-        form: the name of the form, such as its path; a key is valid for one form.
-        act: writes, and returns a result for JSON. It runs in the same transaction as the record
-            that it ran: both are on the disk, or neither.
+        person: The sender; other people's keys don't matter.
+        key: The form's key, from `new_key`.
+        form: The name of the form, such as its path; a key is valid for one form.
+        act: A function that writes, and returns a result for JSON. It runs in the transaction that
+            stores the result, so that both are on the disk, or neither.
 
     Returns:
-        The result with the name of the form, and whether `act` ran now.
+        The result with the name of the form, and whether `act` was called now.
 
     Raises:
-        InputError: the key is not valid, or the person was erased in the meantime.
-        KeyReusedError: another form was sent with it.
+        InputError: The key is not valid, or the person was erased in the meantime.
+        KeyReusedError: The key was used by another form.
     """
     if not 16 <= len(key) <= 64 or not key.isalnum():
-        raise InputError(_("the form has no key; open the page again"))
+        raise InputError(_("The form has no key; open the page again."))
     with writing():
-        stop_if_gone(person)  # the lock on the person makes two forms with one key take turns
+        # The lock on the person makes forms with one key wait for each other.
+        check_still_active(person)
         results = Done.objects.filter(person=person, key=key).values_list("result", flat=True)
         if result := next(iter(results), None):
             if result.get("form") != form:
@@ -321,8 +322,8 @@ def act_once(
         return result, True
 
 
-def result_of(person: Person | None, key: str) -> dict[str, Any]:
-    """Return what came of a form that somebody sent with this key; nothing if none was sent."""
+def stored_result(person: Person | None, key: str) -> dict[str, Any]:
+    """Return the stored result of the form with a key; {} if there is none."""
     rows = Done.objects.filter(person=person, key=key) if person and key else Done.objects.none()
     return rows.values_list("result", flat=True).first() or {}
 
@@ -330,16 +331,16 @@ def result_of(person: Person | None, key: str) -> dict[str, Any]:
 def form_once(
     request: HttpRequest, person: Person, act: Callable[[], object], part: str = ""
 ) -> dict[str, Any]:
-    """Carry out a form by its key, as `act_once` does; return the result of the first time.
+    """Process a form once by its key, like `act_once`; return the result of the first time.
 
     Args:
-        request: with the form; its path names the form.
-        person: the sender.
-        act: writes, and may return a result for JSON.
-        part: of the page, if one address takes several forms.
+        request: The request with the form; its path is the form's name.
+        person: The sender.
+        act: A function that writes, and may return a result for JSON.
+        part: The part of the page, if one address takes several forms.
 
     Raises:
-        InputError: the key is not valid, or belongs to another form.
+        InputError: The key is not valid, or belongs to another form.
     """
 
     def acted() -> dict[str, Any]:
@@ -355,7 +356,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def may_judge(person: Person | None) -> bool:
-    """Return whether somebody may judge: with an account, and the role if the site requires it."""
+    """Return whether a person may judge: they have an account, and the role if it is required."""
     if person is None or person.anonymous or not person.is_active or person.erased:
         return False
     return settings.RULES.open_judging or person.is_judge
@@ -363,58 +364,58 @@ def may_judge(person: Person | None) -> bool:
 
 def accounts_only(view: View[P]) -> View[P]:
     """Admit only people with an account; visitors log in first."""
-    return _gate(view, lambda person: person.is_active and not person.anonymous)
+    return _require(view, lambda person: person.is_active and not person.anonymous)
 
 
 def judges_only(view: View[P]) -> View[P]:
     """Admit only people who may judge."""
-    return _gate(view, may_judge)
+    return _require(view, may_judge)
 
 
 def moderators_only(view: View[P]) -> View[P]:
     """Admit only moderators and admins."""
-    return _gate(view, lambda person: person.moderates)
+    return _require(view, lambda person: person.moderates)
 
 
 def admins_only(view: View[P]) -> View[P]:
     """Admit only admins."""
-    return _gate(view, lambda person: person.is_active and person.is_superuser)
+    return _require(view, lambda person: person.is_active and person.is_superuser)
 
 
-def agreed(view: View[P]) -> View[P]:
-    """Ask for consent before a contribution, and return; a new version is asked again."""
-    return _agreed(view, judging=False)
+def consent_required(view: View[P]) -> View[P]:
+    """Ask for consent before a contribution, also to each new version, and then return."""
+    return _require_consent(view, judging=False)
 
 
-def agreed_to_judge(view: View[P]) -> View[P]:
-    """Ask for consent before judging; paid judges have a text of their own."""
-    return _agreed(view, judging=True)
+def judging_consent_required(view: View[P]) -> View[P]:
+    """Ask for consent before judging; paid judges have a separate text."""
+    return _require_consent(view, judging=True)
 
 
-def _agreed(view: View[P], *, judging: bool) -> View[P]:
+def _require_consent(view: View[P], *, judging: bool) -> View[P]:
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         person = existing_writer(request)
         if person is None and not settings.RULES.anonymous:
-            return send_to(request, "people:login")
-        if missing(person, judging=judging):
-            return send_to(request, "people:consent")
+            return ask_first(request, "people:login")
+        if missing_documents(person, judging=judging):
+            return ask_first(request, "people:consent")
         return view(request, *args, **kwargs)
 
     return gated
 
 
 def shown_documents(request: HttpRequest) -> set[int]:
-    """Return the keys of the texts that were shown with a form, from its `shown`."""
+    """Return the keys of the documents shown with a form, from its field `shown`."""
     keys = request.POST.getlist("shown")
     return {int(key) for key in keys if key.isdecimal() and len(key) <= 9}
 
 
-def _gate(view: View[P], may: Callable[[Person], bool]) -> View[P]:
+def _require(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            return send_to(request, "people:login")
+            return ask_first(request, "people:login")
         if not may(request.user):
             return render(request, "403.html", status=403)
         return view(request, *args, **kwargs)
@@ -422,50 +423,50 @@ def _gate(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     return gated
 
 
-def send_to(request: HttpRequest, name: str) -> HttpResponse:
-    """Redirect to another page that leads back here, with or without htmx."""
-    to = f"{reverse(name)}?{urlencode({'next': page_of(request)})}"
+def ask_first(request: HttpRequest, name: str) -> HttpResponse:
+    """Redirect to a page that leads back to the current one, with or without htmx."""
+    to = f"{reverse(name)}?{urlencode({'next': current_page(request)})}"
     if request.headers.get("HX-Request") == "true":
         return HttpResponse(status=204, headers={"HX-Redirect": to})
     return redirect(to)
 
 
-def page_of(request: HttpRequest) -> str:
-    """Return the page that somebody is on; for a form, the page that it was sent from, if known."""
+def current_page(request: HttpRequest) -> str:
+    """Return the current page; for a form, the page from which it was sent, if known."""
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
     before = request.headers.get("Referer", "")
-    return before if _is_ours(request, before) else reverse("read:home")
+    return before if _is_own_url(request, before) else reverse("read:home")
 
 
-def entrance(request: HttpRequest) -> dict[str, Any]:
-    """Return the account whose page it is, where logging in leads back, and `new_key`.
+def account_context(request: HttpRequest) -> dict[str, Any]:
+    """Return the page's account, the page to return to after log-in, and `new_key`.
 
-    A context processor; each `{{ new_key }}` in a template is a key of its own.
+    This is a context processor; each `{{ new_key }}` in a template is a new key.
     """
-    user = getattr(request, "user", None)  # none of a request that is refused before that
+    user = getattr(request, "user", None)  # missing if the request was rejected earlier
     if user is not None and user.is_authenticated:
         return {"account": pseudonym(user), "new_key": new_key}
     doors = {reverse("people:login"), reverse("people:join")}
-    back = safe_next(request) if request.path in doors else page_of(request)
+    back = safe_next(request) if request.path in doors else current_page(request)
     return {"account": "", "back": back, "new_key": new_key}
 
 
-def _is_ours(request: HttpRequest, url: str) -> bool:
+def _is_own_url(request: HttpRequest, url: str) -> bool:
     return url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
 
 
 def safe_next(request: HttpRequest) -> str:
-    """Return where a form leads: `next` if it is on this site, otherwise the first page."""
+    """Return the target of a form: `next` if it is on this site, otherwise the home page."""
     to = request.POST.get("next") or request.GET.get("next") or ""
-    # A word without a slash would be taken for the name of a page, and there may be none.
-    return to if "/" in to and _is_ours(request, to) else reverse("read:home")
+    # Django would read a word without a slash as the name of a view, which may not exist.
+    return to if "/" in to and _is_own_url(request, to) else reverse("read:home")
 
 
 def leads_to_writing(to: str) -> bool:
-    """Return whether people write on a page; paid judges need more texts for it."""
+    """Return whether a page is for writing; paid judges must agree to more texts for it."""
     with suppress(Resolver404):
         return resolve(urlsplit(to).path).namespace in {"write", "perturb"}
     return False

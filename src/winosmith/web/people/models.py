@@ -27,17 +27,17 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from winosmith.errors import InputError
 
-_ONE_SHAPE = str.maketrans("l10", "iio")
-"""Characters of ASCII that many typefaces draw alike, in lower case (UTS 39, table 1)."""
+_SAME_SHAPE = str.maketrans("l10", "iio")
+"""ASCII characters that many typefaces draw alike, in lower case (UTS 39, table 1)."""
 
 
 def new_salt() -> str:
-    """Return 32 random hex digits, on which a pseudonym or log-ins depend until they change."""
+    """Return 32 random hex digits for a pseudonym or for log-ins, which change with them."""
     return secrets.token_hex(16)
 
 
 class People(BaseUserManager["Person"]):
-    """Creates people."""
+    """The manager that creates people."""
 
     def create_user(self, name: str, password: str | None = None, **fields: Any) -> Person:
         """Create a person with an account."""
@@ -57,24 +57,24 @@ class People(BaseUserManager["Person"]):
         return self.create_user(f"anonymous-{secrets.token_hex(12)}", anonymous=True)
 
     def get_by_natural_key(self, name: str | None) -> Person:
-        """Return the person of a name in any case; no two names differ only in case."""
+        """Return the person with a name, ignoring case; no two names differ only in case."""
         return self.get(Exact(Lower("name"), Lower(models.Value(name))))
 
 
 class Person(AbstractBaseUser, PermissionsMixin):
-    """A person who takes part, with an account or without (`anonymous`).
+    """A person who takes part, with an account or without one (`anonymous`).
 
-    Everybody may write. The roles: `is_judge`, `is_moderator`, `is_superuser` (the admin).
+    Everybody may write. The roles are `is_judge`, `is_moderator` and `is_superuser` (admin).
 
     Attributes:
-        hired: came by a study link of a crowd market, for one study, without a password.
-        look: what no other account's name may look like; None if the site gave the name.
-        salt: for the pseudonym; an erasure deletes it.
-        entry: for log-in sessions; a new value ends all of them.
-        email: optional and confirmed; "" for none. See `people.news`.
-        mail_news: send a mail when there is news; `mailed` is when the last one was sent, or the
-            address was confirmed.
-        news_seen: when they last looked at their news; None if they never did.
+        hired: Whether they came by a crowd market's study link, for one study, without a password.
+        look: The name's skeleton, unique among accounts; None if the site chose the name.
+        salt: The salt of the pseudonym; an erasure replaces it.
+        entry: The salt of log-in sessions; a new value ends all of them.
+        email: The confirmed address, or "". See `people.news`.
+        mail_news: Whether to send a mail when there is news; `mailed` is the time of the last one,
+            or of the address's confirmation.
+        news_seen: The time of the last visit to their news, or None.
     """
 
     name = models.CharField(
@@ -106,24 +106,24 @@ class Person(AbstractBaseUser, PermissionsMixin):
         constraints: ClassVar = [models.UniqueConstraint(Lower("name"), name="name_whatever_case")]
 
     def call(self, name: str) -> None:
-        """Give the person a name; an account's name looks like no other account's."""
+        """Set the person's name; no two accounts have names that look alike."""
         self.name = name
         given = self.anonymous or self.hired or self.erased
-        self.look = None if given else look(name)
+        self.look = None if given else name_skeleton(name)
 
     def get_session_auth_hash(self) -> str:
-        """Return the hash of log-in sessions; it changes with the password and `entry`."""
+        """Return the hash for log-in sessions; it changes with the password and `entry`."""
         carried = salted_hmac("people.entry", f"{self.password}:{self.entry}", algorithm="sha256")
         return str(carried.hexdigest())
 
     @property
     def is_staff(self) -> bool:
-        """Only admins see Django's admin pages."""
+        """Return whether the person may use Django's admin pages: only admins may."""
         return self.is_superuser
 
     @property
     def moderates(self) -> bool:
-        """Whether the person may decide about other people's problems."""
+        """Return whether the person may decide on other people's problems."""
         return self.is_active and (self.is_moderator or self.is_superuser)
 
 
@@ -137,11 +137,11 @@ class Document(models.Model):
     """A text that people agree to; a new version is a new row, and rows never change.
 
     Attributes:
-        licence: named in the text; empty in the consent of contributors.
+        licence: The licence named in the text; empty in the consent of contributors.
     """
 
     class Kind(models.TextChoices):
-        """The kind of the text."""
+        """The kind of text."""
 
         CONSENT = "consent", _("consent")
         LICENCE = "licence", _("contributor licence")
@@ -183,15 +183,15 @@ class Agreement(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that creates one account with roles; it works once, for a while.
+    """A link that creates one account with roles; it works once, for a limited time.
 
-    Only a digest is stored: a reader of the database can't use it.
+    Only a digest is stored, so that readers of the database can't use the link.
 
     Attributes:
-        label: a note of the person who created the link, for those who may create links; deleted
-            when its user or creator is erased.
-        person: whose password the link resets; None if it creates an account.
-        used: when it was used or revoked.
+        label: The creator's note, visible to people who may create links; deleted when its user or
+            creator is erased.
+        person: The person whose password the link resets; None if it creates an account.
+        used: The time when the link was used or revoked.
     """
 
     digest = models.CharField(max_length=64, unique=True)
@@ -217,7 +217,7 @@ class Invitation(models.Model):
 
 
 class Hits(models.Model):
-    """How often somebody did something in an hour: rate limits shared by all processes."""
+    """The number of actions of a person or network in an hour, for rate limits."""
 
     who = models.CharField(max_length=64)
     what = models.CharField(max_length=20)
@@ -237,7 +237,7 @@ class Session(AbstractBaseSession):
     """A log-in session, with its person in a column, so that it can be ended.
 
     Attributes:
-        session_key: the digest of the cookie's key; see `gates.SessionStore`.
+        session_key: The digest of the cookie's key; see `gates.SessionStore`.
     """
 
     session_key = models.CharField(max_length=64, primary_key=True)
@@ -247,14 +247,14 @@ class Session(AbstractBaseSession):
 
     @classmethod
     def get_session_store_class(cls) -> type[Any]:
-        """Return the store of these rows."""
+        """Return the store class of these rows."""
         from winosmith.web.people.gates import SessionStore
 
         return SessionStore
 
 
 class SiteKey(models.Model):
-    """One row: a digest of the key on which the pseudonyms in this database depend."""
+    """The only row: a digest of the key on which the pseudonyms in this database depend."""
 
     digest = models.CharField(max_length=64)
 
@@ -263,7 +263,7 @@ class SiteKey(models.Model):
 
 
 class Done(models.Model):
-    """A form that was sent, and its result: sent again, it only returns the result."""
+    """A submitted form and its result, which repeated submissions return."""
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
     key = models.CharField(max_length=64)
@@ -271,7 +271,7 @@ class Done(models.Model):
     at = models.DateTimeField(default=timezone.now, db_index=True)
 
     class Meta:
-        app_label = "problems"  # its table is that application's
+        app_label = "problems"  # the application that owns the table
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["person", "key"], name="done_once")
         ]
@@ -285,51 +285,51 @@ def token_digest(token: str) -> str:
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def keyed(purpose: str, text: str) -> str:
-    """Return a digest that needs the site's key; 64 hex digits."""
+def keyed_digest(purpose: str, text: str) -> str:
+    """Return a digest that depends on the site's key; 64 hex digits."""
     message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
     return hmac.new(settings.SECRET_KEY.encode(), message, sha256).hexdigest()
 
 
 def encrypt(purpose: str, value: Any) -> str:
-    """Return a value as a text that only the holder of the site's key can read or make.
+    """Return a value as a text that only the holder of the site's key can read or create.
 
     Args:
-        purpose: each has its own key.
-        value: for JSON.
+        purpose: The purpose; each has its own key.
+        value: The value, for JSON.
     """
     return _fernet(purpose).encrypt(json.dumps(value).encode()).decode("ascii")
 
 
 def decrypt(purpose: str, text: str, seconds: int | None = None) -> Any:
-    """Return a value that `encrypt` was given.
+    """Return the value that was passed to `encrypt`.
 
     Raises:
-        cryptography.fernet.InvalidToken: another key made the text, it was changed, or it is older
-            than `seconds`.
+        cryptography.fernet.InvalidToken: The text was made with another key, changed, or is older
+        than `seconds`.
     """
     return json.loads(_fernet(purpose).decrypt(text.encode("utf-8", "replace"), ttl=seconds))
 
 
 def _fernet(purpose: str) -> Fernet:
-    return Fernet(urlsafe_b64encode(bytes.fromhex(keyed("encryption", purpose))))
+    return Fernet(urlsafe_b64encode(bytes.fromhex(keyed_digest("encryption", purpose))))
 
 
 def pseudonym(person: Person) -> str:
     """Return the person's name in the data: "p-" and 12 hex digits.
 
-    It depends on the site's key and on a salt that an erasure deletes.
+    It depends on the site's key and on a salt that an erasure replaces.
     """
-    return f"p-{keyed('pseudonym', f'{person.pk}:{person.salt}')[:12]}"
+    return f"p-{keyed_digest('pseudonym', f'{person.pk}:{person.salt}')[:12]}"
 
 
-def stop_if_gone(person: Person) -> None:
-    """Stop a request whose person was erased, or joined to an account, while it waited.
+def check_still_active(person: Person) -> None:
+    """Stop a request whose person was erased, or merged into an account, while it waited.
 
-    The caller is in a transaction; until its end this person can't be erased.
+    The caller is in a transaction; the person can't be erased before it ends.
 
     Raises:
-        InputError: the person no longer takes part.
+        InputError: The person no longer takes part.
     """
     there = Person.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True)
     if there.values_list("pk").first() is None:
@@ -338,24 +338,24 @@ def stop_if_gone(person: Person) -> None:
 
 _NAME = re.compile(r"p-[0-9a-f]{12}")
 _known: dict[str, int] = {}
-"""People by pseudonym, as far as this process has computed them; a hit is checked again."""
+"""Keys of people by pseudonym, as computed by this process; a hit is verified again."""
 
-_AGAIN = 1000
-"""People before the newest known one who are checked again: in PostgreSQL, one may become visible
-after another with a higher key."""
+_RECHECKED = 1000
+"""Number of people before the newest known one that are checked again: in PostgreSQL, a person may
+become visible after another one with a higher key."""
 
 
 def person_of(name: str) -> Person | None:
-    """Return the person of a pseudonym, or None.
+    """Return the person with a pseudonym, or None.
 
-    No table has pseudonyms, so that a stolen one reveals nobody. This process keeps those that it
-    has computed, 8 µs each. For an unknown one it computes those of newer people, and of the
-    erased, whose pseudonyms are new; so guessing does not compute all of them again.
+    No table has pseudonyms, so that a stolen table reveals nobody. This process caches those that
+    it has computed, at 8 µs each. For an unknown pseudonym it computes those of newer people, and
+    of erased people, whose pseudonyms are new, so that guessing does not compute all of them again.
     """
     if not _NAME.fullmatch(name):
         return None
     if (found := _person_if_current(name)) is None:
-        since = max(_known.values(), default=0) - _AGAIN
+        since = max(_known.values(), default=0) - _RECHECKED
         people = Person.objects.filter(Q(pk__gt=since) | Q(erased__isnull=False))
         for person in people.only("pk", "salt").iterator(chunk_size=5000):
             _known[pseudonym(person)] = person.pk
@@ -368,22 +368,22 @@ def _person_if_current(name: str) -> Person | None:
     return person if person is not None and pseudonym(person) == name else None
 
 
-def look(name: str) -> str:
-    """Return a text that is equal for names that look alike, in any alphabet and case.
+def name_skeleton(name: str) -> str:
+    """Return the skeleton of a name, which is equal for names that look alike.
 
-    Each letter becomes the Latin letter that looks like it (Unicode Technical Standard 39,
-    "Confusable Detection"); 0 becomes o, and 1 and l become i.
+    It ignores case and alphabet: each letter becomes the Latin letter that looks like it (Unicode
+    Technical Standard 39, "Confusable Detection"); 0 becomes o, and 1 and l become i.
 
-    >>> look("Раul1") == look("paull")  # the first two are Cyrillic
+    >>> name_skeleton("Раul1") == name_skeleton("paull")  # the first two are Cyrillic
     True
     """
     shown = unicodedata.normalize("NFKC", name)
-    folded = "".join(map(latin, shown)).casefold()
-    return "".join(map(latin, folded)).translate(_ONE_SHAPE)
+    folded = "".join(map(to_latin, shown)).casefold()
+    return "".join(map(to_latin, folded)).translate(_SAME_SHAPE)
 
 
-def latin(letter: str) -> str:
-    """Return the ASCII character that a letter looks like; the letter if there is none."""
+def to_latin(letter: str) -> str:
+    """Return the ASCII character that a letter looks like, or else the letter."""
     if letter.isascii():
         return letter
     from confusable_homoglyphs.confusables import confusables_data

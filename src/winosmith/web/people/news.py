@@ -1,13 +1,13 @@
-"""News since somebody's last visit, work that waits for them, and the site's mails.
+"""News since a person's last visit, work that waits for them, and the site's mails.
 
 Each area adds functions to the lists below when the site starts. Only the time of the last visit is
 stored; news is computed from other rows.
 
-The site sends mail if the operator named a server: a new password, the confirmation of an address,
-and news once a day. An address is optional, stored once its owner has opened the link sent to it,
-seen by nobody else, and deleted on request or by an erasure. Neither the answer nor its time
-reveals whether an address is known: the worker does everything that depends on it. Its job has the
-address but no link, and is deleted when the mail is sent.
+The site sends mail if the operator configured a server: a link for a new password, a link that
+confirms an address, and news once a day. An address is optional, stored once its owner has opened
+the link sent to it, visible to nobody else, and deleted on request or by an erasure. Neither the
+response nor its time reveals whether an address is known: the worker does all work that depends on
+it. The worker's job has the address but no link, and is deleted when the mail is sent.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
 from winosmith.web._lock import since, writing
 from winosmith.web.jobs import MAIL, Job, NotNowError, Progress, later
-from winosmith.web.people.accounts import recovery_link, recovery_links
-from winosmith.web.people.addresses import address, network
-from winosmith.web.people.gates import SOON, rate_limit
-from winosmith.web.people.models import Person, decrypt, encrypt, stop_if_gone
+from winosmith.web.people.accounts import create_recovery_link, recovery_links
+from winosmith.web.people.addresses import client_address, network_of
+from winosmith.web.people.gates import COUNT_WAIT, rate_limit
+from winosmith.web.people.models import Person, check_still_active, decrypt, encrypt
 
 MOST = 99
-"""Items of one kind that are shown at once, and the highest number on the badge."""
+"""Maximum number of items of one kind on the page, and on the badge."""
 
-SHOWN = timedelta(days=30)
-"""How far back the page shows news that was seen already."""
+NEWS_SPAN = timedelta(days=30)
+"""Time for which the page shows news that was already seen."""
 
-FRESH = 60
+BADGE_SECONDS = 60
 """Seconds for which the number on the badge is cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that happened.
+    """An event for a person's news.
 
     Attributes:
-        at: when.
-        text: what, for the reader.
-        to: the address with details.
-        sentence: the sentence that it is about; "" for none.
-        reason: the stored reason; "" for none.
+        at: The time of the event.
+        text: The text for the reader.
+        to: The address of the page with details.
+        sentence: The sentence that the event is about, or "".
+        reason: The stored reason, or "".
     """
 
     at: datetime
@@ -76,65 +76,65 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work that waits for somebody: how much of what, and its address."""
+    """Work that waits for a person: a text with its amount, and its address."""
 
     text: str
     to: str
 
 
 news_sources: list[Callable[[Person, datetime], Iterable[Item]]] = []
-"""Each returns what happened to somebody after a time, at most MOST items."""
+"""Functions that return a person's news after a time, at most MOST items."""
 
 work_sources: list[Callable[[Person], Iterable[Work]]] = []
-"""Each returns the work that waits for somebody now."""
+"""Functions that return the work that waits for a person now."""
 
 
-def last_look(person: Person) -> datetime:
-    """Return when somebody last looked at their news; before the first time, when they joined."""
+def last_visit(person: Person) -> datetime:
+    """Return the time of a person's last visit to their news; at first, when they joined."""
     return person.news_seen or person.joined
 
 
 def news_since(person: Person, after: datetime) -> list[Item]:
-    """Return the news after a time, the newest first."""
+    """Return the news after a time, newest first."""
     found = [item for area in news_sources for item in area(person, after)]
     return sorted(found, key=lambda item: item.at, reverse=True)
 
 
 def count_unread(person: Person) -> int:
     """Return the number of unread items, 0–MOST; it may be a minute old."""
-    after = last_look(person)
+    after = last_visit(person)
 
     def count() -> int:
         return min(MOST, len(news_since(person, after)))
 
-    return int(cache.get_or_set(f"news.{person.pk}.{after.timestamp()}", count, FRESH))
+    return int(cache.get_or_set(f"news.{person.pk}.{after.timestamp()}", count, BADGE_SECONDS))
 
 
 def mark_as_read(person: Person) -> None:
-    """Record that somebody has looked now, unless the database can't be written."""
-    with suppress(OperationalError), since(_lock.PATIENCE - SOON), writing():
+    """Record that a person has seen their news, unless the database can't be written."""
+    with suppress(OperationalError), since(_lock.PATIENCE - COUNT_WAIT), writing():
         Person.objects.filter(pk=person.pk).update(news_seen=timezone.now())
 
 
-def badge(request: HttpRequest) -> dict[str, Any]:
-    """Return the number next to "News" on each page; it is only counted if it is shown."""
+def badge_context(request: HttpRequest) -> dict[str, Any]:
+    """Return the number next to "News" on each page; it is computed only if it is shown."""
     person = getattr(request, "user", None)  # none of a request that is refused before that
     if person is None or not person.is_authenticated or person.hired:
         return {}
     return {"unheard": SimpleLazyObject(lambda: count_unread(person))}
 
 
-LASTS = 24 * 3600
-"""Seconds for which the link to an address works."""
+LINK_SECONDS = 24 * 3600
+"""Seconds for which a link that confirms an address works."""
 
-ASKED_NETWORK, ASKED_ADDRESS, GIVEN = 60, 5, 10
-"""Mails an hour for one network, for one address, and for one person."""
+ASKED_NETWORK, ASKED_ADDRESS, ASKED_PERSON = 60, 5, 10
+"""Maximum mails per hour for one network, for one address, and for one person."""
 
-WAY_IN = 60
-"""Minutes for which the link to a new password works."""
+RESET_MINUTES = 60
+"""Minutes for which a link for a new password works."""
 
 LINK = "people.mail"
-"""The purpose of a link to an address, for keys and digests."""
+"""The purpose of confirmation links, for keys and digests."""
 
 
 def sends_mail() -> bool:
@@ -143,28 +143,28 @@ def sends_mail() -> bool:
 
 
 def site_address(request: HttpRequest) -> str:
-    """Return the site's address, without a slash at the end."""
+    """Return the site's address, without a trailing slash."""
     return settings.SITE.public_url or f"{request.scheme}://{request.get_host()}"
 
 
 class ResetForm(PasswordResetForm):
-    """Django's form for a link to a new password; the worker sends it, after the answer."""
+    """Django's form for a link to a new password; the worker sends it after the response."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["email"].label = _("E-mail address")
 
     def get_users(self, email: str) -> Any:
-        """Return the accounts with the address and a password."""
+        """Return the accounts with an address and a password."""
         return (one for one in super().get_users(email) if not (one.anonymous or one.hired))
 
     def save(self, *, request: HttpRequest) -> None:
-        """Send the link to the accounts with the address.
+        """Queue a mail with the link to the accounts with the address.
 
         Raises:
-            RateLimitError: too many requests came from this network, or for this address.
+            RateLimitError: There were too many requests from this network, or for this address.
         """
-        rate_limit(f"network {network(address(request))}", "reset", ASKED_NETWORK)
+        rate_limit(f"network {network_of(client_address(request))}", "reset", ASKED_NETWORK)
         rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", ASKED_ADDRESS)
         later(
             MAIL,
@@ -174,18 +174,18 @@ class ResetForm(PasswordResetForm):
         )
 
 
-def offer_address(person: Person, email: str, news: bool, request: HttpRequest) -> None:
-    """Send a link to an address; a logged-in person who opens it gets the address.
+def send_address_link(person: Person, email: str, news: bool, request: HttpRequest) -> None:
+    """Send a confirmation link to an address; it is stored when its logged-in owner opens the link.
 
     Raises:
-        InputError: it is not an address.
-        RateLimitError: too many mails were requested.
+        InputError: The address is not valid.
+        RateLimitError: Too many mails were requested.
     """
     try:
         validate_email(email)
     except ValidationError:
         raise InputError(_("This is not an e-mail address.")) from None
-    rate_limit(person, "mail", GIVEN)
+    rate_limit(person, "mail", ASKED_PERSON)
     rate_limit(f"mail {email.lower()}", "mail", ASKED_ADDRESS)
     later(
         MAIL,
@@ -198,12 +198,12 @@ def offer_address(person: Person, email: str, news: bool, request: HttpRequest) 
 
 
 STALE = timedelta(hours=1)
-"""After which nobody waits for a mail: the site or the mail server was down, or the row comes from
-a backup."""
+"""Time after which nobody waits for a mail: the site or the mail server was down, or the row comes
+from a backup."""
 
 
 class MailError(WinosmithError):
-    """The mail server did not take a mail; it may take it later if `is_temporary`."""
+    """The mail server rejected a mail; it may accept it later if `is_temporary`."""
 
     def __init__(self, message: str, is_temporary: bool) -> None:
         super().__init__(message)
@@ -211,14 +211,16 @@ class MailError(WinosmithError):
 
 
 def send_mail(job: Job, _progress: Progress) -> None:
-    """Send the link that somebody asked for, to an address or to a new password.
+    """Send a requested link, to confirm an address or to set a new password.
 
     Raises:
-        NotNowError: the mail server may take it later.
-        MailError: it won't, or the mail has waited for longer than `STALE`.
+        NotNowError: The mail server may accept the mail later.
+        MailError: The server will not accept it, or the mail has waited for longer than `STALE`.
     """
     if job.at < timezone.now() - STALE:
-        raise MailError("It waited for more than an hour, so it was not sent.", is_temporary=False)
+        raise MailError(
+            "The mail waited for more than an hour; it was not sent.", is_temporary=False
+        )
     try:
         _send_link(job)
     except MailError as error:
@@ -235,14 +237,17 @@ def _send_link(job: Job) -> None:
                 token = address_token(person, email, asked["news"])
                 page = {"link": asked["there"] + reverse("people:mail_confirm", args=[token])}
                 subject = _("Your address at %s") % settings.RULES.title
-                _send(subject, "people/mail_confirm.txt", page, email)
+                _deliver(subject, "people/mail_confirm.txt", page, email)
             return
         subject = _("A new password at %(title)s") % {"title": settings.RULES.title}
         for person in ResetForm().get_users(email):
             if person.pk not in asked.get("sent", ()):
-                page = {"link": asked["there"] + recovery_link(person, WAY_IN), "user": person}
-                _send(subject, "people/mail_reset.txt", page, person.email)
-                asked["sent"] = [*asked.get("sent", ()), person.pk]  # the next may be refused
+                page = {
+                    "link": asked["there"] + create_recovery_link(person, RESET_MINUTES),
+                    "user": person,
+                }
+                _deliver(subject, "people/mail_reset.txt", page, person.email)
+                asked["sent"] = [*asked.get("sent", ()), person.pk]  # the next one may be rejected
                 with writing():
                     job.save(update_fields=["asked"])
 
@@ -256,10 +261,10 @@ def confirm_address(person: Person, token: str) -> None:
     """Store a person's address, by the token that was sent to it.
 
     Raises:
-        InputError: the token is not valid, too old or another person's, or something changed since.
+        InputError: The token is not valid, too old or another person's, or something changed since.
     """
     try:
-        whose, email, news = decrypt(LINK, token, LASTS)
+        whose, email, news = decrypt(LINK, token, LINK_SECONDS)
     except InvalidToken:
         whose = ""
     if whose != _owner_digest(person):
@@ -268,9 +273,9 @@ def confirm_address(person: Person, token: str) -> None:
 
 
 def _owner_digest(person: Person) -> str:
-    """Return what a link depends on: it ends with a new password, log-in or address.
+    """Return a digest that changes with a new password, log-in or address, which ends the link.
 
-    A reader of the mail can't read any of these in it.
+    The digest does not reveal any of these to a reader of the mail.
     """
     bound = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
     return str(salted_hmac(LINK, bound, algorithm="sha256").hexdigest())
@@ -278,8 +283,8 @@ def _owner_digest(person: Person) -> str:
 
 def choose_news(person: Person, news: bool) -> None:
     """Start or stop mailing news to a person's confirmed address."""
-    with writing():  # and no address: another one may be confirmed at this moment
-        stop_if_gone(person)
+    with writing():  # not the address: another one may be confirmed concurrently
+        check_still_active(person)
         person.mail_news, person.mailed = news, timezone.now()
         person.save(update_fields=["mail_news", "mailed"])
 
@@ -290,20 +295,20 @@ def forget_address(person: Person) -> None:
 
 
 def _store_address(person: Person, email: str, *, news: bool) -> None:
-    """Store an address, or none; links that were mailed to another address stop working."""
+    """Store an address, or ""; links that were mailed to another address stop working."""
     with writing():
-        stop_if_gone(person)
+        check_still_active(person)
         if email != person.email:
             recovery_links(person).update(used=timezone.now())
         person.email, person.mail_news, person.mailed = email, news, timezone.now()
         person.save(update_fields=["email", "mail_news", "mailed"])
 
 
-def _send(subject: str, template: str, page: dict[str, Any], email: str) -> None:
-    """Send a mail; log what is wrong, without the address.
+def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> None:
+    """Send a mail; log errors without the address.
 
     Raises:
-        MailError: the server did not take it.
+        MailError: The server rejected the mail.
     """
     text = render_to_string(template, {**page, "rules": settings.RULES})
     try:
@@ -317,29 +322,29 @@ def _send(subject: str, template: str, page: dict[str, Any], email: str) -> None
         )
         shown = " ".join(map(str, (type(error).__name__, *filter(None, codes))))
         logging.getLogger(__name__).error("a mail could not be sent: %s", shown)
-        reason = f"The mail server did not take it: {shown}."
-        raise MailError(reason, is_temporary=not lasting) from None  # `error` may spell the address
+        reason = f"The mail server rejected the mail: {shown}."
+        raise MailError(reason, is_temporary=not lasting) from None  # it may contain the address
 
 
 def send_news() -> int:
-    """Mail the number of new items to people who want that, once a day.
+    """Mail the number of new items to people who want these mails, once a day.
 
-    The mail has no news; they are read on the site. A mail that the server refuses delays no other,
-    and is tried again the next day.
+    The mail contains no news, which people read on the site. A mail that the server rejects does
+    not delay the others, and is tried again the next day.
     """
     there, sent = settings.SITE.public_url, 0
     if not sends_mail() or not there:
         return 0
     rows = Person.objects.filter(mail_news=True, is_active=True).exclude(email="")
     for person in rows.order_by("pk"):
-        items = news_since(person, max(last_look(person), person.mailed or person.joined))
+        items = news_since(person, max(last_visit(person), person.mailed or person.joined))
         wishes = rows.filter(pk=person.pk, email=person.email)
-        if not items or not wishes.exists():  # others' mails take long: somebody may have left
+        if not items or not wishes.exists():  # a person may have left while earlier mails were sent
             continue
         page = {"n": len(items), "link": there + reverse("people:news")}
         subject = _("News at %s") % settings.RULES.title
         with suppress(MailError):
-            _send(subject, "people/mail_news.txt", page, person.email)
+            _deliver(subject, "people/mail_news.txt", page, person.email)
             with writing():
                 wishes.update(mailed=timezone.now())
             sent += 1

@@ -1,8 +1,8 @@
-"""Consent, and the data about a person: exported, hidden, erased, and deleted in time.
+"""Consent, and personal data: their export, hiding, erasure and retention.
 
-Consent and contributor licence have versions; everybody is asked again for a new one. Each area
-adds functions for its own rows to the lists below when the site starts. They run in the caller's
-transaction, those of higher areas first.
+Consent and contributor licence have versions; everybody is asked to agree to a new one. Each area
+adds functions for its own rows to the registries below when the site starts. The functions run in
+the caller's transaction, in reverse order of registration.
 """
 
 from __future__ import annotations
@@ -30,121 +30,122 @@ from winosmith.web.people import models
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, Session, pseudonym
 
 
-def _current() -> dict[str, int]:
-    """Return the key of the newest version of each kind of text."""
+def _current_keys() -> dict[str, int]:
     return dict(Document.objects.order_by("version").values_list("kind", "pk"))
 
 
 def current_documents() -> list[Document]:
-    """Return the newest version of each text, the consent first."""
-    return list(Document.objects.filter(pk__in=_current().values()).order_by("kind"))
+    """Return the newest version of each document, the consent first."""
+    return list(Document.objects.filter(pk__in=_current_keys().values()).order_by("kind"))
 
 
-def missing(person: Person | None, *, judging: bool = False) -> list[Document]:
-    """Return the current texts that somebody has not agreed to.
+def missing_documents(person: Person | None, *, judging: bool = False) -> list[Document]:
+    """Return the current documents that a person has not agreed to.
 
     Args:
-        person: None for a visitor.
-        judging: the texts for judging, which are fewer for a person who is paid only to judge.
+        person: The person; None for a visitor.
+        judging: Whether to return the documents for judging, which are fewer for people paid only
+            to judge.
     """
     paid_judge = bool(judging and person is not None and person.hired and person.is_judge)
     agreed = set(Agreement.objects.filter(person=person).values_list("document", flat=True))
-    needed = {key for kind, key in _current().items() if (kind == "study") == paid_judge}
-    left = needed - agreed  # usually none: then the texts are not read
+    needed = {key for kind, key in _current_keys().items() if (kind == "study") == paid_judge}
+    left = needed - agreed  # usually empty; then the documents are not loaded
     return list(Document.objects.filter(pk__in=left).order_by("kind")) if left else []
 
 
 def has_agreed(person: Person) -> bool:
-    """Return whether a person has agreed to every current text."""
-    return not missing(person)
+    """Return whether a person has agreed to every current document."""
+    return not missing_documents(person)
 
 
 def agree(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
-    """Store a person's agreement to the current texts, with the time.
+    """Store a person's agreement to the current documents, with the time.
 
     Args:
-        person: who agrees.
-        shown: the documents that the person was shown; None for the current ones.
-        judging: as in `missing`.
+        person: The person who agrees.
+        shown: The keys of the documents that the person was shown; None for the current ones.
+        judging: As in `missing_documents`.
 
     Raises:
-        InputError: a new version came out after the texts were shown, or the person was erased.
+        InputError: A new version was published after the documents were shown, or the person was
+            erased.
     """
     with writing():
-        models.stop_if_gone(person)
-        needed = missing(person, judging=judging)
+        models.check_still_active(person)
+        needed = missing_documents(person, judging=judging)
         if shown is not None and not {document.pk for document in needed} <= shown:
-            raise InputError(_("a text has changed in the meantime; read the new version"))
+            raise InputError(_("A text has changed in the meantime; read the new version."))
         for document in needed:
             Agreement.objects.get_or_create(person=person, document=document)
 
 
-def publish(kind: str, text: str, *, licence: str = "") -> Document:
-    """Create a new version of a text; everybody is asked again before their next contribution.
+def publish_document(kind: str, text: str, *, licence: str = "") -> Document:
+    """Create a new version of a document; everybody is asked to agree before contributing again.
 
     Raises:
-        InputError: the text is empty, or is the current one.
+        InputError: The text is empty or unchanged.
     """
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise InputError("the text is empty; write what people agree to")
+        raise InputError("the text is empty; write the text that people agree to")
     with writing():
         newest = Document.objects.filter(kind=kind).order_by("-version").first()
         if newest and (newest.text, newest.licence) == (text, licence):
-            raise InputError("this text holds already; change it to make a new version")
+            raise InputError("the text is unchanged; edit it to make a new version")
         version = newest.version + 1 if newest else 1
         return Document.objects.create(kind=kind, version=version, text=text, licence=licence)
 
 
-def first_documents() -> None:
-    """Create the first version of each text, and a new one if the site's licence has changed.
+def create_first_documents() -> None:
+    """Create the first version of each document, and a new one if the site's licence has changed.
 
-    It runs after every migration, so at each start of the site.
+    It runs after each migration, and so at each start of the site.
     """
     with writing():
         for kind in Document.Kind.values:
             licence = "" if kind == "consent" else settings.RULES.licence
             newest = Document.objects.filter(kind=kind).order_by("-version").first()
             if newest is None or newest.licence != licence:
-                publish(kind, shipped(kind, licence), licence=licence)
+                publish_document(kind, default_text(kind, licence), licence=licence)
 
 
-def shipped(kind: str, licence: str = "") -> str:
-    """Return the text of a kind for a new site; headings are lines without a full stop."""
+def default_text(kind: str, licence: str = "") -> str:
+    """Return the default text of a document; headings are lines without a full stop."""
     return render_to_string(f"people/documents/{kind}.txt", {"licence": licence})
 
 
-telling: dict[str, tuple[Callable[[Person], Any], str]] = {}
-"""By the name in the file: returns what an area holds about somebody, as JSON can hold it; and the
-label of the model whose rows it describes in words of its own."""
+exporters: dict[str, tuple[Callable[[Person], Any], str]] = {}
+"""By name in the exported file: a function that returns an area's data about a person, for JSON,
+and the label of the model that these data describe."""
 
-naming: dict[str, tuple[str, Callable[[Person, Any], str | None]]] = {}
-"""By the column that points at something of an area: what is looked up with it; and returns the
-name by which a person may know it, None if they may not see it."""
+reference_names: dict[str, tuple[str, Callable[[Person, Any], str | None]]] = {}
+"""By the column that points at an area's row: the relation to load, and a function that returns the
+name that a person may see, or None."""
 
-hiding: list[Callable[[Person], int]] = []
-"""Each withdraws a person's texts, and returns how many."""
+hiders: list[Callable[[Person], int]] = []
+"""Functions that withdraw a person's texts, and return their number."""
 
-erasing: list[Callable[[Person, bool], bool | None]] = []
-"""Each erases a person, and with True also their unreleased texts; returns whether texts stay."""
+erasers: list[Callable[[Person, bool], bool | None]] = []
+"""Functions that erase a person, with True also their unreleased texts, and return whether texts
+remain."""
 
-tidying: dict[str, Callable[[datetime, datetime], int]] = {}
-"""By the kind of rows: each deletes old rows in its own transactions, given now and the end of the
-retention time, and returns how many.
-"""
+cleaners: dict[str, Callable[[datetime, datetime], int]] = {}
+"""By kind of rows: a function that gets the current time and the end of the retention time, deletes
+old rows in its own transactions, and returns their number."""
 
 
-WITHHELD = {
+SECRET_COLUMNS = {
     *("id", "digest", "key", "session_key", "session_data", "person", "holder", "contributor"),
     *("gold", "n", "place", "block", "cursor"),
 }
-"""Columns that are keys of the site, or reveal which questions are gold or will be."""
+"""Columns that contain the site's keys, or reveal current or future gold questions."""
 
 
 def data_about(person: Person) -> dict[str, Any]:
     """Return all data about a person, for JSON.
 
-    It covers every table that points at people, also new ones.
+    It covers every table that points at people, including new ones.
     """
     data: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
@@ -162,25 +163,24 @@ def data_about(person: Person) -> dict[str, Any]:
             {"text": a.document.kind, "version": a.document.version, "at": a.at}
             for a in person.agreements.select_related("document")
         ],
-        **{name: describe(person) for name, (describe, _table) in telling.items()},
+        **{name: describe(person) for name, (describe, _table) in exporters.items()},
     }
     data["other"] = {
         f"{model._meta.label}.{column}": rows
-        for model, column in _pointing()
-        if (rows := _rows(model, column, person))
+        for model, column in _columns_pointing_at_people()
+        if (rows := _export_rows(model, column, person))
     }
     return data
 
 
-def _pointing() -> list[tuple[type[Model], str]]:
-    """Return each table and column that points at people, except those described by an area."""
+def _columns_pointing_at_people() -> list[tuple[type[Model], str]]:
     relations = Person._meta.get_fields(include_hidden=True)
     columns = [
         (relation.related_model, relation.field.name)
         for relation in relations
         if relation.auto_created and not relation.concrete
     ]
-    own = {"people.Agreement", *(table for _describe, table in telling.values())}
+    own = {"people.Agreement", *(table for _describe, table in exporters.values())}
     return [
         (model, column)
         for model, column in columns
@@ -188,53 +188,54 @@ def _pointing() -> list[tuple[type[Model], str]]:
     ]
 
 
-def _rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any]]:
-    """Return the rows of a table that point at a person, with their problems."""
+def _export_rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any]]:
     rows = model._base_manager.filter(**{column: person})
-    about = [field.name for field in model._meta.concrete_fields if field.name in naming]
+    about = [field.name for field in model._meta.concrete_fields if field.name in reference_names]
     if about:
-        rows = rows.select_related(*(naming[name][0] for name in about))
-    return sorted((_row(row, about, person) for row in rows), key=str)  # their own order tells more
+        rows = rows.select_related(*(reference_names[name][0] for name in about))
+    return sorted(
+        (_export_row(row, about, person) for row in rows), key=str
+    )  # the stored order could reveal more
 
 
-def _row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
-    """Return a row without other people's data: keys, and marks of gold.
+def _export_row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
+    """Return a row without other people's data, keys, and marks of gold questions.
 
-    A problem is named if the person may see it; other ids could reveal gold.
+    A problem's id is included if the person may see it; other ids could reveal gold questions.
     """
     values = {
         field.name: getattr(row, field.attname)
         for field in row._meta.concrete_fields
-        if field.name not in WITHHELD and not field.is_relation
+        if field.name not in SECRET_COLUMNS and not field.is_relation
     }
-    names = {name: naming[name][1](person, getattr(row, name)) for name in about}
+    names = {name: reference_names[name][1](person, getattr(row, name)) for name in about}
     return values | {name: known for name, known in names.items() if known is not None}
 
 
-def hide(person: Person) -> int:
+def hide_texts(person: Person) -> int:
     """Withdraw everything that a person wrote; return the number of twins.
 
-    Only moderators and the contributor still see it.
+    Only moderators and the contributor still see these texts.
     """
     with writing():
-        return sum(area(person) for area in reversed(hiding))
+        return sum(area(person) for area in reversed(hiders))
 
 
 def erase(person: Person, texts: bool) -> None:
-    """Erase a person: nothing that stays can be linked to them. This can't be undone.
+    """Erase a person, so that nothing that remains can be linked to them; this can't be undone.
 
-    Deleted are the name, the password, the roles, all sessions, drafts, leases, comments, and notes
-    of what they read. Their salt is deleted, so that their published pseudonym leads nowhere; what
-    stays gets a new one. Released text stays. Their agreements stay without a name if sentences
-    stay that need the licence.
+    The name, the password, the roles, all sessions, drafts, leases, comments, and records of what
+    they read are deleted. Their salt is replaced, so that their published pseudonym can't be
+    traced. Released text remains. Their agreements remain without a name if remaining sentences
+    need the licence.
 
     Args:
-        person: with an account or without.
-        texts: also withdraw and blank everything unreleased that they wrote. Problems that others
-            perturbed from it stay, without the edits, which would reveal it.
+        person: A person with or without an account.
+        texts: Whether to withdraw and blank everything unreleased that they wrote. Problems that
+            others perturbed from it remain, without the edits, which would reveal it.
 
     Raises:
-        InputError: they are the only admin.
+        InputError: The person is the only admin.
     """
     with writing():
         person = Person.objects.select_for_update().get(pk=person.pk)
@@ -242,7 +243,7 @@ def erase(person: Person, texts: bool) -> None:
         if person.is_superuser and not admins.exclude(pk=person.pk).exists():
             raise InputError(_("This is the only admin; make another one first."))
         digest = _erasure_digest(person)
-        stays = [area(person, texts) for area in reversed(erasing)]
+        stays = [area(person, texts) for area in reversed(erasers)]
         models.Done.objects.filter(person=person).delete()
         person.sessions.all().delete()
         Invitation.objects.filter(person=person).delete()
@@ -261,15 +262,15 @@ def erase(person: Person, texts: bool) -> None:
 
 
 def _erasure_digest(person: Person) -> str:
-    """Return a person's name in the log of erasures; only a backup has the salt to find it."""
-    return models.keyed("erased", f"{person.pk}:{person.salt}")
+    # Only a backup still has the salt to compute it.
+    return models.keyed_digest("erased", f"{person.pk}:{person.salt}")
 
 
 def _log_erasure(person: Person, digest: str, texts: bool) -> None:
     """Append an erasure to a log next to the database, because restoring a backup undoes it.
 
-    It is on the disk before the commit, so that a crash loses none. A line that a crash cut off
-    ends at the next line's first newline.
+    The line is on the disk before the commit, so that a crash loses no entry. A line truncated by a
+    crash ends at the first newline of the next entry.
     """
     entry = {"at": timezone.now().isoformat(), "person": person.pk, "digest": digest}
     line = f"\n{json.dumps({**entry, 'texts': texts})}\n".encode()
@@ -285,16 +286,16 @@ def has_erasure_log() -> bool:
     return (settings.SITE.folder / ERASURES).exists()
 
 
-def to_erase_again() -> list[tuple[Person, bool]]:
-    """Return the people of the log of erasures whom a restored backup brought back.
+def people_to_erase_again() -> list[tuple[Person, bool]]:
+    """Return the erased people whom a restored backup brought back.
 
     Returns:
-        Each with whether their unreleased texts were erased, too; in the order of their keys.
+        Each person, with whether their unreleased texts were erased too, in the order of keys.
     """
     path = settings.SITE.folder / ERASURES
     logged: dict[tuple[int, str], bool] = {}
     for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
-        with suppress(ValueError, KeyError, TypeError):  # a line that was cut off
+        with suppress(ValueError, KeyError, TypeError):  # a truncated line
             entry = parse_json(line)
             key = (int(entry["person"]), str(entry["digest"]))
             logged[key] = logged.get(key, False) or bool(entry["texts"])
@@ -304,34 +305,34 @@ def to_erase_again() -> list[tuple[Person, bool]]:
 
 
 def erase_again() -> int:
-    """Erase those people again; return how many.
+    """Erase these people again; return their number.
 
     Raises:
-        InputError: one of them is the only admin.
+        InputError: One of them is the only admin.
     """
-    people = to_erase_again()
+    people = people_to_erase_again()
     for person, texts in people:
         erase(person, texts)
     return len(people)
 
 
 MAILS = timedelta(days=7)
-"""How long a mail that the mail server refused is shown to admins."""
+"""Time for which admins see a mail that the mail server rejected."""
 
 HITS = timedelta(days=1)
-"""How long hits are needed: the last hour reaches into the one before. At most
-`SiteRules.retention_days`, which is at least a day."""
+"""Time for which rate-limit counts are needed: the last hour overlaps the previous clock hour. At
+most `SiteRules.retention_days`, which is at least a day."""
 
 CHUNK = 2000
-"""Rows deleted in one transaction, so that others can write in between."""
+"""Number of rows deleted per transaction, so that others can write in between."""
 
 
 def tidy(now: datetime | None = None) -> dict[str, int]:
-    """Delete old rows; return how many of each kind.
+    """Delete old rows; return the number of each kind.
 
-    Network digests go after a day, sessions when they end, refused mails after `MAILS`. After
-    `SiteRules.retention_days` go the records of forms, links, and people without an account who
-    never wrote anything; and the rows that other areas added to `tidying`.
+    Network digests are deleted after a day, sessions when they end, and rejected mails after
+    `MAILS`. The records of forms, links, and people without an account who never wrote anything are
+    deleted after `SiteRules.retention_days`, like the rows of other areas (`cleaners`).
     """
     now = now or timezone.now()
     before = now - timedelta(days=settings.RULES.retention_days)
@@ -341,10 +342,10 @@ def tidy(now: datetime | None = None) -> dict[str, int]:
         "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
         "forms": _delete(models.Done.objects.filter(at__lt=before)),
         "invitations": _delete(Invitation.objects.filter(expires__lt=before)),
-        "people": _delete(_never_wrote(before)),
+        "people": _delete(_idle_visitors(before)),
         "mails": _delete(mails.filter(state=Job.State.FAILED, ended__lt=now - MAILS)),
     }
-    for name, area in tidying.items():
+    for name, area in cleaners.items():
         gone[name] = area(now, before)
     return gone
 
@@ -358,8 +359,7 @@ def _delete(query: QuerySet) -> int:
     return deleted
 
 
-def _never_wrote(before: datetime) -> QuerySet[Person]:
-    """Return people without an account, a session, or any rows."""
+def _idle_visitors(before: datetime) -> QuerySet[Person]:
     return Person.objects.filter(
         twins=None,
         event=None,

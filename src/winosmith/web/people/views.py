@@ -1,4 +1,4 @@
-"""The pages of people: log-in, sign-up, their own data, the texts, and invitations."""
+"""Pages for log-in, sign-up, personal data, the texts to agree to, and invitations."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from winosmith.web._lock import writing
 from winosmith.web.pages import attached
 from winosmith.web.people import accounts, gates, news as mails, privacy
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, pseudonym
-from winosmith.web.people.news import SHOWN, last_look, mark_as_read, news_since, work_sources
+from winosmith.web.people.news import NEWS_SPAN, last_visit, mark_as_read, news_since, work_sources
 
-CONSENTS = 240
-"""People without an account who may start within an hour from one network."""
+MAX_CONSENTS = 240
+"""Maximum number of people without an account who may start within an hour from one network."""
 
 DAY = 24 * 60
 """Minutes."""
 
 
-def _password(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
+def _password_field(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
     return forms.CharField(
         label=label,
         strip=False,
@@ -44,7 +44,7 @@ def _password(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
     )
 
 
-def _name(help_text: Any = "") -> forms.CharField:
+def _name_field(help_text: Any = "") -> forms.CharField:
     return forms.CharField(
         label=gettext_lazy("Name"),
         max_length=60,
@@ -54,9 +54,9 @@ def _name(help_text: Any = "") -> forms.CharField:
 
 
 class NewPasswordForm(forms.Form):
-    """A password, typed twice, because it is not visible."""
+    """Form for a password, typed twice because it is not visible."""
 
-    password = _password(
+    password = _password_field(
         gettext_lazy("Password"),
         "new-password",
         gettext_lazy(
@@ -64,10 +64,10 @@ class NewPasswordForm(forms.Form):
             "without an e-mail address, nobody can send you a new one."
         ),
     )
-    again = _password(gettext_lazy("Repeat the password"), "new-password")
+    again = _password_field(gettext_lazy("Repeat the password"), "new-password")
 
     def clean_again(self) -> str:
-        """Compare the two."""
+        """Check that the two passwords are equal."""
         again: str = self.cleaned_data["again"]
         if self.cleaned_data.get("password", again) != again:
             raise ValidationError(gettext_lazy("The two passwords differ."))
@@ -75,23 +75,23 @@ class NewPasswordForm(forms.Form):
 
 
 class JoinForm(NewPasswordForm):
-    """A new account."""
+    """Form for a new account."""
 
-    name = _name(
+    name = _name_field(
         gettext_lazy("Only the people who run this site see it. It need not be your real name.")
     )
     field_order = ("name", "password", "again")
 
 
 class LoginForm(forms.Form):
-    """A name and a password."""
+    """Form with a name and a password."""
 
-    name = _name()
-    password = _password(gettext_lazy("Password"), "current-password")
+    name = _name_field()
+    password = _password_field(gettext_lazy("Password"), "current-password")
 
 
 class ConfirmedForm(forms.Form):
-    """A form that takes effect with the password of the person who sends it."""
+    """Form that takes effect only with the sender's password."""
 
     confirmed_by = "password"
 
@@ -100,7 +100,7 @@ class ConfirmedForm(forms.Form):
         self.request = request
 
     def clean(self) -> dict[str, Any]:
-        """Check the password if all else is valid."""
+        """Check the password if all other fields are valid."""
         typed: dict[str, Any] = super().clean() or {}
         if self.confirmed_by in self.fields and not self.errors:
             name = self.request.user.name
@@ -110,22 +110,22 @@ class ConfirmedForm(forms.Form):
 
 
 class PasswordForm(ConfirmedForm, NewPasswordForm):
-    """A new password, by somebody who knows the old one."""
+    """Form to replace a known password by a new one."""
 
     confirmed_by = "old"
-    old = _password(gettext_lazy("Current password"), "current-password")
+    old = _password_field(gettext_lazy("Current password"), "current-password")
     field_order = ("old", "password", "again")
 
 
 class InviteForm(forms.Form):
-    """A link for one person; or, with a name, a way back into an account."""
+    """Form for an invitation, or with a name, for a link to an existing account."""
 
     role = forms.ChoiceField(
         label=gettext_lazy("Role"),
         choices=[
             ("contributor", gettext_lazy("contributor: writes")),
             ("judge", gettext_lazy("judge: writes and judges")),
-            ("moderator", gettext_lazy("moderator: also decides about problems")),
+            ("moderator", gettext_lazy("moderator: also decides on problems")),
             ("admin", gettext_lazy("admin: runs the site")),
         ],
     )
@@ -156,13 +156,13 @@ class InviteForm(forms.Form):
 
 
 class EraseForm(ConfirmedForm):
-    """The consent to an erasure."""
+    """Form that confirms an erasure."""
 
     texts = forms.BooleanField(
         label=gettext_lazy("Also erase the sentences that are not released yet"), required=False
     )
     sure = forms.BooleanField(label=gettext_lazy("I know that this can’t be undone"))
-    password = _password(gettext_lazy("Your password"), "current-password")
+    password = _password_field(gettext_lazy("Your password"), "current-password")
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request, request.POST or None)
@@ -170,15 +170,13 @@ class EraseForm(ConfirmedForm):
             del self.fields["password"]
 
 
-def _page(request: HttpRequest, template: str, form: Form, **context: Any) -> HttpResponse:
-    """Render the page of a form; 422 if something in it is wrong."""
+def _render_form(request: HttpRequest, template: str, form: Form, **context: Any) -> HttpResponse:
     status = 422 if form.errors else 200
     return render(request, f"people/{template}.html", {"form": form, **context}, status=status)
 
 
 @contextmanager
-def _refusals_on(form: Form, field: str | None = None) -> Iterator[None]:
-    """Show on the form why something is refused: next to a field, or above all of them."""
+def _show_errors_on(form: Form, field: str | None = None) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
@@ -189,10 +187,10 @@ def _refusals_on(form: Form, field: str | None = None) -> Iterator[None]:
 
 @sensitive_post_parameters()
 def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
-    """Create an account; with an invitation's token, one with its roles."""
-    invitation = accounts.invitation_of(token) if token else None
+    """Create an account, with the roles of an invitation if there is a token."""
+    invitation = accounts.find_invitation(token) if token else None
     if token and invitation is None:
-        gone = accounts.past_invitation(token)
+        gone = accounts.find_past_invitation(token)
         page = {"invitation": gone, "now": timezone.now()}
         return render(request, "people/link_over.html", page, status=410 if gone else 404)
     if request.user.is_authenticated:
@@ -205,10 +203,10 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         person = _create_account(request, form, invitation)
         if person is not None:
-            _begin(request, person)
+            _start_session(request, person)
             messages.success(request, _("Welcome. Your account is ready."))
             return redirect("run:start" if person.is_superuser else gates.safe_next(request))
-    return _page(request, "join", form, invitation=invitation, next=gates.safe_next(request))
+    return _render_form(request, "join", form, invitation=invitation, next=gates.safe_next(request))
 
 
 def _create_account(
@@ -218,7 +216,7 @@ def _create_account(
     typed = form.cleaned_data
     try:
         if invitation is None:
-            gates.rate_limit(request, "join", accounts.JOINS)
+            gates.rate_limit(request, "join", accounts.MAX_SIGN_UPS)
         return accounts.sign_up(
             typed["name"],
             typed["password"],
@@ -228,7 +226,7 @@ def _create_account(
     except ValidationError as error:
         form.add_error("password", error)
     except InputError as error:
-        # Sent twice by a double click: the account is there, with this very password.
+        # A double click sent the form twice: the account exists with this password.
         found = accounts.check_login(request, typed["name"], typed["password"])
         if found is not None:
             return found
@@ -237,22 +235,20 @@ def _create_account(
 
 
 def _set_new_password(request: HttpRequest, invitation: Invitation, person: Person) -> HttpResponse:
-    """Let a person whose password is lost set a new one."""
     form = NewPasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        with _refusals_on(form):
-            ended = accounts.new_password(person, form.cleaned_data["password"], invitation)
-            _begin(request, person)
+        with _show_errors_on(form):
+            ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
+            _start_session(request, person)
             messages.success(request, _with_ended(_("Your password is changed."), ended))
             return redirect("people:me")
     doors = _others(accounts.count_access(person), links=1)
-    return _page(request, "new_password", form, person=person, doors=doors)
+    return _render_form(request, "new_password", form, person=person, doors=doors)
 
 
 def _others(
     doors: accounts.OpenAccess, *, browsers: int = 0, links: int = 0
 ) -> accounts.OpenAccess:
-    """Return the access except for the browsers and links that the person uses now."""
     return accounts.OpenAccess(
         max(0, doors.browsers - browsers), doors.tokens, max(0, doors.links - links)
     )
@@ -263,9 +259,7 @@ def _with_ended(done: str, ended: accounts.OpenAccess) -> str:
     return f"{done} {more}" if ended else done
 
 
-def _with_mail(view: Any) -> Any:
-    """Return 404 for a page on a site that does not send mail."""
-
+def _require_mail(view: Any) -> Any:
     @wraps(view)
     def shown(request: HttpRequest, /, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not mails.sends_mail():
@@ -275,18 +269,18 @@ def _with_mail(view: Any) -> Any:
     return shown
 
 
-@_with_mail
-def reset_asked(request: HttpRequest) -> HttpResponse:
-    """Send a link for a new password; the answer does not reveal whether an address is known."""
+@_require_mail
+def request_reset(request: HttpRequest) -> HttpResponse:
+    """Send a link for a new password; the response does not reveal whether an address is known."""
     form = mails.ResetForm(request.POST or None)
     sent = request.method == "POST" and form.is_valid()
     if sent:
         form.save(request=request)
-    return _page(request, "reset", form, sent=sent)
+    return _render_form(request, "reset", form, sent=sent)
 
 
 class MailForm(ConfirmedForm):
-    """An address, with the password as a confirmation."""
+    """Form for an address, confirmed by the password."""
 
     email = forms.EmailField(
         label=gettext_lazy("E-mail address"),
@@ -297,13 +291,13 @@ class MailForm(ConfirmedForm):
     news = forms.BooleanField(
         label=gettext_lazy("Mail me once a day when there is news"), required=False
     )
-    password = _password(gettext_lazy("Your password"), "current-password")
+    password = _password_field(gettext_lazy("Your password"), "current-password")
 
 
-@_with_mail
+@_require_mail
 @gates.accounts_only
 @sensitive_post_parameters()
-def mail(request: HttpRequest) -> HttpResponseBase:
+def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
     """Send a link that confirms an address, or delete the address."""
     person = cast(Person, request.user)
     if person.hired:
@@ -315,25 +309,25 @@ def mail(request: HttpRequest) -> HttpResponseBase:
         if not email:
             mails.forget_address(person)
             said = _("Your address is deleted.")
-        elif email == person.email:  # only the wish for mails of news differs
+        elif email == person.email:  # only the setting for news mails differs
             mails.choose_news(person, news)
             said = _("The settings are saved.")
         else:
-            mails.offer_address(person, email, news, request)
+            mails.send_address_link(person, email, news, request)
             said = _("A link was sent to this address; open it within a day.")
         messages.success(request, said)
         return redirect("people:me")
-    return _page(request, "mail", form)
+    return _render_form(request, "mail", form)
 
 
-@_with_mail
+@_require_mail
 @require_safe
 @gates.accounts_only
-def mail_confirm(request: HttpRequest, token: str) -> HttpResponseBase:
+def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponseBase:
     """Store an address, by the link that was sent to it."""
     try:
         mails.confirm_address(cast(Person, request.user), token)
-        messages.success(request, _("This address is yours now."))
+        messages.success(request, _("Your address is confirmed."))
     except InputError as error:
         messages.error(request, str(error))
     return redirect("people:me")
@@ -341,22 +335,21 @@ def mail_confirm(request: HttpRequest, token: str) -> HttpResponseBase:
 
 @sensitive_post_parameters()
 def login(request: HttpRequest) -> HttpResponseBase:
-    """Log in, and go to the page that was asked for."""
+    """Log in, and continue to the requested page."""
     to = gates.safe_next(request)
     if request.user.is_authenticated and request.method != "POST":
         return redirect(to)
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         typed = form.cleaned_data
-        begin = partial(_begin, request)
+        begin = partial(_start_session, request)
         if accounts.check_login(request, typed["name"], typed["password"], then=begin):
             return redirect(to)
         form.add_error(None, _("The name or the password is not correct."))
-    return _page(request, "login", form, next=to)
+    return _render_form(request, "login", form, next=to)
 
 
-def _begin(request: HttpRequest, person: Person) -> None:
-    """Start a log-in session; texts written here without an account join it."""
+def _start_session(request: HttpRequest, person: Person) -> None:
     before = gates.existing_writer(request)
     with writing():
         if before is not None and before.anonymous and before.pk != person.pk:
@@ -366,7 +359,7 @@ def _begin(request: HttpRequest, person: Person) -> None:
 
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
-    """Log out here; with "everywhere", end all access to the account."""
+    """Log out of this browser; with "everywhere", end all access to the account."""
     said = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
         said = _with_ended(said, accounts.end_access(cast(Person, request.user)))
@@ -377,41 +370,41 @@ def logout(request: HttpRequest) -> HttpResponse:
 
 @gates.accounts_only
 @sensitive_post_parameters()
-def password(request: HttpRequest) -> HttpResponseBase:
+def change_password(request: HttpRequest) -> HttpResponseBase:
     """Change the password, and end all other access to the account."""
     person = cast(Person, request.user)
     form = PasswordForm(request, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        with _refusals_on(form):
-            ended = accounts.new_password(person, form.cleaned_data["password"])
-            _begin(request, person)
+        with _show_errors_on(form):
+            ended = accounts.set_new_password(person, form.cleaned_data["password"])
+            _start_session(request, person)
             said = _with_ended(_("Your password is changed."), _others(ended, browsers=1))
             messages.success(request, said)
             return redirect("people:me")
     doors = _others(accounts.count_access(person), browsers=1)
-    return _page(request, "password", form, person=person, doors=doors)
+    return _render_form(request, "password", form, person=person, doors=doors)
 
 
 def _for_writers(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
-    """Give a view the person who is there, with or without an account; others log in first."""
+    """Pass the current person, with or without an account, to a view; others log in first."""
 
     @wraps(view)
     def shown(request: HttpRequest) -> HttpResponse:
         person = gates.existing_writer(request)
-        return view(request, person) if person else gates.send_to(request, "people:login")
+        return view(request, person) if person else gates.ask_first(request, "people:login")
 
     return shown
 
 
 @require_safe
 @_for_writers
-def me(request: HttpRequest, person: Person) -> HttpResponse:
+def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
     """Show the data about the person who is logged in or has written here."""
     context = {
         "person": person,
         "pseudonym": pseudonym(person),
         "agreements": person.agreements.select_related("document").order_by("-at"),
-        "missing": privacy.missing(person, judging=True),
+        "missing": privacy.missing_documents(person, judging=True),
         "may_judge": gates.may_judge(person),
         "doors": accounts.count_access(person),
     }
@@ -420,10 +413,10 @@ def me(request: HttpRequest, person: Person) -> HttpResponse:
 
 @require_safe
 @_for_writers
-def news(request: HttpRequest, person: Person) -> HttpResponse:
-    """Show what happened and what waits for the person; it counts as read now."""
-    before = last_look(person)
-    items = news_since(person, min(before, timezone.now() - SHOWN))
+def show_news(request: HttpRequest, person: Person) -> HttpResponse:
+    """Show a person's news and pending work, and mark them as read."""
+    before = last_visit(person)
+    items = news_since(person, min(before, timezone.now() - NEWS_SPAN))
     context = {
         "items": [(item, item.at > before) for item in items],
         "works": [work for area in work_sources for work in area(person)],
@@ -438,7 +431,7 @@ def news(request: HttpRequest, person: Person) -> HttpResponse:
 
 @require_safe
 @_for_writers
-def data(request: HttpRequest, person: Person) -> HttpResponse:
+def download_data(request: HttpRequest, person: Person) -> HttpResponse:
     """Send all data about the person as a file."""
     response = JsonResponse(privacy.data_about(person), json_dumps_params={"indent": 2})
     return attached(response, "about-me.json")
@@ -449,7 +442,7 @@ def data(request: HttpRequest, person: Person) -> HttpResponse:
 def hide(request: HttpRequest, person: Person) -> HttpResponse:
     """Withdraw everything that the person wrote."""
     try:
-        done = gates.form_once(request, person, lambda: {"twins": privacy.hide(person)})
+        done = gates.form_once(request, person, lambda: {"twins": privacy.hide_texts(person)})
     except InputError as error:
         messages.error(request, str(error))
         return redirect("people:me")
@@ -465,42 +458,42 @@ def erase(request: HttpRequest, person: Person) -> HttpResponse:
     """Erase the person; an account needs its password."""
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
-        with _refusals_on(form):
+        with _show_errors_on(form):
             privacy.erase(person, form.cleaned_data["texts"])
             log_out(request)
             return render(request, "people/erased.html")
-    return _page(request, "erase", form, person=person, own=True)
+    return _render_form(request, "erase", form, person=person, own=True)
 
 
 @gates.admins_only
 @sensitive_post_parameters()
 def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
-    """Erase a person who asked an admin for it; the admin confirms it by their own password."""
+    """Erase a person at their request; the admin confirms it with their own password."""
     person = get_object_or_404(Person, pk=number, erased=None)
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
-        with _refusals_on(form):
+        with _show_errors_on(form):
             if person == request.user:
-                raise InputError(_("Erase your own account on the page about you."))
+                raise InputError(_("To erase your own account, use your own page."))
             privacy.erase(person, form.cleaned_data["texts"])
             messages.success(request, _("The person is erased."))
             return redirect("people:invitations")
-    return _page(request, "erase", form, person=person, own=False)
+    return _render_form(request, "erase", form, person=person, own=False)
 
 
-def consent(request: HttpRequest) -> HttpResponseBase:
-    """Show the texts that somebody has not agreed to yet, and store their agreement."""
+def ask_consent(request: HttpRequest) -> HttpResponseBase:
+    """Show the texts that a person has not agreed to yet, and store their agreement."""
     person = gates.existing_writer(request)
     to = gates.safe_next(request)
     if person is None and not settings.RULES.anonymous:
-        return gates.send_to(request, "people:login")
+        return gates.ask_first(request, "people:login")
     judging = not gates.leads_to_writing(to)
-    needed = privacy.missing(person, judging=judging)
+    needed = privacy.missing_documents(person, judging=judging)
     if not needed:
         return redirect(to)
     error = ""
     if request.method == "POST":
-        error = _agreed(request, judging=judging)
+        error = _store_agreement(request, judging=judging)
         if not error:
             messages.success(request, _("Thank you. You can start."))
             return redirect(to)
@@ -516,23 +509,23 @@ def consent(request: HttpRequest) -> HttpResponseBase:
     return render(request, "people/consent.html", context, status=422 if error else 200)
 
 
-def _agreed(request: HttpRequest, *, judging: bool) -> str:
+def _store_agreement(request: HttpRequest, *, judging: bool) -> str:
     """Store the agreement; return the form's error, or ""."""
     if not request.POST.get("agree"):
-        return _("Tick the box if you agree; otherwise you can only read.")
+        return _("Tick the box to agree; without it, you can only read.")
     try:
         if gates.existing_writer(request) is None:
-            gates.rate_limit(request, "consent", CONSENTS)
+            gates.rate_limit(request, "consent", MAX_CONSENTS)
         shown = gates.shown_documents(request)
-        privacy.agree(gates.writer(request), shown, judging=judging)
+        privacy.agree(gates.get_or_create_writer(request), shown, judging=judging)
     except InputError as error:
         return str(error)
     return ""
 
 
 @require_safe
-def texts(request: HttpRequest) -> HttpResponse:
-    """Show the current texts, and link the earlier versions."""
+def show_texts(request: HttpRequest) -> HttpResponse:
+    """Show the current texts, with links to earlier versions."""
     older = Document.objects.order_by("kind", "-version").defer("text")
     current = privacy.current_documents()
     context = {
@@ -543,45 +536,44 @@ def texts(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
+def show_text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
     """Show one version of a text."""
     document = get_object_or_404(Document, kind=kind, version=version)
     return render(request, "people/text.html", {"document": document})
 
 
 @gates.moderators_only
-def invitations(request: HttpRequest) -> HttpResponseBase:
-    """Show the working links, and create a new one, whose address is shown only once."""
+def manage_invitations(request: HttpRequest) -> HttpResponseBase:
+    """Show the active links, and create a new one, whose address is shown only once."""
     by = cast(Person, request.user)
     roles = [role for role in accounts.ROLES if accounts.may_invite(by, role)]
     form, link = InviteForm(roles, request.POST or None), ""
     if request.method == "POST" and form.is_valid():
-        with _refusals_on(form, "name" if form.cleaned_data.get("name") else None):
+        with _show_errors_on(form, "name" if form.cleaned_data.get("name") else None):
             link = request.build_absolute_uri(_new_link(by, form))
             form = InviteForm(roles)
     rows = Invitation.objects.filter(used=None, expires__gt=timezone.now())
     if not by.is_superuser:
         rows = rows.filter(made_by=by)
     rows = rows.select_related("made_by", "person").order_by("-created")[:200]
-    return _page(request, "invitations", form, link=link, rows=rows)
+    return _render_form(request, "invitations", form, link=link, rows=rows)
 
 
 def _new_link(by: Person, form: InviteForm) -> str:
-    """Return the path of the link that the form asks for."""
     typed = form.cleaned_data
     if name := typed.get("name"):
         try:
             person = Person.objects.get_by_natural_key(name)
         except Person.DoesNotExist:
             raise InputError(_("There is no account with this name.")) from None
-        return accounts.reset(person, typed["days"] * DAY, by=by)
+        return accounts.create_reset_link(person, typed["days"] * DAY, by=by)
     return accounts.invite([typed["role"]], typed["days"] * DAY, by=by, label=typed["label"])
 
 
 @gates.moderators_only
 @require_POST
-def take_back(request: HttpRequest, number: int) -> HttpResponse:
-    """Revoke a link: one's own, or any as an admin."""
+def revoke_invitation(request: HttpRequest, number: int) -> HttpResponse:
+    """Revoke a link: their own, or any link as an admin."""
     by = cast(Person, request.user)
     rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
     accounts.end_invitation(get_object_or_404(rows, pk=number))

@@ -1,1 +1,1 @@
-"""Perturb: bend a sentence a little, see whether a model follows, and let the family grow."""
+"""Perturbing sentences a little, to see whether models follow, in growing families."""

@@ -1,4 +1,4 @@
-"""The context of the pages of perturbing: the choice, the form, and the models' results."""
+"""The context of the perturbation pages: the choice, the form, and the models' results."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from winosmith.problem import BLANK
 from winosmith.text import changes, tokens
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
-from winosmith.web.perturb.rules import Place, Typed, examine, measured, usable
-from winosmith.web.predict.asking import current_models, of, state_of
+from winosmith.web.perturb.rules import Place, SentenceInput, are_usable, examine, input_depths
+from winosmith.web.predict.asking import current_models, current_predictions, model_state
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.association import softmax
-from winosmith.web.problems.checks import form_of, live_hints, refused, summary
-from winosmith.web.problems.family import folded, may_perturb, steps
+from winosmith.web.problems.checks import contributor_hints, form_context, mark_rejected, summarize
+from winosmith.web.problems.family import fold_steps, may_perturb, visible_steps
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.states import public_problems, visible_to
+from winosmith.web.problems.states import is_visible_to, public_problems
 from winosmith.web.read.public import Filters
 
 
-class Choices(Filters):
-    """The filters of reading; by default only originals are shown."""
+class SentenceFilters(Filters):
+    """The filters for reading; by default only originals are shown."""
 
     kind = forms.ChoiceField(
         label=gettext_lazy("Show"),
@@ -54,26 +54,26 @@ class Choices(Filters):
 
     @property
     def active(self) -> bool:
-        """Whether any filter is used."""
+        """Return whether any filter is used."""
         return any(self.data.get(name) for name in self.fields if name != "kind" or self.chosen)
 
     @property
     def narrowing(self) -> list[forms.BoundField]:
-        """The fields that can be unfolded."""
+        """Return the fields that can be unfolded."""
         return [field for field in self if field.name not in ("q", "kind")]
 
-    def perturbed(self) -> Choices:
+    def perturbed(self) -> SentenceFilters:
         """Return the same filters for perturbed sentences."""
         data = self.kept()
         data["kind"] = "perturbed"
-        return Choices(data)
+        return SentenceFilters(data)
 
 
-def listed(problems: list[Problem]) -> list[dict[str, Any]]:
+def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     """Return problems with their families, in two queries.
 
-    Each has the `root`'s id, None if nobody has perturbed it, the `step` from there, and the number
-    of public `versions` of its family, the root included.
+    Each has the `root`'s id, or None if nobody has perturbed it, the `step` from the root, and the
+    number of public `versions` in its family, including the root.
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
     places: dict[Any, Version] = {version.problem_id: version for version in rows}
@@ -96,23 +96,23 @@ def listed(problems: list[Problem]) -> list[dict[str, Any]]:
 
 
 NAMES = ("Nora", "Judith")
-GROWN = (
+EXAMPLE_SENTENCES = (
     ("Nora thanked Judith because _ had carried the heavy boxes upstairs.", 1),
     ("Nora thanked Judith although _ had carried the heavy boxes upstairs.", 0),
     ("Nora thanked Judith although _ had not carried the heavy boxes upstairs.", 1),
     ("Nora thanked Judith although _ had not carried the heavy sofa upstairs.", 1),
 )
-"""A root, and each version of the one before, with the correct option."""
+"""A root, and versions, each of the previous one, with the correct option."""
 
 
 def examples() -> dict[str, list[dict[str, Any]]]:
     """Return the examples in the language of the page, with their measured depths.
 
-    The `good` ones are the steps of a family: the changes since the step before, the options, each
-    with whether it is correct, whether the answer flipped, the depths, and the purpose of the step.
+    The `good` ones are the steps of a family: the changes since the previous step, the options with
+    whether each is correct, whether the answer flipped, the depths, and the purpose of the step.
     The `bad` ones are failed perturbations of its root, with the reason.
     """
-    family = _family()
+    family = _example_family()
     why = (
         _("The original. A model that knows who thanks whom answers it correctly."),
         _("One word is replaced, and the answer flips: now the thanks are a surprise."),
@@ -132,19 +132,19 @@ def examples() -> dict[str, list[dict[str, Any]]]:
                 "why": why[at],
             }
         )
-    return {"good": good, "bad": _bad(family[0].sentence)}
+    return {"good": good, "bad": _bad_examples(family[0].sentence)}
 
 
 @cache
-def _family() -> Dataset:
-    (first, answer), *rest = GROWN
+def _example_family() -> Dataset:
+    (first, answer), *rest = EXAMPLE_SENTENCES
     grown = [Datum("example", first, NAMES, answer)]
     for sentence, right in rest:
         grown.append(perturbed(grown[-1], sentence, NAMES, right, source="person"))
     return Dataset(grown)
 
 
-def _bad(root: str) -> list[dict[str, Any]]:
+def _bad_examples(root: str) -> list[dict[str, Any]]:
     failing = (
         (
             "Nora thanked Judith because _ was in a good mood.",
@@ -152,11 +152,11 @@ def _bad(root: str) -> list[dict[str, Any]]:
         ),
         (
             "Nora paid the porter because _ had carried the heavy boxes upstairs.",
-            _("Judith is gone, but is still an option: change the option along with the word."),
+            _("Judith is no longer in the sentence, but still an option: change the option, too."),
         ),
         (
             "Nora thank Judith because _ carried heavy the boxes upstairs.",
-            _("It is no longer English. A model’s error here shows nothing."),
+            _("This is not correct English, so a model’s error is not informative."),
         ),
         (
             "Nora ate the soup before the bread since _ was getting cold.",
@@ -166,18 +166,18 @@ def _bad(root: str) -> list[dict[str, Any]]:
     return [{"pieces": changes(root, sentence), "why": why} for sentence, why in failing]
 
 
-def down(model: Model) -> str:
-    """Return why a model can't answer now, in a sentence for people; "" if it can."""
-    alive, why = state_of(model)
+def why_unavailable(model: Model) -> str:
+    """Return why a model can't answer now, as a sentence for users; "" if it can."""
+    alive, why = model_state(model)
     return "" if alive else why
 
 
 _SIGNS = {"substitute": "{old} → {new}", "insert": "+ {new}", "delete": "− {old}"}
 
 
-def page(
+def context(
     place: Place,
-    typed: Typed,
+    typed: SentenceInput,
     key: str,
     *,
     faults: dict[str, list[str]] | None = None,
@@ -186,57 +186,56 @@ def page(
     """Return the context of the whole page.
 
     Args:
-        place: of the sentence.
-        typed: the input of the form.
-        key: of the form.
-        faults: why it was refused, by field.
-        error: why the action failed.
+        place: The place of the sentence.
+        typed: The input of the form.
+        key: The key of the form.
+        faults: The advice for a rejected form, by field.
+        error: The reason that the action failed.
     """
     faults = faults or {}
-    way = steps(place.path, place.person)
+    way = visible_steps(place.path, place.person)
     return {
         "parent": place.parent,
         "root": place.root,
         "revises": place.revises,
-        **folded(way),
+        **fold_steps(way),
         "typed": typed,
         "key": key,
-        **form_of(typed.options, faults),
+        **form_context(typed.options, faults),
         "sentence_faults": faults.get("sentence", []),
         "answer_faults": faults.get("answer", []),
         "declared_faults": faults.get("declared", []),
         "error": error,
-        "models": [(model, down(model)) for model in current_models()],
-        **checked(place, typed, faults),
+        "models": [(model, why_unavailable(model)) for model in current_models()],
+        **checks_context(place, typed, faults),
     }
 
 
-def checked(
-    place: Place, typed: Typed, faults: dict[str, list[str]] | None = None
+def checks_context(
+    place: Place, typed: SentenceInput, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the context of the part that changes while somebody types, or of a refused form."""
-    checks = refused(examine(typed, place), faults or {})
+    """Return the context of the part that changes during typing, or of a rejected form."""
+    checks = mark_rejected(examine(typed, place), faults or {})
     parent, read = place.parent, typed.read()
     edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
-    seen = visible_to(place.person, parent)
+    seen = is_visible_to(place.person, parent)
     changed = changes(parent.sentence, read.sentence) if read.sentence and seen else []
     return {
         "parent": parent,
         "typed": typed,
         "changed": changed,
         "edits": [_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in edits],
-        "depths": measured(read, place),
+        "depths": input_depths(read, place),
         "before": place.parent.answer,
         "checks": checks,
-        **summary(checks),
+        **summarize(checks),
         "readings": _readings(read),
-        "hints": _hints(place, read),
+        "hints": _visible_hints(place, read),
     }
 
 
-def _readings(typed: Typed) -> list[tuple[str, str, str, bool]]:
-    """Return the sentence with each option in its blank, and whether that is the correct one."""
-    if typed.sentence.count(BLANK) != 1 or not usable(typed):
+def _readings(typed: SentenceInput) -> list[tuple[str, str, str, bool]]:
+    if typed.sentence.count(BLANK) != 1 or not are_usable(typed):
         return []
     before, _blank, after = typed.sentence.partition(BLANK)
     return [
@@ -245,29 +244,28 @@ def _readings(typed: Typed) -> list[tuple[str, str, str, bool]]:
     ]
 
 
-def _hints(place: Place, typed: Typed) -> list[str]:
-    """Return why a moderator will check it first, as far as the writer may know; for new words."""
+def _visible_hints(place: Place, typed: SentenceInput) -> list[str]:
     same = typed.sentence == place.parent.sentence
     if same or settings.RULES.review == "none":
         return []
     half = Half(typed.sentence, tuple(option for option in typed.options if option))
     without = place.revises.twin_id if place.revises else None
-    found = live_hints([half], place.person, without=without, family=place.root)
+    found = contributor_hints([half], place.person, without=without, family=place.root)
     if settings.RULES.review == "all":
-        return [_("this site’s moderators read everything first"), *found]
+        return [_("this site’s moderators check everything first"), *found]
     if place.person is None or place.person.anonymous:
         return [_("you write without an account"), *found]
     return found
 
 
 PACE = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2_000), (timedelta(minutes=10), 5_000))
-"""The age of a request, and how often its page then asks for results, in milliseconds."""
+"""By age of a request: the interval, in milliseconds, at which its page polls for results."""
 
 SLOWEST = 30_000
 
 
-VOID = (State.REJECTED, State.WITHDRAWN, State.REVISED)
-"""States in which a version fools nobody, whatever the models predict."""
+NOT_COUNTED = (State.REJECTED, State.WITHDRAWN, State.REVISED)
+"""States in which a version counts as fooling nobody, whatever the models predict."""
 
 
 def outcome(
@@ -276,13 +274,16 @@ def outcome(
     """Return the context of the predictions.
 
     Args:
-        person: the reader.
-        problem: the version's.
-        version: its place.
-        parent: None if the reader may not see it.
+        person: The reader.
+        problem: The problem of the version.
+        version: The version.
+        parent: The parent, or None if the reader may not see it.
     """
-    before = {row.model_id: row.right for row in of(parent)} if parent else {}
-    shown = [_shown(row, problem, version, before.get(row.model_id)) for row in of(problem)]
+    before = {row.model_id: row.right for row in current_predictions(parent)} if parent else {}
+    shown = [
+        _prediction_context(row, problem, version, before.get(row.model_id))
+        for row in current_predictions(problem)
+    ]
     shown.sort(key=lambda one: not one["target"])
     done = [one for one in shown if not one["waits"]]
     return {
@@ -294,21 +295,21 @@ def outcome(
         "fooled": [one for one in shown if one["fooled"]],
         "undecided": [one for one in shown if one["prediction"].tie],
         "own": person is not None and problem.twin.contributor_id == person.pk,
-        "void": problem.state in VOID,
+        "void": problem.state in NOT_COUNTED,
         "confirmed": problem.state == State.VALID and not problem.embargo,
-        "pace": _pace(shown),
+        "pace": _poll_interval(shown),
     }
 
 
-def _shown(
+def _prediction_context(
     row: Prediction, problem: Problem, version: Version, parent: bool | None
 ) -> dict[str, Any]:
     """Return a model's prediction for the page.
 
-    `target`: the contributor wanted to fool this model. `waits`: there is no prediction yet.
-    `fooled`: the model's choice differs from the contributor's answer; None if that is not known,
-    and for a tie. `bars`: the options in order; none before it is done. `down`: why the model can't
-    answer now. `parent`: whether it was correct on the parent; None if that is not known.
+    `target`: the contributor tried to fool this model. `waits`: there is no prediction yet.
+    `fooled`: the model's choice differs from the contributor's answer; None if unknown, and for a
+    tie. `bars`: the options in order; none before the prediction is done. `down`: why the model
+    can't answer now. `parent`: whether it was correct on the parent; None if unknown.
     """
     done = row.stand == Stand.DONE
     waits = row.stand == Stand.WAITING
@@ -317,13 +318,13 @@ def _shown(
         "target": row.model_id == version.against_id,
         "waits": waits,
         "fooled": None if row.right is None or not done else not row.right,
-        "bars": _bars(row, problem) if done else [],
-        "down": down(row.model) if waits else "",
+        "bars": _option_bars(row, problem) if done else [],
+        "down": why_unavailable(row.model) if waits else "",
         "parent": parent,
     }
 
 
-def _bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
+def _option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
     known = len(row.scores) == len(problem.options)
     shares = [whole_percent(share) for share in softmax(row.scores)] if known else None
     chosen = None if row.tie else row.choice
@@ -338,8 +339,8 @@ def _bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
     ]
 
 
-def _pace(shown: Sequence[dict[str, Any]]) -> int:
-    """Return the milliseconds after which a page should ask again; 0 if nothing is awaited."""
+def _poll_interval(shown: Sequence[dict[str, Any]]) -> int:
+    """Return the milliseconds after which a page should poll again; 0 if nothing is awaited."""
     asked = [one["prediction"].asked_at for one in shown if one["waits"]]
     if not asked:
         return 0
@@ -347,7 +348,7 @@ def _pace(shown: Sequence[dict[str, Any]]) -> int:
     return next((pace for until, pace in PACE if age < until), SLOWEST)
 
 
-def perturbable(person: Person | None, ref: str) -> Problem:
+def get_perturbable(person: Person | None, ref: str) -> Problem:
     """Return a problem that the person may perturb; other problems give Http404."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     if not may_perturb(person, found):
@@ -355,7 +356,7 @@ def perturbable(person: Person | None, ref: str) -> Problem:
     return found
 
 
-def own_version(person: Person | None, ref: str) -> Problem:
+def get_own_version(person: Person | None, ref: str) -> Problem:
     """Return a person's own version; other people's give Http404."""
     rows = Problem.objects.filter(gold=False, version__parent__isnull=False)
     rows = rows.exclude(twin__contributor=None).filter(twin__contributor=person)

@@ -15,39 +15,40 @@ from winosmith.lineage import Depths, edit_script
 from winosmith.problem import BLANK
 from winosmith.records import problem_record
 from winosmith.text import edit_distance, tokens, with_blank_apart, words, writing
-from winosmith.web.judge.submissions import enter, may_revise, replace
+from winosmith.web.judge.submissions import enter, may_revise, retire_replaced
 from winosmith.web.pages import is_number
-from winosmith.web.people.gates import act_once, result_of
+from winosmith.web.people.gates import act_once, stored_result
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
-from winosmith.web.predict.asking import ask
+from winosmith.web.predict.asking import request_predictions
 from winosmith.web.predict.models import Model
 from winosmith.web.problems import checks
 from winosmith.web.problems.checks import Check, Verdict, by_field
 from winosmith.web.problems.family import (
-    depths_of,
-    digest_of,
-    lock,
+    add_to_family as enter_family,
+    lock_family_root,
     may_perturb,
-    path_to,
-    place as enter_family,
+    measure_depths,
+    path_from_root,
+    version_digest,
 )
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Twin, Version, new_ref
-from winosmith.web.problems.states import GONE, locked, visible_to
+from winosmith.web.problems.states import GONE, is_visible_to, lock_problem
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class SentenceInput:
     """The input of a form.
 
     Attributes:
-        sentence: perhaps without a blank yet; a blank next to a word is separated from it.
-        options: as many as the parent has, perhaps empty.
-        answer: the 0-based index of the correct option; None if none is chosen.
-        declared: the depth that the contributor states, as text; "" for none.
-        against: the name of the model that they want to fool; "" for none.
-        parted: whether the blank had to be separated from a word.
+        sentence: The sentence, perhaps without a blank yet; a blank next to a word is separated
+            from it.
+        options: The options, as many as the parent has, perhaps empty.
+        answer: The 0-based index of the correct option; None if none is chosen.
+        declared: The depth stated by the contributor, as text, or "".
+        against: The name of the model that they want to fool, or "".
+        parted: Whether the blank had to be separated from a word.
     """
 
     sentence: str
@@ -58,32 +59,32 @@ class Typed:
     parted: bool = field(default=False, compare=False)
 
     @classmethod
-    def of(cls, form: Mapping[str, Any], options: int) -> Typed:
-        """Return what a form holds, as far as it is one.
+    def of(cls, form: Mapping[str, Any], options: int) -> SentenceInput:
+        """Return the input in a form, without invalid values.
 
         Args:
-            form: as it was sent.
-            options: how many there are.
+            form: The submitted form.
+            options: The number of options.
         """
         answer = str(form.get("answer", ""))
-        written = checks.field_of(form, "sentence")
+        written = checks.read_field(form, "sentence")
         sentence = with_blank_apart(written)
         return cls(
             sentence,
-            tuple(checks.field_of(form, f"option_{n}") for n in range(1, options + 1)),
+            tuple(checks.read_field(form, f"option_{n}") for n in range(1, options + 1)),
             int(answer) if answer in map(str, range(options)) else None,
-            checks.field_of(form, "declared"),
-            checks.field_of(form, "against"),
+            checks.read_field(form, "declared"),
+            checks.read_field(form, "against"),
             sentence != written,
         )
 
     @classmethod
-    def copied(cls, problem: Problem, against: str = "") -> Typed:
-        """Return a problem as the first input of the form; its answer must be chosen again."""
+    def copied(cls, problem: Problem, against: str = "") -> SentenceInput:
+        """Return a problem as the first input of the form, without an answer."""
         return cls(problem.sentence, tuple(problem.options), None, "", against)
 
     @classmethod
-    def again(cls, problem: Problem, against: str = "") -> Typed:
+    def again(cls, problem: Problem, against: str = "") -> SentenceInput:
         """Return a version as input."""
         declared = (problem.record.get("lineage") or {}).get("declared")
         return cls(
@@ -94,23 +95,25 @@ class Typed:
             against,
         )
 
-    def read(self) -> Typed:
+    def read(self) -> SentenceInput:
         """Return the input without texts that are too long for the rules."""
         sentence = checks.read_if_short(self.sentence, checks.LONGEST_SENTENCE)
         options = tuple(
             checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
         )
-        return Typed(sentence, options, self.answer, self.declared, self.against, self.parted)
+        return SentenceInput(
+            sentence, options, self.answer, self.declared, self.against, self.parted
+        )
 
     @property
     def depth(self) -> int | None:
-        """The declared depth; None if none, or no valid one, is stated."""
+        """Return the declared depth; None if it is missing or not valid."""
         usable = is_number(self.declared, 3)
         return int(self.declared) if usable else None
 
 
 FEWEST_WORDS = 5
-"""The fewest words of a sentence; WinoGrande's 15 to 30 are for twins."""
+"""Minimum number of words; WinoGrande's 15 to 30 are for twins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +121,9 @@ class Place:
     """The place of a sentence in its family.
 
     Attributes:
-        person: the writer; None for somebody who has written nothing here yet.
-        path: from the root to the parent.
-        revises: the version that it replaces; None for a new one.
+        person: The writer; None for a visitor who has not written anything yet.
+        path: The path from the root to the parent.
+        revises: The version that it replaces, or None.
     """
 
     person: Person | None
@@ -130,58 +133,58 @@ class Place:
     @classmethod
     def below(cls, person: Person | None, parent: Problem) -> Place:
         """Return the place of a new version of a problem."""
-        return cls(person, path_to(parent))
+        return cls(person, path_from_root(parent))
 
     @classmethod
     def of(cls, person: Person | None, old: Problem) -> Place:
         """Return the place of a version that replaces another one."""
-        return cls(person, path_to(old)[:-1], old)
+        return cls(person, path_from_root(old)[:-1], old)
 
     @property
     def root(self) -> Problem:
-        """The root of the family."""
+        """Return the root of the family."""
         return self.path[0]
 
     @property
     def parent(self) -> Problem:
-        """The problem that is perturbed."""
+        """Return the problem that is perturbed."""
         return self.path[-1]
 
 
-def usable(typed: Typed) -> bool:
+def are_usable(typed: SentenceInput) -> bool:
     """Return whether the options are distinct, and none is too long."""
     short = all(len(option) <= checks.LONGEST_OPTION for option in typed.options)
     return short and checks.are_distinct(typed.options)
 
 
-def measured(typed: Typed, place: Place) -> Depths | None:
-    """Return the depths of the input; None without exactly one blank."""
+def input_depths(typed: SentenceInput, place: Place) -> Depths | None:
+    """Return the depths of the input; None unless it has exactly one blank."""
     if typed.sentence.count(BLANK) != 1:
         return None
-    return depths_of(place.path, typed.sentence, declared=typed.depth)
+    return measure_depths(place.path, typed.sentence, declared=typed.depth)
 
 
-def examine(typed: Typed, place: Place) -> list[Check]:
-    """Return every check, in the order of the form; checks wait while a text is too long."""
+def examine(typed: SentenceInput, place: Place) -> list[Check]:
+    """Return all checks, in the order of the form; checks wait while a text is too long."""
     read = typed.read()
     found = [
-        _blank(read),
-        _length(typed),
-        _changed(read, place),
-        _new(read, place),
-        _options(typed),
-        _occur(read),
-        _answer(typed, place),
+        _check_blank(read),
+        _check_length(typed),
+        _check_changed(read, place),
+        _check_new(read, place),
+        _check_options(typed),
+        _check_options_occur(read),
+        _check_answer(typed, place),
     ]
     if typed.declared:
-        found.append(_declared(read, place))
+        found.append(_check_declared(read, place))
     if read.sentence == typed.sentence:
         return found
     stand = ("length", "options", "answer")
     return [one if one.rule in stand else one.waiting() for one in found]
 
 
-def _blank(typed: Typed) -> Check:
+def _check_blank(typed: SentenceInput) -> Check:
     blanks = typed.sentence.count(BLANK)
     verdict: Verdict = "pass" if blanks == 1 else "fail" if typed.sentence else "todo"
     if blanks > 1:
@@ -192,7 +195,7 @@ def _blank(typed: Typed) -> Check:
     return Check("blank", verdict, _("One blank"), figure, advice, "sentence")
 
 
-def _length(typed: Typed) -> Check:
+def _check_length(typed: SentenceInput) -> Check:
     label = _("A whole sentence, not too long")
     if len(typed.sentence) > checks.LONGEST_SENTENCE:
         advice = _("Shorten it to %d characters.") % checks.LONGEST_SENTENCE
@@ -207,10 +210,11 @@ def _length(typed: Typed) -> Check:
     return Check("length", verdict, label, figure, advice, "sentence")
 
 
-def _changed(typed: Typed, place: Place) -> Check:
-    """Compare with the parent, in any order of the options."""
+def _check_changed(typed: SentenceInput, place: Place) -> Check:
     parent = place.parent
-    same = digest_of(typed.sentence, typed.options) == digest_of(parent.sentence, parent.options)
+    same = version_digest(typed.sentence, typed.options) == version_digest(
+        parent.sentence, parent.options
+    )
     edits = edit_distance(tokens(parent.sentence), tokens(typed.sentence))
     figure = ngettext("%d edit", "%d edits", edits) % edits if edits else ""
     label, advice = (
@@ -220,21 +224,17 @@ def _changed(typed: Typed, place: Place) -> Check:
     return Check("changed", "todo" if same else "pass", label, figure, advice, "sentence")
 
 
-def _new(typed: Typed, place: Place) -> Check:
+def _check_new(typed: SentenceInput, place: Place) -> Check:
     label = _("New in its family")
-    digest = digest_of(typed.sentence, typed.options)
+    digest = version_digest(typed.sentence, typed.options)
     parent = place.parent
-    if digest == digest_of(parent.sentence, parent.options) or not typed.sentence:
+    if digest == version_digest(parent.sentence, parent.options) or not typed.sentence:
         return Check("new", "todo", label, "", "", "sentence")
     advice = _describe_copy(place, digest)
     return Check("new", "fail" if advice else "pass", label, "", advice, "sentence")
 
 
 def _describe_copy(place: Place, digest: str) -> str:
-    """Return advice about an equal version; "" if there is none.
-
-    Versions under embargo don't count, so that guessing does not reveal them.
-    """
     same = (
         Version.objects.filter(root=place.root, digest=digest)
         .exclude(problem__state__in=(*GONE, State.REJECTED))
@@ -249,23 +249,22 @@ def _describe_copy(place: Place, digest: str) -> str:
     if own:
         return _("You have already sent this sentence; change one more word.")
     if found.parent_id is None:
-        return _("This is the original again; change one more word.")
+        return _("This equals the original; change one more word.")
     return _("This sentence has already been sent; change one more word.")
 
 
 def _describe_half(place: Place, digest: str) -> str:
-    """Return advice if it is the other half of the root's twin and visible to the reader."""
     halves = Problem.objects.select_related("twin").filter(twin=place.root.twin_id)
     for half in halves.exclude(pk=place.root.pk):
-        seen = half.state not in GONE and visible_to(place.person, half)
-        if seen and digest_of(half.sentence, half.options) == digest:
+        seen = half.state not in GONE and is_visible_to(place.person, half)
+        if seen and version_digest(half.sentence, half.options) == digest:
             return _("This is the other half of the original’s twin; change one more word.")
     return ""
 
 
-def _options(typed: Typed) -> Check:
+def _check_options(typed: SentenceInput) -> Check:
     folded = [option.casefold() for option in typed.options]
-    verdict: Verdict = "pass" if usable(typed) else "fail" if all(folded) else "todo"
+    verdict: Verdict = "pass" if are_usable(typed) else "fail" if all(folded) else "todo"
     field = f"option_{folded.index('') + 1}" if "" in folded else "option_1"
     if "" in folded:
         advice = _("Fill in each option.")
@@ -275,13 +274,12 @@ def _options(typed: Typed) -> Check:
         advice = _("An option can’t contain a blank.")
     else:
         advice = _("An option has at most %d characters.") % checks.LONGEST_OPTION
-    return Check("options", verdict, _("The options can be told apart"), "", advice, field)
+    return Check("options", verdict, _("The options are different"), "", advice, field)
 
 
-def _occur(typed: Typed) -> Check:
-    """Look for each option in the sentence, with any article and in any case."""
+def _check_options_occur(typed: SentenceInput) -> Check:
     label = _("The options are in the sentence")
-    if not usable(typed) or not typed.sentence:
+    if not are_usable(typed) or not typed.sentence:
         return Check("occur", "todo", label, "", "", "option_1")
     said = _folded_words(typed.sentence)
     lacking = [option for option in typed.options if f" {_without_article(option)} " not in said]
@@ -299,19 +297,19 @@ def _without_article(option: str) -> str:
     return " ".join(said[1:] if len(said) > 1 and said[0] in ("a", "an", "the") else said)
 
 
-def _answer(typed: Typed, place: Place) -> Check:
+def _check_answer(typed: SentenceInput, place: Place) -> Check:
     before = place.parent.answer
     figure = ""
     if typed.answer is not None and before is not None:
         figure = _("stays") if typed.answer == before else _("flipped")
-    advice = _("Read your sentence again, and say what the blank stands for now.")
+    advice = _("Read your sentence again, and choose what the blank stands for now.")
     verdict: Verdict = "todo" if typed.answer is None else "pass"
     return Check("answer", verdict, _("The answer is chosen"), figure, advice, "answer")
 
 
-def _declared(typed: Typed, place: Place) -> Check:
-    label = _("A possible declared depth")
-    found = measured(typed, place)
+def _check_declared(typed: SentenceInput, place: Place) -> Check:
+    label = _("A valid declared depth")
+    found = input_depths(typed, place)
     advice = ""
     if typed.depth is None:
         advice = _("A depth is a whole number from 0 to 999; or leave it empty.")
@@ -326,29 +324,33 @@ SOURCE = "person"
 """The kind of perturber, as in EvoGrad: people, a chat model, WordNet."""
 
 
-def revisable(person: Person | None, problem: Problem) -> bool:
-    """Return whether a problem is the person's own version that a revision may help."""
+def is_revisable(person: Person | None, problem: Problem) -> bool:
+    """Return whether a problem is the person's own version that a revision can help."""
     version = Version.objects.filter(problem=problem, parent__isnull=False)
     return person is not None and may_revise(person, problem.twin) and version.exists()
 
 
-def write(
-    place: Place, typed: Typed, key: str, *, before: Callable[[], object] | None = None
+def create_version(
+    place: Place,
+    typed: SentenceInput,
+    key: str,
+    *,
+    before: Callable[[], object] | None = None,
 ) -> Problem:
-    """Create a version from the input, once for a key, and ask every model about it.
+    """Create a version from the input, once per key, and ask every model about it.
 
-    It is a single of its own, judged and moderated like any problem. It is on the disk before any
-    model reads it, so that no model can lose or delay it.
+    It is stored as a single, judged and moderated like any problem, before any model reads it, so
+    that no model can lose or delay it.
 
     Args:
-        place: with a person who has agreed to the current texts.
-        typed: the new sentence, its options, its answer.
-        key: of the form; sent again, it returns the same problem.
-        before: must succeed first, in the same transaction (a rate limit).
+        place: The place, with a person who has agreed to the current texts.
+        typed: The new sentence, its options, and its answer.
+        key: The key of the form; a repeated submission returns the same problem.
+        before: A check that must succeed first, in the same transaction (a rate limit).
 
     Raises:
-        RefusedError: a rule is broken; nothing was written.
-        InputError: the person has not agreed to the texts, may not perturb that problem, or the
+        RefusedError: A rule is violated; nothing was written.
+        InputError: The person has not agreed to the texts, may not perturb that problem, or the
             revised version was decided or replaced in the meantime.
     """
     person = place.person
@@ -372,13 +374,13 @@ def _lock_place(place: Place) -> Place:
     """Return the current place, with its problem locked.
 
     Raises:
-        InputError: the person may no longer perturb or revise it.
+        InputError: The person may no longer perturb or revise it.
     """
     person, old = place.person, place.revises
-    lock(old or place.parent)
-    now = locked((old or place.parent).pk)
+    lock_family_root(old or place.parent)
+    now = lock_problem((old or place.parent).pk)
     if old:
-        if not revisable(person, now):
+        if not is_revisable(person, now):
             raise InputError(
                 _("This was decided or replaced in the meantime; it can’t be revised.")
             )
@@ -389,20 +391,19 @@ def _lock_place(place: Place) -> Place:
 
 
 def submitted_problem(person: Person | None, key: str) -> str:
-    """Return the `ref` of the problem that a form created; "" if it was not sent."""
-    return str(result_of(person, key).get("problem", ""))
+    """Return the `ref` of the problem that a form created; "" if it was not submitted."""
+    return str(stored_result(person, key).get("problem", ""))
 
 
-def _check_rules(typed: Typed, goes: Place) -> None:
+def _check_rules(typed: SentenceInput, goes: Place) -> None:
     faults = by_field(one for one in examine(typed, goes) if one.verdict in ("fail", "todo"))
     if faults:
         raise checks.RefusedError(faults)
 
 
-def _create_version(person: Person, typed: Typed, goes: Place) -> Problem:
-    """Create the version with its place in the family, and retire the one that it replaces."""
+def _create_version(person: Person, typed: SentenceInput, goes: Place) -> Problem:
     old = goes.revises
-    embargo = replace(person, old.twin) and not old.version.covered if old else False
+    embargo = retire_replaced(person, old.twin) and not old.version.covered if old else False
     twin = Twin.objects.create(
         ref=new_ref(),
         contributor=person,
@@ -413,15 +414,15 @@ def _create_version(person: Person, typed: Typed, goes: Place) -> Problem:
     )
     half = Half(typed.sentence, typed.options, typed.answer)
     found = checks.hints([half], person, without=twin.revises_id, family=goes.root)
-    (problem,) = enter(twin, [half], found, embargo=embargo, record=_record(typed, goes))
+    (problem,) = enter(twin, [half], found, embargo=embargo, record=_build_record(typed, goes))
     against = Model.objects.filter(name=typed.against, current=True).first()
     enter_family(problem, goes.parent, against=against)
-    ask(problem, urgent=True)
+    request_predictions(problem, urgent=True)
     return problem
 
 
-def _record(typed: Typed, goes: Place) -> dict[str, object]:
-    """Return the values without a column; the pronoun is the parent's if the options stay."""
+def _build_record(typed: SentenceInput, goes: Place) -> dict[str, object]:
+    """Return the values without a column; the pronoun is the parent's if the options are equal."""
     parent = goes.parent
     edits = edit_script(tokens(parent.sentence), tokens(typed.sentence))
     same = list(typed.options) == list(parent.options)

@@ -1,4 +1,4 @@
-"""Predict: models that read what people wrote, in processes of their own."""
+"""Models that predict the answers of the site's problems, in separate processes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what erases and what the worker does."""
+    """The Django application; registers its functions to erase data and to run models."""
 
     name = "winosmith.web.predict"
 
     def ready(self) -> None:
-        """Forget what models made of texts that are erased; let the worker run the models."""
+        """Register the erasure of predictions, and the models for the worker."""
         from winosmith.web.jobs import watchers
-        from winosmith.web.people.privacy import erasing
-        from winosmith.web.predict.asking import forget_texts
+        from winosmith.web.people.privacy import erasers
+        from winosmith.web.predict.asking import erase_predictions
 
-        erasing.append(forget_texts)
-        # Its module loads what solvers need.
+        erasers.append(erase_predictions)
+        # The module loads the libraries of solvers.
         watchers.append(lambda: import_module("winosmith.web.predict.process").watch())

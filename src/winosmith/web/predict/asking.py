@@ -1,7 +1,7 @@
-"""The models of the site: which are current, what they are asked, and how each stands.
+"""The models of the site: the current ones, their pending predictions, and their status.
 
-A prediction is written down as waiting, with the problem; processes of the models answer it: about
-new problems at once, about older ones by and by, and again where they failed.
+A prediction is stored as waiting, together with the problem; the models' processes fill it in: at
+once for new problems, in the background for older ones, and again after failures.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ if TYPE_CHECKING:
 
 
 CHUNK = 500
-"""Rows that are added at once: some tens of milliseconds of the one who writes."""
+"""Number of rows added at once, which takes the writer some tens of milliseconds."""
 
 FRESH = timedelta(minutes=10)
-"""Of a version that came in while a model was not there yet: somebody may still look for it."""
+"""Age of a version up to which somebody may still wait for a model that was unavailable."""
 
 TOO_LATE = gettext_noop("The model took too long.")
 
 
-def ask(problem: Problem, urgent: bool = True) -> None:
-    """Ask every current model about a problem, in the caller's transaction.
+def request_predictions(problem: Problem, urgent: bool = True) -> None:
+    """Request predictions of a problem from every current model, in the caller's transaction.
 
-    A prediction waits for each of them from then on. Asked again, only the urgency changes. Models
-    are shown nothing under embargo and no attention questions.
+    Another call only changes the urgency. Models never see problems under embargo or attention
+    questions.
 
     Args:
-        problem: stored already.
-        urgent: somebody waits for it; it goes before whatever is scored in the background.
+        problem: A stored problem.
+        urgent: Whether a person waits for it; it is then predicted before background problems.
     """
     if problem.embargo or problem.gold:
         return
     models = Model.objects.filter(current=True).values_list("id", flat=True)
-    ask_about([problem.pk], models, urgent=urgent)
+    request_pairs([problem.pk], models, urgent=urgent)
 
 
-def ask_about(problems: Iterable[int], models: Iterable[int], *, urgent: bool) -> int:
-    """Let a prediction wait for each pair of problem and model; return how many pairs there are."""
+def request_pairs(problems: Iterable[int], models: Iterable[int], *, urgent: bool) -> int:
+    """Request a prediction for each pair of problem and model; return the number of pairs."""
     models = list(models)
     rows = [
         Prediction(problem_id=problem, model_id=model, urgent=urgent)
@@ -74,10 +74,10 @@ def ask_about(problems: Iterable[int], models: Iterable[int], *, urgent: bool) -
     return len(rows)
 
 
-def of(problem: Problem) -> list[Prediction]:
-    """Return what the current models make of a problem, in the order of `site.toml`.
+def current_predictions(problem: Problem) -> list[Prediction]:
+    """Return the current models' predictions of a problem, in the order of `site.toml`.
 
-    Each prediction's `model` is there already. A model that has not been asked is omitted.
+    Each prediction's `model` is loaded. Models without a request are omitted.
     """
     found = Prediction.objects.filter(problem=problem, model__current=True)
     order = {rule.name: at for at, rule in enumerate(settings.RULES.models)}
@@ -88,7 +88,7 @@ def of(problem: Problem) -> list[Prediction]:
 
 
 def current_models() -> list[Model]:
-    """Return the models that are configured now, in the order of `site.toml`."""
+    """Return the configured models, in the order of `site.toml`."""
     order = {rule.name: at for at, rule in enumerate(settings.RULES.models)}
     return sorted(
         Model.objects.filter(current=True),
@@ -96,26 +96,26 @@ def current_models() -> list[Model]:
     )
 
 
-def forget_texts(person: Person, texts: bool) -> None:
-    """Forget what models made of unreleased texts of somebody who is erased with them."""
+def erase_predictions(person: Person, texts: bool) -> None:
+    """Delete the predictions of unreleased texts that are erased with a person."""
     if texts:
         rows = Prediction.objects.filter(problem__twin__contributor=person)
         rows.filter(problem__released=False).delete()
 
 
-def retry_by(person: Person, model: Model) -> int:
-    """Let a model try again, for a moderator; return how many predictions wait for it then.
+def retry_for(person: Person, model: Model) -> int:
+    """Retry a model's failed predictions for a moderator; return their number.
 
     Raises:
-        InputError: the person moderates nothing.
+        InputError: The person is not a moderator.
     """
     if not person.moderates:
         raise InputError(_("Only moderators can retry predictions."))
-    return retry(model)
+    return retry_failed(model)
 
 
-def retry(model: Model) -> int:
-    """Let what a model was late with or failed over wait for it again; return how many."""
+def retry_failed(model: Model) -> int:
+    """Queue a model's late and failed predictions again; return their number."""
     with writing():
         return model.predictions.filter(stand__in=[Stand.LATE, Stand.FAILED]).update(
             stand=Stand.WAITING,
@@ -129,49 +129,49 @@ def retry(model: Model) -> int:
         )
 
 
-def left_behind(name: str, late: bool) -> None:
-    """Settle what the process of a model was at when it ended.
+def settle_tasks(name: str, late: bool) -> None:
+    """Settle the tasks of a model's process that ended.
 
-    What it was late with, and alone, is late. Of several rows any may have been the cause: they
-    are taken up again, one by one.
+    A single late task is marked late. If there were several tasks, any may be the cause, so they
+    are retried one at a time.
     """
     leased = Prediction.objects.filter(model__name=name, leased_until__isnull=False)
     with writing():
         rows = list(leased.filter(stand=Stand.WAITING).values_list("pk", flat=True))
         if late and len(rows) == 1:
-            waiting(rows).update(
+            still_waiting(rows).update(
                 stand=Stand.LATE, error=TOO_LATE, leased_until=None, answered_at=timezone.now()
             )
         else:
-            waiting(rows).update(leased_until=None)
+            still_waiting(rows).update(leased_until=None)
 
 
-def note_process(name: str, process: Any) -> None:
-    """Write down what the process of a model does."""
+def store_process_state(name: str, process: Any) -> None:
+    """Store the state of a model's process."""
     with writing():
         Model.objects.filter(name=name, current=True).update(process=process)
 
 
-def waiting(rows: Sequence[int]) -> QuerySet[Prediction]:
-    """Return those of some predictions that are still to be made."""
+def still_waiting(rows: Sequence[int]) -> QuerySet[Prediction]:
+    """Return the predictions among these that are still to be made."""
     return Prediction.objects.filter(pk__in=rows, stand=Stand.WAITING)
 
 
-def predictable() -> QuerySet[Problem]:
-    """Return what models predict by themselves: all that is public, and every version.
+def predictable_problems() -> QuerySet[Problem]:
+    """Return the problems that models predict in the background: public ones, and all versions.
 
-    A version is predicted whether judges have found it valid or not, for its contributor; never
-    what is withdrawn, replaced, or under embargo.
+    A version is predicted for its contributor even if judges have not found it valid, unless it is
+    withdrawn, replaced, or under embargo.
     """
     version = Q(version__isnull=False) & ~Q(state__in=[State.WITHDRAWN, State.REVISED])
     return Problem.objects.filter(Q(public=True) | version, embargo=False, gold=False)
 
 
-def fill(model: Model) -> int:
-    """Let a chunk of what a model has not seen wait for it, the newest first; return how many."""
+def queue_unseen(model: Model) -> int:
+    """Queue a chunk of problems that a model has not seen, newest first; return their number."""
     seen = Prediction.objects.filter(problem=OuterRef("pk"), model=model)
     found = list(
-        predictable()
+        predictable_problems()
         .filter(~Exists(seen))
         .order_by("-pk")
         .values_list("pk", "created", "version__pk")[:CHUNK]
@@ -184,19 +184,19 @@ def fill(model: Model) -> int:
     with writing():
         for problems, urgent in ((fresh, True), (others, False)):
             if problems:
-                ask_about(problems, [model.pk], urgent=urgent)
+                request_pairs(problems, [model.pk], urgent=urgent)
     return len(found)
 
 
-NOT_LOADED = gettext_noop("The model can't be loaded; the site's log says why. It is tried again.")
-"""Why a model can't predict, for people: neither a path nor a key."""
+NOT_LOADED = gettext_noop("The model can't be loaded; see the site's log. Loading will be retried.")
+"""Message for users on a model that can't predict, without a path or a key."""
 
 
-def announce(rules: Sequence[SolverRule]) -> None:
-    """Make what `site.toml` names the current models; others keep their predictions.
+def set_current_models(rules: Sequence[SolverRule]) -> None:
+    """Make the models in `site.toml` the current ones; others keep their predictions.
 
-    A model that was never loaded has a row without a digest until its process registers it, so
-    that whatever is sent from the first moment on waits for it.
+    A model that was never loaded has a row without a digest until its process registers it, so that
+    predictions can be requested from the start.
     """
     with writing():
         names = [rule.name for rule in rules]
@@ -211,11 +211,11 @@ def announce(rules: Sequence[SolverRule]) -> None:
             latest.save()
 
 
-def register(rule: SolverRule, made: MadeSolver) -> Model:
-    """Make what was loaded the current revision of a model, and return it.
+def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
+    """Make a loaded model the current revision of a model, and return it.
 
-    A revision is known again by its digest. Of a former one the predictions stay, and what was
-    still waiting for it goes: it waits for the new one.
+    A revision is identified by its digest. A former revision keeps its predictions; its waiting
+    predictions are moved to the new one.
     """
     with writing():
         now = Model.objects.filter(name=rule.name, current=True).first()
@@ -232,34 +232,34 @@ def register(rule: SolverRule, made: MadeSolver) -> Model:
         model.current, model.fault, model.seen = True, "", timezone.now()
         model.process = Model.Process.READY
         model.save()
-        # Leases of a process that is gone: this one has the model's lock.
+        # Leases of an ended process, because this process holds the model's lock.
         Prediction.objects.filter(model=model, stand=Stand.WAITING).update(leased_until=None)
         return model
 
 
-def blame(name: str, fault: str) -> None:
-    """Write down why a model can't predict at the moment, in words for people."""
+def store_fault(name: str, fault: str) -> None:
+    """Store why a model can't predict at the moment, as a message for users."""
     with writing():
         Model.objects.filter(name=name, current=True).update(fault=fault, seen=timezone.now())
 
 
 LATEST = 100
-"""Predictions whose seconds are looked at."""
+"""Number of newest predictions for the median time."""
 
 MOST_FAILURES = 20
 
 
 @dataclass(frozen=True)
-class Figures:
-    """How one model stands.
+class ModelStatus:
+    """The status of a model.
 
     Attributes:
-        model: its current revision.
-        state: what its process does, in words for people.
-        alive: it predicts, or will in a moment.
-        done, late, failed, waiting: predictions, by how they stand.
-        total: how many it will have made when it has seen everything.
-        seconds: what it takes for one problem, the median of the last ones; None without any.
+        model: The current revision.
+        state: The state of its process, as a message for users.
+        alive: Whether it predicts, or will in a moment.
+        done, late, failed, waiting: The numbers of predictions in these states.
+        total: The number of predictions once it has seen everything.
+        seconds: The median seconds per problem over the last predictions, or None.
     """
 
     model: Model
@@ -274,43 +274,43 @@ class Figures:
 
     @property
     def trouble(self) -> int:
-        """How many a moderator may let it try again."""
+        """Return the number of predictions that a moderator may retry."""
         return self.late + self.failed
 
 
-def all_figures() -> list[Figures]:
-    """Return how the current models stand, in the order of `site.toml`."""
+def all_statuses() -> list[ModelStatus]:
+    """Return the status of the current models, in the order of `site.toml`."""
     models = current_models()
     counted = Prediction.objects.filter(model__in=models).values_list("model", "stand")
     counts = {(model, stand): n for model, stand, n in counted.annotate(n=Count("pk"))}
-    target = predictable().count() if models else 0
-    return [_figures(model, counts, target) for model in models]
+    target = predictable_problems().count() if models else 0
+    return [_make_status(model, counts, target) for model in models]
 
 
-def figures(model: Model) -> Figures:
-    """Return how one model stands."""
+def get_status(model: Model) -> ModelStatus:
+    """Return the status of a model."""
     counted = model.predictions.values_list("model", "stand").annotate(n=Count("pk"))
     counts = {(number, stand): n for number, stand, n in counted}
-    return _figures(model, counts, predictable().count())
+    return _make_status(model, counts, predictable_problems().count())
 
 
-def revisions(model: Model) -> list[tuple[Model, int]]:
-    """Return the former revisions of a model with the number of their predictions, newest first."""
+def former_revisions(model: Model) -> list[tuple[Model, int]]:
+    """Return a model's former revisions with the numbers of their predictions, newest first."""
     former = Model.objects.filter(name=model.name).exclude(digest="").exclude(pk=model.pk)
     counted = former.annotate(n=Count("predictions")).order_by("-since", "-pk")
     return [(one, one.n) for one in counted]
 
 
-def failures(model: Model) -> QuerySet[Prediction]:
-    """Return what the model was late with or failed over, the latest first; for moderators."""
+def failed_predictions(model: Model) -> QuerySet[Prediction]:
+    """Return a model's late and failed predictions, latest first; for moderators."""
     found = model.predictions.filter(stand__in=[Stand.LATE, Stand.FAILED])
     return found.select_related("problem").order_by("-pk")[:MOST_FAILURES]
 
 
-def _figures(model: Model, counts: dict[tuple[int, str], int], target: int) -> Figures:
+def _make_status(model: Model, counts: dict[tuple[int, str], int], target: int) -> ModelStatus:
     by = {stand: counts.get((model.pk, stand), 0) for stand in Stand.values}
-    alive, state = state_of(model)
-    return Figures(
+    alive, state = model_state(model)
+    return ModelStatus(
         model,
         state,
         alive,
@@ -319,7 +319,7 @@ def _figures(model: Model, counts: dict[tuple[int, str], int], target: int) -> F
         by[Stand.FAILED],
         by[Stand.WAITING],
         max(target, sum(by.values())),
-        _median(model),
+        _median_seconds(model),
     )
 
 
@@ -328,8 +328,8 @@ READY = gettext_noop("The model predicts.")
 STARTING = gettext_noop("The model starts again in a moment.")
 
 
-def state_of(model: Model) -> tuple[bool, str]:
-    """Return whether a model predicts, or will in a moment, and what it does, for people."""
+def model_state(model: Model) -> tuple[bool, str]:
+    """Return whether a model predicts, or will in a moment, and its state for users."""
     if model.fault:
         return False, _(model.fault)
     if worker_is_gone() or model.process == Model.Process.STARTING:
@@ -337,7 +337,7 @@ def state_of(model: Model) -> tuple[bool, str]:
     return True, _(LOADING if model.process == Model.Process.LOADING else READY)
 
 
-def _median(model: Model) -> float | None:
+def _median_seconds(model: Model) -> float | None:
     done = model.predictions.filter(stand=Stand.DONE, seconds__isnull=False)
     found = list(done.order_by("-pk").values_list("seconds", flat=True)[:LATEST])
     return median(found) if found else None

@@ -1,4 +1,4 @@
-"""Models of the site, and what each of them predicted."""
+"""Models of the site, and their predictions."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 
 class Model(models.Model):
-    """One revision of a model that the site's configuration names.
+    """A revision of a model in the site's configuration.
 
-    What determines its predictions is its digest; another one is another row, so that no
-    prediction of an older revision is ever taken for one of a newer.
+    The digest determines the predictions; each digest has its own row, so that predictions of
+    different revisions are never mixed.
 
     Attributes:
-        name: as in `site.toml`.
-        solver: the kind of solver ("association", "encoder", …).
-        revision: how its maker names the revision: a version, a commit, a training run.
-        digest: of its weights and of everything else that determines its scores.
-        about: what the solver says determines its scores, for pages.
-        current: it is configured now; older revisions keep their predictions.
-        seen: when its process last said that it is alive.
-        fault: why it can't predict at the moment; "" while it can.
-        process: what its process does.
+        name: The name in `site.toml`.
+        solver: The kind of solver ("association", "encoder", …).
+        revision: The maker's name of the revision: a version, a commit, a training run.
+        digest: The digest of its weights and of everything else that determines its scores.
+        about: The solver's description of what determines its scores, for pages.
+        current: Whether it is configured now; older revisions keep their predictions.
+        seen: The time of its process's last sign of life.
+        fault: The reason that it can't predict at the moment, or "".
+        process: The state of its process.
     """
 
     class Process(models.TextChoices):
-        """What the process of a model does."""
+        """States of a model's process."""
 
         STARTING = "starting", _("starts in a moment")
         LOADING = "loading", _("loads the model")
@@ -58,7 +58,7 @@ class Model(models.Model):
 
 
 class Stand(models.TextChoices):
-    """How a prediction stands."""
+    """States of a prediction."""
 
     WAITING = "waiting", _("waits for the model")
     DONE = "done", _("predicted")
@@ -67,21 +67,20 @@ class Stand(models.TextChoices):
 
 
 class Prediction(models.Model):
-    """What one revision of a model makes of one problem; written by the server alone.
+    """A prediction of a problem by a revision of a model; only the server writes it.
 
     Attributes:
-        urgent: somebody waits for it; what is scored in the background is not.
-        scores: one an option, as the solver gave them.
-        choice: the 0-based index of the option with the highest score, the first of a tie; None
+        urgent: Whether a person waits for it.
+        scores: One score per option, as given by the solver.
+        choice: The 0-based index of the option with the highest score, the first if tied; None
             until it is done.
-        right: whether that is the problem's answer; None if either is not known, and of a tie,
-            which is neither right nor fooled, whichever option is written first.
-        tie: several options have the highest score (`winosmith.prediction.best_of`): the model
-            could not decide between them.
-        input: the digest of what the model was shown.
-        leased_until: until when no other process takes it up.
-        tries: how often a process took it up.
-        error: why there is none, in words for people, untranslated; see `why`.
+        right: Whether the choice is the problem's answer; None if either is unknown, and for a tie,
+            which is neither correct nor fooled.
+        tie: Whether several options have the highest score (`winosmith.prediction.best_of`).
+        input: The digest of the model's input.
+        leased_until: The end of the lease, before which no other process claims it.
+        tries: The number of attempts.
+        error: The reason for a missing prediction, as an untranslated message for users; see `why`.
     """
 
     problem = models.ForeignKey(
@@ -121,5 +120,5 @@ class Prediction(models.Model):
 
     @property
     def why(self) -> str:
-        """Why there is no prediction, in the reader's language; "" if there is one."""
+        """Return why there is no prediction, in the reader's language; "" if there is one."""
         return gettext(self.error) if self.error else ""

@@ -1,9 +1,9 @@
-"""The process of one model: it leases what waits, predicts in batches, and writes it down.
+"""The process of one model: it leases waiting predictions, predicts in batches, and stores them.
 
-A model may fill the memory, stand still or crash, so each has a process, which the worker starts
-and restarts; a prediction waits for no job and no other model. The solver may be slow, wrong, or
-broken over one of its tasks; the others get their predictions. Rows that are leased and have no
-prediction are what a process was at when it ended.
+A model may fill the memory, hang or crash, so each has a process, which the worker starts and
+restarts; a prediction waits for no job and no other model. The solver may be slow, wrong, or fail
+on a task; the others still get their predictions. Leased rows without a prediction are those that a
+process was working on when it ended.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from winosmith.study import MadeSolver
 from winosmith.web._lock import writing
 from winosmith.web.jobs import SERVER, Child
 from winosmith.web.predict import asking
-from winosmith.web.predict.asking import TOO_LATE, waiting
+from winosmith.web.predict.asking import TOO_LATE, still_waiting
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.models import State
 
@@ -49,21 +49,21 @@ if TYPE_CHECKING:
 
 
 MOST_TRIES = 3
-"""How often a process may end over a problem before the problem is taken for the cause."""
+"""Number of times a process may end while predicting a problem before the problem is blamed."""
 
-BROKE_DOWN = gettext_noop("The model broke down over this sentence, several times.")
+BROKE_DOWN = gettext_noop("The model crashed several times on this sentence.")
 
 
 @dataclass(frozen=True)
 class Task:
-    """One prediction to make.
+    """A prediction to make.
 
     Attributes:
-        prediction: the number of its row.
-        datum: all that the model sees: the sentence, the options, the pronoun. No answer, nothing
-            of who wrote it, nor of what it was made from.
-        answer: what the contributor says; compared after the model has answered.
-        urgent, tries: as in the row.
+        prediction: The key of its row.
+        datum: Everything that the model sees: the sentence, the options, the pronoun; not the
+            answer, the contributor, or the parent.
+        answer: The contributor's answer, compared after the prediction.
+        urgent, tries: The values in the row.
     """
 
     prediction: int
@@ -74,21 +74,21 @@ class Task:
 
     @property
     def input(self) -> str:
-        """The digest of what the model is shown, 64 hexadecimal digits."""
+        """Return the digest of the model's input, 64 hexadecimal digits."""
         shown = [self.datum.sentence, list(self.datum.options), self.datum.pronoun]
         return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task.
+    """The result of a task.
 
     Attributes:
-        task: which.
-        scores: one finite score an option; empty if there is none.
-        seconds: how long it took; in a batch, its share.
-        error: why there are no scores, in words for people.
-        late: that is because it took too long.
+        task: The task.
+        scores: One finite score per option; empty if there are none.
+        seconds: The duration; in a batch, its share.
+        error: The reason for missing scores, as a message for users.
+        late: Whether the reason is a timeout.
     """
 
     task: Task
@@ -98,7 +98,7 @@ class Outcome:
     late: bool = False
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of the row."""
+        """Return the fields of the row."""
         told: dict[str, Any] = {
             "seconds": round(self.seconds, 4),
             "answered_at": timezone.now(),
@@ -121,27 +121,29 @@ class Outcome:
         }
 
 
-def turn(model: Model, outcomes: Sequence[Outcome], most: int, seconds: float) -> list[Task]:
-    """Write down what came of the last tasks and take up the next ones, in one transaction."""
+def store_and_claim(
+    model: Model, outcomes: Sequence[Outcome], most: int, seconds: float
+) -> list[Task]:
+    """Store the last outcomes and claim the next tasks, in one transaction."""
     if not outcomes:
-        return claim(model, most, seconds)
+        return claim_tasks(model, most, seconds)
     with writing():
-        write_down(model, outcomes)
-        return claim(model, most, seconds)
+        store_outcomes(model, outcomes)
+        return claim_tasks(model, most, seconds)
 
 
-def claim(model: Model, most: int, seconds: float) -> list[Task]:
-    """Take up what waits for a model, for so many seconds: urgent rows first, of one urgency.
+def claim_tasks(model: Model, most: int, seconds: float) -> list[Task]:
+    """Lease a model's waiting predictions for some seconds, urgent ones first.
 
-    What a process ended over before is taken up alone, and after a third time it has failed.
+    Tasks during which a process ended are claimed one at a time, and fail after the third attempt.
     """
-    if not _free(model).exists():
+    if not _claimable(model).exists():
         return []
     with writing():
-        rows = list(_locked(_free(model).select_related("problem"))[:most])
+        rows = list(_lock_rows(_claimable(model).select_related("problem"))[:most])
         hopeless = [row.pk for row in rows if row.tries >= MOST_TRIES]
         if hopeless:
-            waiting(hopeless).update(
+            still_waiting(hopeless).update(
                 stand=Stand.FAILED, error=BROKE_DOWN, leased_until=None, answered_at=timezone.now()
             )
             rows = [row for row in rows if row.tries < MOST_TRIES]
@@ -149,22 +151,21 @@ def claim(model: Model, most: int, seconds: float) -> list[Task]:
             return []
         alike = [row for row in rows if row.urgent == rows[0].urgent and not row.tries]
         rows = rows[:1] if rows[0].tries else alike
-        waiting([row.pk for row in rows]).update(
+        still_waiting([row.pk for row in rows]).update(
             leased_until=timezone.now() + timedelta(seconds=seconds), tries=rows[0].tries + 1
         )
-    return [_task(row) for row in rows]
+    return [_make_task(row) for row in rows]
 
 
-def write_down(model: Model, outcomes: Sequence[Outcome]) -> None:
-    """Write what came of the tasks, all at once; what was decided in the meantime stays."""
+def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
+    """Store the outcomes of tasks at once; rows that were decided in the meantime are unchanged."""
     with writing():
         for outcome in outcomes:
-            waiting([outcome.task.prediction]).update(**outcome.columns())
+            still_waiting([outcome.task.prediction]).update(**outcome.columns())
         Model.objects.filter(pk=model.pk).update(seen=timezone.now())
 
 
-def _free(model: Model) -> QuerySet[Prediction]:
-    """Return what waits for a model, is leased by nobody, and may be shown to it."""
+def _claimable(model: Model) -> QuerySet[Prediction]:
     waiting = Prediction.objects.filter(model=model, stand=Stand.WAITING)
     return waiting.filter(
         Q(leased_until=None) | Q(leased_until__lt=timezone.now()),
@@ -173,14 +174,14 @@ def _free(model: Model) -> QuerySet[Prediction]:
     ).exclude(problem__state=State.WITHDRAWN)
 
 
-def _locked(rows: QuerySet[Prediction]) -> QuerySet[Prediction]:
+def _lock_rows(rows: QuerySet[Prediction]) -> QuerySet[Prediction]:
     ordered = rows.order_by("-urgent", "tries", "pk")
     if connection.features.has_select_for_update_skip_locked:
         return ordered.select_for_update(skip_locked=True, of=("self",))
     return ordered
 
 
-def _task(row: Prediction) -> Task:
+def _make_task(row: Prediction) -> Task:
     problem = row.problem
     datum = Datum(
         problem.ref,
@@ -192,170 +193,168 @@ def _task(row: Prediction) -> Task:
 
 
 LONGEST_BATCH = 0.3
-"""Seconds that a batch is meant to take: what somebody waits for who comes after it began."""
+"""Target duration of a batch in seconds: the wait of a person who asks after its start."""
 
 MOST_AT_ONCE = 128
 
 _REASONS = (
-    (ChatError, gettext_noop("The model's server gave no answer that can be used.")),
+    (ChatError, gettext_noop("The model's server gave no usable answer.")),
     (DataError, gettext_noop("The model gave no usable scores for this sentence.")),
     (InputError, gettext_noop("The model can't read this sentence.")),
-    (MemoryError, gettext_noop("The model ran out of memory over this sentence.")),
-    (Exception, gettext_noop("The model failed over this sentence.")),
+    (MemoryError, gettext_noop("The model ran out of memory on this sentence.")),
+    (Exception, gettext_noop("The model failed on this sentence.")),
 )
-"""The messages for people, the most specific first; the log has the error itself."""
+"""Messages for users, the most specific first; the log has the error itself."""
 
 
-Begin = Callable[[Sequence[Task]], None]
-"""Called with the tasks that begin now, to set the time within which they must end."""
+OnStart = Callable[[Sequence[Task]], None]
+"""A function called with the tasks that start now, to set their time limit."""
 
 
-class Pace:
-    """How many problems a batch takes, so that it lasts about as long as it should."""
+class BatchSize:
+    """The batch size, adapted so that a batch takes about the target time."""
 
     def __init__(self, at_once: int = 1) -> None:
         self.least = self.size = at_once
 
     def note(self, seconds: float, tasks: int) -> None:
-        """Learn from a batch: larger next time where it was quick, smaller where it was not."""
+        """Adapt to a batch: larger batches after a fast one, smaller ones after a slow one."""
         if seconds > LONGEST_BATCH:
             self.size = max(self.least, min(self.size, tasks) // 2)
         elif seconds < LONGEST_BATCH / 3 and tasks >= self.size:
             self.size = min(MOST_AT_ONCE, self.size * 2)
 
 
-def outcomes(made: MadeSolver, tasks: Sequence[Task], limit: float, begin: Begin) -> list[Outcome]:
-    """Ask a solver about some problems.
+def predict_tasks(
+    made: MadeSolver, tasks: Sequence[Task], limit: float, begin: OnStart
+) -> list[Outcome]:
+    """Run a solver on some problems.
 
-    Where a batch fails, each of its problems is asked alone, so that one bad sentence costs no
-    other its prediction.
+    If a batch fails, its problems are solved one at a time, so that a bad sentence affects no other
+    prediction.
 
     Args:
-        made: the solver.
-        tasks: at least one.
-        limit: seconds; an error after them means that the model was too slow.
-        begin: called before each call of the solver.
+        made: The solver.
+        tasks: At least one task.
+        limit: Seconds after which an error counts as a timeout.
+        begin: A function called before each call of the solver.
     """
     if made.at_once > 1:
         begin(tasks)
         with ThreadPoolExecutor(made.at_once) as pool:
-            return list(pool.map(lambda task: _alone(made, task, limit), tasks))
+            return list(pool.map(lambda task: _predict_one(made, task, limit), tasks))
     if len(tasks) > 1:
         begin(tasks)
         try:
-            return _together(made, tasks)
-        except Exception:  # noqa: BLE001 - one by one it shows whose fault it is
-            _LOG.info("a batch of %d failed; they are asked one by one", len(tasks))
+            return _predict_batch(made, tasks)
+        except Exception:  # noqa: BLE001 - retried one at a time
+            _LOG.info("a batch of %d failed; its problems are solved one at a time", len(tasks))
     found = []
     for task in tasks:
         begin([task])
-        found.append(_alone(made, task, limit))
+        found.append(_predict_one(made, task, limit))
     return found
 
 
-def _alone(made: MadeSolver, task: Task, limit: float) -> Outcome:
+def _predict_one(made: MadeSolver, task: Task, limit: float) -> Outcome:
     start = time.monotonic()
     try:
-        return _together(made, [task])[0]
-    except Exception as error:  # noqa: BLE001 - whatever it is, the others continue
+        return _predict_batch(made, [task])[0]
+    except Exception as error:  # noqa: BLE001 - the others continue
         seconds = time.monotonic() - start
         _LOG.warning("a prediction failed: %s: %s", type(error).__name__, error)
-        return Outcome(task, (), seconds, _reason(error), late=seconds >= limit * 0.95)
+        return Outcome(task, (), seconds, _error_message(error), late=seconds >= limit * 0.95)
 
 
-def _together(made: MadeSolver, tasks: Sequence[Task]) -> list[Outcome]:
+def _predict_batch(made: MadeSolver, tasks: Sequence[Task]) -> list[Outcome]:
     start = time.monotonic()
     given = made.solver.score([task.datum for task in tasks])
     each = (time.monotonic() - start) / len(tasks)
     if len(given) != len(tasks):
         raise DataError(f"the solver gave {len(given)} results for {len(tasks)} problems")
     return [
-        Outcome(task, _checked(task, scores), each)
+        Outcome(task, _check_scores(task, scores), each)
         for task, scores in zip(tasks, given, strict=True)
     ]
 
 
-def _checked(task: Task, scores: Sequence[float]) -> tuple[float, ...]:
+def _check_scores(task: Task, scores: Sequence[float]) -> tuple[float, ...]:
     if len(scores) != len(task.datum.options) or not all(map(math.isfinite, scores)):
         raise DataError("the solver gave no finite score for each option")
     return tuple(map(float, scores))
 
 
-def _reason(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     return next(text for kind, text in _REASONS if isinstance(error, kind))
 
 
 GRACE = 1.0
-"""Seconds beyond the limit after which the kernel ends a process."""
+"""Seconds after the limit at which the kernel ends a process."""
 
 OWN_GRACE = 5.0
-"""The same for a solver that keeps the time itself, as a chat client does; it is ended only if it
-fails to."""
+"""The same for a solver with its own timeout, such as a chat client; it is ended only if its
+timeout fails."""
 
-EVERY = 0.2
-"""Seconds between two looks of an idle process for work; a look reads one row of an index."""
+POLL_SECONDS = 0.2
+"""Seconds between polls of an idle process for work; a poll reads one row of an index."""
 
-AWAY = 1.0
-"""Seconds until a process tries the database again that it could not reach."""
+RETRY_SECONDS = 1.0
+"""Seconds until a process retries an unavailable database."""
 
-SWEEP = 60.0
-"""Seconds between two looks for problems that were never asked about."""
+SWEEP_SECONDS = 60.0
+"""Seconds between searches for problems without a prediction."""
 
 LONGEST_REST = 1.0
-"""Seconds; between batches in the background a process rests as long as one took, at most this."""
+"""Maximum seconds of rest after a background batch; otherwise as long as the batch took."""
 
 GROWTH = 1.5
-"""GB that a process may grow, where `memory_gb` does not say; then another takes its place."""
+"""GB by which a process may grow if `memory_gb` is not set; then it is replaced."""
 
 _LOG = logging.getLogger("winosmith.web.predict")
 
 
 class LoadedModel:
-    """A model that is loaded, at work."""
+    """A loaded model that predicts."""
 
     def __init__(self, site: Site, rule: SolverRule, made: MadeSolver, model: Model) -> None:
         self.made, self.model = made, model
         self.limit = float(site.rules.model_seconds)
-        self.pace = Pace(made.at_once)
+        self.pace = BatchSize(made.at_once)
         self.due = 0.0
         self.found: list[Outcome] = []
         own = getattr(rule.settings, "memory_gb", None)
-        self.most = own * 2.0**30 if own else _memory() + GROWTH * 2.0**30
+        self.most = own * 2.0**30 if own else _memory_bytes() + GROWTH * 2.0**30
 
     def work(self) -> None:
-        """Predict, until the process has grown too large."""
-        while self.found or _memory() < self.most:
+        """Predict until the process has grown too large."""
+        while self.found or _memory_bytes() < self.most:
             try:
                 if not self._step():
-                    time.sleep(EVERY)
-            except Error as error:  # the database is away: whatever waits, waits on
+                    time.sleep(POLL_SECONDS)
+            except Error as error:  # the database is unavailable; the tasks stay waiting
                 _LOG.warning("the model %s has no database: %s", self.model.name, error)
                 connection.close()
-                time.sleep(AWAY)
+                time.sleep(RETRY_SECONDS)
 
     def _step(self) -> bool:
-        """Predict one batch; return whether there may be more to do.
-
-        What was predicted last is written in one transaction with the next claim.
-        """
-        room = self.pace.size if _memory() < self.most else 0
-        tasks = turn(self.model, self.found, room, self.limit + 30)
+        room = self.pace.size if _memory_bytes() < self.most else 0
+        tasks = store_and_claim(self.model, self.found, room, self.limit + 30)
         self.found = []
         if tasks:
             start = time.monotonic()
-            self.found = outcomes(self.made, tasks, self.limit, self._begin)
+            self.found = predict_tasks(self.made, tasks, self.limit, self._begin)
             end_within(0)
             took = time.monotonic() - start
             self.pace.note(took, len(tasks))
             if not tasks[0].urgent:
-                write_down(self.model, self.found)
+                store_outcomes(self.model, self.found)
                 self.found = []
-                time.sleep(min(took, LONGEST_REST))  # pages, and other models, come first
+                time.sleep(min(took, LONGEST_REST))  # pages and other models have priority
             return True
         if time.monotonic() < self.due:
             return False
-        more = asking.fill(self.model) == asking.CHUNK
-        self.due = 0.0 if more else time.monotonic() + SWEEP
+        more = asking.queue_unseen(self.model) == asking.CHUNK
+        self.due = 0.0 if more else time.monotonic() + SWEEP_SECONDS
         return True
 
     def _begin(self, _tasks: Sequence[Task]) -> None:
@@ -363,12 +362,12 @@ class LoadedModel:
 
 
 def end_within(seconds: float) -> None:
-    """Let the kernel end this process after some seconds, whatever it is at; 0 for never."""
+    """Make the kernel end this process after some seconds; 0 cancels this."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _memory() -> float:
-    """Return the bytes that this process has in memory; 0 if the system doesn't tell."""
+def _memory_bytes() -> float:
+    """Return the bytes of memory of this process; 0 if unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -383,10 +382,10 @@ main()
 """
 
 LOADING = 900.0
-"""Seconds that a model may take to be loaded, or downloaded."""
+"""Seconds within which a model must be loaded, or downloaded."""
 
 PLACE = "models"
-"""In the site's folder: what the processes of models keep there."""
+"""Folder in the site's folder for files of model processes."""
 
 
 def main() -> NoReturn:
@@ -395,7 +394,7 @@ def main() -> NoReturn:
     threading.Thread(target=_end_with_worker, name="parent", daemon=True).start()
     end_within(LOADING)
     site = settings.SITE
-    loaded = _loaded(site, next(rule for rule in site.rules.models if rule.name == sys.argv[1]))
+    loaded = _load_model(site, next(rule for rule in site.rules.models if rule.name == sys.argv[1]))
     end_within(0)
     if loaded is not None:
         loaded.work()
@@ -405,12 +404,12 @@ def main() -> NoReturn:
 
 def _end_with_worker() -> None:
     while os.getppid() == int(os.environ[SERVER]):
-        time.sleep(EVERY)
+        time.sleep(POLL_SECONDS)
     os._exit(0)
 
 
-def _loaded(site: Site, rule: SolverRule) -> LoadedModel | None:
-    """Load the model and register it; None, with the reason written down, where that fails."""
+def _load_model(site: Site, rule: SolverRule) -> LoadedModel | None:
+    """Load the model and register it; if that fails, store the reason and return None."""
     from winosmith import study
 
     told = fault_file(site.folder, rule.name)
@@ -421,20 +420,20 @@ def _loaded(site: Site, rule: SolverRule) -> LoadedModel | None:
             cache=site.folder / PLACE / "texts",
             patience=site.rules.model_seconds,
         )
-        _warm(made, rule)
-        model = asking.register(rule, made)
+        _warm_up(made, rule)
+        model = asking.register_revision(rule, made)
     except Exception as error:  # noqa: BLE001 - whatever it is, the site continues
         _LOG.error("the model %s can't be loaded: %s: %s", rule.name, type(error).__name__, error)
         told.write_text(f"{error or type(error).__name__}\n")
         with suppress(Exception):
-            asking.blame(rule.name, asking.NOT_LOADED)
+            asking.store_fault(rule.name, asking.NOT_LOADED)
         return None
     told.unlink(missing_ok=True)
     return LoadedModel(site, rule, made, model)
 
 
-def _warm(made: MadeSolver, rule: SolverRule) -> None:
-    """Ask once, so that weights are loaded before anybody waits; a chat server is not asked."""
+def _warm_up(made: MadeSolver, rule: SolverRule) -> None:
+    """Predict once, so that weights are loaded in advance; a chat server is not called."""
     if rule.solver == "chat":
         from winosmith.errors import require
 
@@ -446,12 +445,12 @@ def _warm(made: MadeSolver, rule: SolverRule) -> None:
 
 
 def fault_file(folder: Path, name: str) -> Path:
-    """Return the file that says why a model can't be loaded, for the site's admin alone."""
+    """Return the file with the reason that a model can't be loaded, only for the site's admin."""
     return folder / PLACE / f"{name}.fault"
 
 
 class ModelProcess(Child):
-    """The process of a model, as the worker sees it."""
+    """The process of a model, as seen by the worker."""
 
     def __init__(self, rule: SolverRule) -> None:
         threads = str(getattr(rule.settings, "threads", 1))
@@ -463,25 +462,25 @@ class ModelProcess(Child):
         self.name = rule.name
 
     def start(self) -> None:
-        """Start it, and let pages say that it is being loaded."""
-        asking.note_process(self.name, Model.Process.LOADING)
+        """Start the process, and show on pages that the model is being loaded."""
+        asking.store_process_state(self.name, Model.Process.LOADING)
         super().start()
 
     def ended(self, code: int) -> None:
-        """Settle what it was at when it ended."""
-        asking.note_process(self.name, Model.Process.STARTING)
-        asking.left_behind(self.name, late=code == -signal.SIGALRM)
+        """Settle the leased tasks of the ended process."""
+        asking.store_process_state(self.name, Model.Process.STARTING)
+        asking.settle_tasks(self.name, late=code == -signal.SIGALRM)
 
 
-def watch() -> NoReturn:
-    """Start the process of each model of the site, and again whenever it ends."""
+def manage_processes() -> NoReturn:
+    """Start the process of each model of the site, and restart it whenever it ends."""
     (settings.SITE.folder / PLACE).mkdir(mode=0o700, exist_ok=True)
     processes = [ModelProcess(rule) for rule in settings.SITE.rules.models]
     while True:
         for process in processes:
             try:
                 process.look_after()
-            except Exception:  # noqa: BLE001 - it is looked after again in a moment
-                _LOG.exception("the model %s could not be looked after", process.name)
+            except Exception:  # noqa: BLE001 - retried in a moment
+                _LOG.exception("the process of model %s could not be managed", process.name)
                 connection.close()
-        time.sleep(EVERY)
+        time.sleep(POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""The pages of models: all of them, and one with its revisions and troubles."""
+"""Pages of models: the list, and a model with its revisions and failures."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from winosmith.web.predict.models import Model
 
 
 @require_safe
-def models(request: HttpRequest) -> HttpResponse:
-    """List the models that perturbations are sent to, and how far each has come."""
-    return render(request, "predict/models.html", {"models": asking.all_figures()})
+def show_models(request: HttpRequest) -> HttpResponse:
+    """List the models that predict perturbed problems, with their progress."""
+    return render(request, "predict/models.html", {"models": asking.all_statuses()})
 
 
 @require_safe
-def model(request: HttpRequest, name: str) -> HttpResponse:
-    """Show what determines a model's predictions, its revisions, and to moderators its troubles."""
+def show_model(request: HttpRequest, name: str) -> HttpResponse:
+    """Show a model's properties and revisions, and its failures to moderators."""
     found = get_object_or_404(Model, name=name, current=True)
     moderates = request.user.is_authenticated and request.user.moderates
     return render(
         request,
         "predict/model.html",
         {
-            "stand": asking.figures(found),
+            "stand": asking.get_status(found),
             "about": [(key, value) for key, value in found.about.items() if key != "solver"],
-            "revisions": asking.revisions(found),
-            "failures": asking.failures(found) if moderates else (),
+            "revisions": asking.former_revisions(found),
+            "failures": asking.failed_predictions(found) if moderates else (),
             "moderates": moderates,
         },
     )
@@ -40,12 +40,12 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 @moderators_only
-def try_again(request: HttpRequest, name: str) -> HttpResponse:
-    """Let the model try again what it was late with or failed over, once a form."""
+def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
+    """Retry the model's late and failed predictions, once per form."""
     found = get_object_or_404(Model, name=name, current=True)
     try:
         result = form_once(
-            request, request.user, lambda: {"count": asking.retry_by(request.user, found)}
+            request, request.user, lambda: {"count": asking.retry_for(request.user, found)}
         )
     except InputError as refused:
         messages.error(request, str(refused))

@@ -1,4 +1,4 @@
-"""The platform's area `problems`: problems, their states, families and near-duplicates."""
+"""Problems, their states, families and near-duplicates."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from django.db.models.signals import post_migrate
 
 
 class Config(AppConfig):
-    """The application, and its regular duties."""
+    """The Django application; registers its regular tasks."""
 
     name = "winosmith.web.problems"
 
     def ready(self) -> None:
-        """Add the site's duties: publish halves after their waiting time, and train the meter."""
+        """Register tasks that publish halves after their waiting time, and train the meter."""
         from winosmith.web.jobs import HOUR, LEARN, PUBLISH, add_duty
         from winosmith.web.problems import association
         from winosmith.web.problems.states import publish_due
 
         add_duty(PUBLISH, HOUR, publish_due)
-        add_duty(LEARN, association.EVERY, association.relearn)
+        add_duty(LEARN, association.INTERVAL, association.train_and_save)
         post_migrate.connect(_create_indexes, sender=self)
 
 

@@ -1,10 +1,10 @@
-"""The association meter: how far word pairs alone predict the answers.
+"""The association meter: how well word pairs alone predict the answers.
 
-It learns from the public problems of the site and the handwritten twins: how often a word of an
-option occurs with another word of the sentence if that option is correct, and if it is not. The
-worker learns for all processes, every ten minutes, into a file in the site's folder. So all
-processes show the same reading, a restarted server has it at once, and each process holds only two
-numbers for a word pair.
+It is trained on the public problems of the site and the handwritten twins: how often a word of an
+option occurs with another word of the sentence if that option is correct, and if it is not. Every
+ten minutes, the worker trains it for all processes and writes a file in the site's folder. So all
+processes show the same reading, a restarted server has it at once, and each process stores only two
+numbers per word pair.
 """
 
 from __future__ import annotations
@@ -28,35 +28,37 @@ from winosmith.text import is_content, units
 from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import public_problems
 
-TELLING = 0.1
-"""Nats by which a word must favour the correct option to be named: odds of 1.1 to 1."""
+LEAST_GAIN = 0.1
+"""Nats by which a word must favour the correct option to be listed: odds of 1.1 to 1."""
 
 MOST_WORDS = 3
 
-EVERY = 600.0
-"""Seconds after which the site learns again."""
+INTERVAL = 600.0
+"""Seconds between trainings."""
 
-MOST_LEARNT = 4_000
-"""The newest problems of the site that are used: a third of a second's work."""
+MAX_TRAINING = 4_000
+"""Maximum number of the newest problems for training: a third of a second's work."""
 
 CHUNK = 500
-"""Problems that are read at once."""
+"""Number of problems read at once."""
 
 SMOOTHING = 1.0
-"""Laplace's: there is little data (Gururangan et al. 2018 add 100 to 300,000)."""
+"""Laplace smoothing; small, because there are few data (Gururangan et al. 2018 add 100 to
+300,000)."""
 
 FILE = "association.npy"
-"""In the site's folder."""
+"""The file in the site's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How far word association predicts one half.
+    """How well word association predicts one half.
 
     Attributes:
-        share: of the correct option, 0–1: 0.5 if the words don't distinguish the options, more if
-            they give the answer away. None if the half has no answer or fewer than two options.
-        words: the content words that give it away, the strongest first.
+        share: The probability of the correct option, 0–1: 0.5 if the words don't distinguish the
+            options, more if they give the answer away. None if the half has no answer or fewer than
+            two options.
+        words: The content words that give it away, strongest first.
     """
 
     share: float | None
@@ -65,27 +67,27 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The readings of word association on some halves.
+    """The readings of word association for some halves.
 
     Attributes:
-        readings: one for each half, in their order; empty before the first learning.
-        problems: the number of problems that it learnt from.
+        readings: One reading per half, in their order; empty before the first training.
+        problems: The number of training problems.
     """
 
     readings: tuple[Reading, ...] = ()
     problems: int = 0
 
 
-def association(halves: Sequence[AnyHalf]) -> Meter:
-    """Return how far word association alone predicts each half; halves may be unfinished."""
-    pairs = _LEARNING.latest()
+def measure_association(halves: Sequence[AnyHalf]) -> Meter:
+    """Return how well word association predicts each half; halves may be unfinished."""
+    pairs = _PAIRS_FILE.latest()
     if pairs is None:
         return Meter()
-    return Meter(tuple(reading(half, pairs) for half in halves), pairs.problems)
+    return Meter(tuple(measure_half(half, pairs) for half in halves), pairs.problems)
 
 
-def reading(half: AnyHalf, pairs: Pairs) -> Reading:
-    """Return how far word pairs predict a half."""
+def measure_half(half: AnyHalf, pairs: Pairs) -> Reading:
+    """Return how well word pairs predict a half."""
     options = [_words(option) for option in half.options]
     if half.answer is None or len(options) < 2 or not all(options):
         return Reading(None)
@@ -95,28 +97,28 @@ def reading(half: AnyHalf, pairs: Pairs) -> Reading:
     known = pairs.weights(
         {f"{own} {word}" for option in options for own in option for word in sentence}
     )
-    scores = [sum(_weight(known, option, word) for word in sentence) for option in options]
+    scores = [sum(_pair_weight(known, option, word) for word in sentence) for option in options]
     right = options[half.answer]
     wrong = [option for number, option in enumerate(options) if number != half.answer]
     gains = {
-        word: _weight(known, right, word) - max(_weight(known, other, word) for other in wrong)
+        word: _pair_weight(known, right, word)
+        - max(_pair_weight(known, other, word) for other in wrong)
         for word in filter(is_content, units(half.sentence))
     }
-    telling = sorted((word for word in gains if gains[word] >= TELLING), key=lambda w: -gains[w])
+    telling = sorted((word for word in gains if gains[word] >= LEAST_GAIN), key=lambda w: -gains[w])
     return Reading(softmax(scores)[half.answer], tuple(telling[:MOST_WORDS]))
 
 
 def _words(text: str) -> list[str]:
-    """Return the distinct words as `WordAssociation` has them, in alphabetical order."""
     return sorted(set(units(text)) - {BLANK})
 
 
-def _weight(known: Mapping[str, float], option: Sequence[str], word: str) -> float:
+def _pair_weight(known: Mapping[str, float], option: Sequence[str], word: str) -> float:
     return sum((known.get(f"{own} {word}", 0.0) for own in option), 0.0)
 
 
 def softmax(scores: Sequence[float]) -> list[float]:
-    """Return probabilities: scores are log-probabilities up to a constant (metrics.calibration).
+    """Return probabilities for scores, which are log-probabilities up to a constant.
 
     >>> [round(share, 3) for share in softmax([0.0, math.log(3)])]
     [0.25, 0.75]
@@ -130,8 +132,9 @@ class Pairs:
     """The weights of word pairs: PMI with the correct answer, in nats.
 
     Args:
-        table: (2, pairs + 1) of uint64, as in the file: the digests of the pairs in ascending order
-            over the bits of their weights. The first column is 0 over the number of problems.
+        table: A (2, pairs + 1) array of uint64, as in the file: the digests of the pairs in
+            ascending order, and below them the bits of their weights. The first column has 0, and
+            below it the number of problems.
     """
 
     def __init__(self, table: npt.NDArray[np.uint64]) -> None:
@@ -139,7 +142,7 @@ class Pairs:
 
     @property
     def problems(self) -> int:
-        """The number of problems that it learnt from."""
+        """Return the number of training problems."""
         return int(self.table[1, 0])
 
     @classmethod
@@ -166,12 +169,12 @@ class Pairs:
 
     @classmethod
     def read(cls, path: Path) -> Pairs:
-        """Return what `save` has written.
+        """Return the pairs that `save` has written.
 
         Raises:
-            OSError: there is no such file.
-            EOFError: it is empty.
-            ValueError: it is incomplete, or another file.
+            OSError: There is no such file.
+            EOFError: The file is empty.
+            ValueError: The file is incomplete, or of another kind.
         """
         table = np.load(path, allow_pickle=False)
         if table.dtype != np.uint64 or table.ndim != 2 or len(table) != 2 or not table.size:
@@ -179,7 +182,7 @@ class Pairs:
         return cls(table)
 
     def save(self, path: Path) -> None:
-        """Write the whole file or nothing."""
+        """Write the whole file atomically."""
         with write_aside(path, "wb") as file:
             np.save(file, self.table, allow_pickle=False)
 
@@ -187,7 +190,8 @@ class Pairs:
         """Return the weights of the known pairs.
 
         Args:
-            pairs: as `WordAssociation` has them: an option's word and another, in lower case.
+            pairs: The pairs as in `WordAssociation`: an option's word and another word, in lower
+                case.
         """
         asked = np.fromiter(map(_digest, pairs), np.uint64, len(pairs))
         places = np.searchsorted(self.table[0], asked).clip(max=self.table.shape[1] - 1)
@@ -196,17 +200,17 @@ class Pairs:
         return dict(zip(compress(pairs, known), weights[known].tolist(), strict=True))
 
 
-def learn() -> Pairs:
-    """Learn now from the public problems of the site and the handwritten twins.
+def train() -> Pairs:
+    """Train on the public problems of the site and the handwritten twins.
 
-    Problems under embargo and gold questions are omitted, because the named words would reveal
+    Problems under embargo and gold questions are omitted, because the listed words would reveal
     them.
     """
-    newest = public_problems().exclude(answer=None).order_by("-pk")[:MOST_LEARNT]
+    newest = public_problems().exclude(answer=None).order_by("-pk")[:MAX_TRAINING]
     rows = newest.values_list("ref", "sentence", "options", "answer")
 
     def problems() -> Iterator[Problem]:
-        """Give one after another: a worker that holds all at once never gives the room back."""
+        """Yield one by one, because a worker never returns the memory of a whole list."""
         yield from practice.handwritten()
         for ref, text, options, answer in rows.iterator(chunk_size=CHUNK):
             yield Problem(f"site:{ref}", text, tuple(options), answer)
@@ -214,33 +218,33 @@ def learn() -> Pairs:
     return Pairs.learnt_from(problems())
 
 
-def relearn() -> None:
-    """Learn, and write the file for all processes."""
-    learn().save(settings.SITE.folder / FILE)
+def train_and_save() -> None:
+    """Train, and write the file for all processes."""
+    train().save(settings.SITE.folder / FILE)
 
 
-class Learning:
-    """The pairs of the file, read again when the file changes."""
+class PairsFile:
+    """The pairs in the file, read again when the file changes."""
 
     def __init__(self) -> None:
         self.pairs: Pairs | None = None
         self.seen: tuple[int, int] | None = None
 
     def latest(self) -> Pairs | None:
-        """Return the last pairs; None before the first learning."""
+        """Return the last pairs; None before the first training."""
         path = settings.SITE.folder / FILE
-        stamp = _stamp(path)
+        stamp = _file_stamp(path)
         if stamp != self.seen:
             self.seen = stamp
-            with suppress(OSError, ValueError, EOFError):  # it is written again soon
+            with suppress(OSError, ValueError, EOFError):  # the file is written again soon
                 self.pairs = Pairs.read(path)
         return self.pairs
 
 
-_LEARNING = Learning()
+_PAIRS_FILE = PairsFile()
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def _file_stamp(path: Path) -> tuple[int, int] | None:
     try:
         about = path.stat()
     except FileNotFoundError:
@@ -249,5 +253,5 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def _digest(pair: str) -> int:
-    """Return 8 bytes of a digest; two of a million pairs share one with a probability of 3e-8."""
+    """Return an 8-byte digest; among a million pairs, two collide with a probability of 3e-8."""
     return int.from_bytes(blake2b(pair.encode(), digest_size=8).digest(), "little")

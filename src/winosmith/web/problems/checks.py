@@ -1,8 +1,8 @@
 """Checks of typed sentences: verdicts for the writer, and hints for moderators.
 
-The input may be incomplete. A hint is a short text that says why a moderator should look at a new
-twin: near-duplicates, data of real people (contact data, names), unpleasant text, and characters
-that deceive the eye.
+The input may be incomplete. A hint is a short text on why a moderator should check a new twin:
+near-duplicates, data of real people (contact data, names), unpleasant text, and characters that
+look like others.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.report import percent
 from winosmith.text import FUNCTION_WORDS, composed, words
-from winosmith.web.people.models import Person, latin
-from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, lookalikes
+from winosmith.web.people.models import Person, to_latin
+from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, find_lookalikes
 from winosmith.web.problems.models import Problem
 
 _CONTACTS = re.compile(
@@ -37,8 +37,8 @@ _CONTACTS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Names have as many letters as RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4) allow: without a bound, a
-long text would be read again from each of its letters."""
+"""Names have as many characters as RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4) allow: without a
+limit, the match would take quadratic time."""
 
 _INITIAL = re.compile(r"[A-Z]\.")
 _CAPITALISED = re.compile(rf"[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)*|{_INITIAL.pattern}")
@@ -59,7 +59,7 @@ _NO_NAMES = frozenset(
 """Capitalised words that are next to names, or part of other names."""
 
 MOST_SHOUTED = 2
-"""The number of words in capitals that are taken for abbreviations."""
+"""Maximum number of words in capitals that count as abbreviations."""
 
 _OPENERS = frozenset(
     """after although later today tonight tomorrow yesterday when whenever unlike like despite
@@ -71,51 +71,51 @@ _OPENERS = frozenset(
 """Words that often start a sentence before a name."""
 
 
-def flagged_words(text: str, listed: Iterable[str]) -> list[str]:
+def find_flagged_words(text: str, listed: Iterable[str]) -> list[str]:
     """Return the listed words and phrases in a text, in any disguised spelling.
 
-    A listed word matches only itself, in any case; with a final "*" it matches all words that start
-    with it.
+    A listed word matches only itself, ignoring case; with a final "*" it matches all words that
+    start with it.
 
-    >>> flagged_words("What an IDIOT, idiotically!", ["idiot", "dunce*"])
+    >>> find_flagged_words("What an IDIOT, idiotically!", ["idiot", "dunce*"])
     ['idiot']
     """
     listed = tuple(listed)
     shown = as_seen(text) if listed else ""
-    return [word for word in listed if word.strip(" *") and _pattern(word).search(shown)]
+    return [word for word in listed if word.strip(" *") and _compile_pattern(word).search(shown)]
 
 
-def contact_data(text: str) -> list[str]:
-    """Return e-mail and web addresses, telephone numbers and names in social media.
+def find_contact_data(text: str) -> list[str]:
+    """Return e-mail and web addresses, telephone numbers and social media names.
 
-    >>> contact_data("Write to ann@example.org or call 555-0134 from 1990-2000.")
+    >>> find_contact_data("Write to ann@example.org or call 555-0134 from 1990-2000.")
     ['ann@example.org', '555-0134']
     """
     return [found[0].rstrip(".,;") for found in _CONTACTS.finditer(text)]
 
 
-def full_names(text: str, options: Sequence[str] = ()) -> list[str]:
-    """Return possible full names of real people: two capitalised words in a row.
+def find_full_names(text: str, options: Sequence[str] = ()) -> list[str]:
+    """Return possible full names of real people: two consecutive capitalised words.
 
     First names are normal in Winograd sentences. An option, a title, a place or a day is not part
-    of a name here, nor is a function word that starts a sentence.
+    of a name, nor is a function word at the start of a sentence.
 
-    >>> full_names("Ann read that Ada Lovelace met Bob in New York.", ["Ann", "Bob"])
+    >>> find_full_names("Ann read that Ada Lovelace met Bob in New York.", ["Ann", "Bob"])
     ['Ada Lovelace']
     """
     own = {option.strip() for option in options}
     found: list[str] = []
-    for first, second in _pairs(text):
+    for first, second in _capitalised_pairs(text):
         if {first, second} & own or {first.lower(), second.lower()} & _NO_NAMES:
             continue
         found.append(f"{first} {second}")
     return list(dict.fromkeys(found))
 
 
-def shouting(text: str) -> list[str]:
-    """Return words in capitals, if there are more than abbreviations, and repeated marks.
+def find_shouting(text: str) -> list[str]:
+    """Return words in capitals, if there are more than `MOST_SHOUTED`, and repeated marks.
 
-    >>> shouting("NASA called. THIS IS NOT FUNNY AT ALL!!!")
+    >>> find_shouting("NASA called. THIS IS NOT FUNNY AT ALL!!!")
     ['NASA', 'THIS', 'FUNNY', '!!!']
     """
     loud = [w for w in re.findall(r"\b[^\W\d_]{4,}\b", text) if w.isupper()]
@@ -123,15 +123,14 @@ def shouting(text: str) -> list[str]:
     return [*(loud if len(loud) > MOST_SHOUTED else ()), *marks]
 
 
-def _pattern(listed: str) -> re.Pattern[str]:
+def _compile_pattern(listed: str) -> re.Pattern[str]:
     word = as_seen(listed.strip())
     begins = word.endswith("*")
     inside = r"\s+".join(map(re.escape, word.rstrip("*").split()))
     return re.compile(rf"(?<!\w){inside}" + ("" if begins else r"(?!\w)"))
 
 
-def _pairs(text: str) -> Iterable[tuple[str, str]]:
-    """Yield capitalised words that follow each other, without marks and possessives."""
+def _capitalised_pairs(text: str) -> Iterable[tuple[str, str]]:
     starts, before = True, ""
     for word in words(text):
         initial = bool(_INITIAL.fullmatch(word))
@@ -145,22 +144,22 @@ def _pairs(text: str) -> Iterable[tuple[str, str]]:
         before = "" if starts or word.endswith(",") else name
 
 
-def invisible(text: str) -> list[str]:
-    r"""Return the names of invisible characters: zero-width, of direction, controls.
+def find_invisible(text: str) -> list[str]:
+    r"""Return the names of invisible characters: zero-width, bidirectional and control characters.
 
-    >>> invisible("so\u200bft")
+    >>> find_invisible("so\u200bft")
     ['ZERO WIDTH SPACE']
     """
     if text.isascii() and text.isprintable():
         return []
     found = (letter for letter in text if unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn"))
-    return sorted({_name(letter) for letter in found if letter not in "\n\r\t"})
+    return sorted({_character_name(letter) for letter in found if letter not in "\n\r\t"})
 
 
-def foreign_lookalikes(text: str) -> list[str]:
-    """Return the names of characters that look like Latin letters, in a text that is Latin.
+def find_foreign_lookalikes(text: str) -> list[str]:
+    """Return the names of characters that look like Latin letters in a Latin text.
 
-    >>> foreign_lookalikes("a sаfe word")  # the second "а" is Cyrillic
+    >>> find_foreign_lookalikes("a sаfe word")  # the second "а" is Cyrillic
     ['CYRILLIC SMALL LETTER A']
     """
     if text.isascii():
@@ -168,7 +167,7 @@ def foreign_lookalikes(text: str) -> list[str]:
     letters = [letter for letter in text if letter.isalpha()]
     if sum(letter.isascii() for letter in letters) * 2 <= len(letters):
         return []  # written in another script, where they are at home
-    return sorted({_name(letter) for letter in letters if _looks_latin(letter)})
+    return sorted({_character_name(letter) for letter in letters if _looks_latin(letter)})
 
 
 def as_seen(text: str) -> str:
@@ -179,15 +178,15 @@ def as_seen(text: str) -> str:
     """
     plain = composed(text, "NFKC")
     shown = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
-    return "".join(map(latin, shown)).casefold()
+    return "".join(map(to_latin, shown)).casefold()
 
 
 def _looks_latin(letter: str) -> bool:
-    at_home = _name(letter).startswith("LATIN ")  # the dotless i of Turkish names, say
-    return not letter.isascii() and not at_home and latin(letter) != letter
+    at_home = _character_name(letter).startswith("LATIN ")  # the dotless i of Turkish names, say
+    return not letter.isascii() and not at_home and to_latin(letter) != letter
 
 
-def _name(letter: str) -> str:
+def _character_name(letter: str) -> str:
     return unicodedata.name(letter, f"U+{ord(letter):04X}")
 
 
@@ -195,13 +194,13 @@ LONGEST_SENTENCE, LONGEST_OPTION = 1000, 100
 """Characters."""
 
 LARGEST = 20_000
-"""The most characters that a form keeps: ten times what a twin needs."""
+"""Maximum number of characters that a form stores: ten times what a twin needs."""
 
 _BLANKS = re.compile(rf"{BLANK}{{2,}}")
 
 
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that change the direction of writing: such text does not read as it is stored."""
+"""Characters that change the writing direction, so that the text is not read as it is stored."""
 
 
 def tidy(text: str) -> str:
@@ -216,21 +215,21 @@ def tidy(text: str) -> str:
     return _BLANKS.sub(BLANK, " ".join(whole.split()))
 
 
-def field_of(form: Mapping[str, Any], name: str) -> str:
-    """Return a field of a form, tidied but never cut."""
+def read_field(form: Mapping[str, Any], name: str) -> str:
+    """Return a field of a form, tidied but never truncated."""
     return tidy(str(form.get(name, "")))
 
 
 def read_if_short(text: str, longest: int) -> str:
-    """Return a text for the rules; "" for one that is too long, which a rule of its own reports.
+    """Return a text for the rules; "" if it is too long, which a separate rule reports.
 
-    Rules compare word by word: 10,000 words would keep a process busy for seconds.
+    Rules compare word by word: 10,000 words would take seconds.
     """
     return text if len(text) <= longest else ""
 
 
 def are_distinct(options: Sequence[str]) -> bool:
-    """Return whether options differ in more than capitals, and none is empty or has a blank.
+    """Return whether options differ in more than case, and none is empty or has a blank.
 
     >>> [are_distinct(options) for options in (("cup", "jug"), ("cup", "Cup"), ("cup", ""))]
     [True, False, False]
@@ -240,7 +239,7 @@ def are_distinct(options: Sequence[str]) -> bool:
 
 
 Verdict = Literal["pass", "note", "fail", "todo", "unchecked"]
-"""The result of a rule; neither "note" nor "unchecked" prevents sending.
+"""The result of a rule; neither "note" nor "unchecked" prevents submission.
 
 It is "todo" if too little is written, and "unchecked" if the rule can't be checked in this script
 (`winosmith.text.writing`).
@@ -252,13 +251,13 @@ class Check:
     """The result of one rule.
 
     Attributes:
-        rule: its name, in `winosmith.validate` if it is one of those.
-        verdict: the result.
-        label: the requirement.
-        figure: the measured value ("17 words"); "" if there is none.
-        advice: what to do if it does not pass.
-        field: the field of the form that it concerns.
-        half: of a twin, 0 or 1; None if it concerns both, or a single sentence.
+        rule: The rule's name, in `winosmith.validate` if it exists there.
+        verdict: The result.
+        label: The requirement.
+        figure: The measured value ("17 words"), or "".
+        advice: What to do if the rule does not pass.
+        field: The form field that the rule concerns.
+        half: The half of a twin, 0 or 1; None if it concerns both, or a single sentence.
     """
 
     rule: str
@@ -270,12 +269,12 @@ class Check:
     half: int | None = None
 
     def waiting(self) -> Check:
-        """Return the check of a text that is too long to be read: no verdict yet, and no advice."""
+        """Return the check of a text that is too long to be checked: without verdict and advice."""
         return replace(self, verdict="todo", figure="", advice="")
 
 
-def refused(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
-    """Return the checks, with failures in place of open checks for which a form was refused."""
+def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
+    """Return the checks, with failures for open checks because of which a form was rejected."""
     return [
         replace(one, verdict="fail") if one.advice in faults.get(one.field, ()) else one
         for one in checks
@@ -292,8 +291,8 @@ def next_step(checks: Sequence[Check]) -> str:
     return ""
 
 
-def summary(checks: Sequence[Check]) -> dict[str, Any]:
-    """Return what a page shows above a checklist: counts, what to do next, whether all is done."""
+def summarize(checks: Sequence[Check]) -> dict[str, Any]:
+    """Return the summary of a checklist: counts, the next step, and whether all is done."""
     times = Counter(check.verdict for check in checks)
     return {
         "passed": times["pass"],
@@ -304,8 +303,8 @@ def summary(checks: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def form_of(options: Sequence[str], faults: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return what the page of a form shows of its options, and of why it was refused, by field."""
+def form_context(options: Sequence[str], faults: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the context of a form's options, and its errors by field."""
     return {
         "options": [
             {
@@ -325,7 +324,7 @@ def form_of(options: Sequence[str], faults: Mapping[str, Sequence[str]]) -> dict
 
 
 def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
-    """Return the advice, by the field of the form."""
+    """Return the advice by form field."""
     faults: dict[str, list[str]] = {}
     for check in checks:
         if check.advice and check.advice not in faults.setdefault(check.field, []):
@@ -334,15 +333,15 @@ def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
 
 
 class RefusedError(InputError):
-    """The input breaks rules; `faults` has the advice, by the field of the form."""
+    """The input violates rules; `faults` has the advice by form field."""
 
     def __init__(self, faults: dict[str, list[str]]):
         self.faults = faults
         super().__init__(" ".join(text for texts in faults.values() for text in texts))
 
 
-MOST_NAMED = 3
-"""The number of findings of one kind that a hint names."""
+MAX_FINDINGS = 3
+"""Maximum number of findings of one kind in a hint."""
 
 
 def hints(
@@ -354,20 +353,22 @@ def hints(
 ) -> list[str]:
     """Return the hints on a twin for moderators, in the site's language, for `Problem.hints`.
 
-    A hint has no text or id that the contributor may not see. But a problem under embargo that is
-    similar gives a hint, so only moderators may see these hints.
+    A hint has no text or id that the contributor may not see. But similar problems under embargo
+    give hints, so only moderators may see these hints.
 
     Args:
-        halves: one or two.
-        contributor: of the twin.
-        without: the key of a twin that these revise.
-        family: the root of their family; similar problems of the family give no hint.
+        halves: One or two halves.
+        contributor: The contributor of the twin.
+        without: The key of a twin that these halves revise.
+        family: The root of their family; similar problems of the family give no hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
-        return live_hints(halves, contributor, without=without, family=family, hidden_too=True)
+        return contributor_hints(
+            halves, contributor, without=without, family=family, hidden_too=True
+        )
 
 
-def live_hints(
+def contributor_hints(
     halves: Sequence[AnyHalf],
     contributor: Person | None = None,
     *,
@@ -376,13 +377,13 @@ def live_hints(
     hidden_too: bool = False,
 ) -> list[str]:
     """Return the hints that the contributor may see while writing, in the language of the page."""
-    near = lookalikes(
+    near = find_lookalikes(
         halves,
         without=without,
         family=family,
         reader=contributor,
         hidden_too=hidden_too,
-        most=MOST_NAMED,
+        most=MAX_FINDINGS,
     )
     return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
 
@@ -411,19 +412,19 @@ def _findings(
 ) -> tuple[tuple[str, ...], ...]:
     """Return the findings in a half, by kind; cached while the other half is typed."""
     texts = (sentence, *options)
-    names = [full_names(sentence, options), *map(full_names, options)]
+    names = [find_full_names(sentence, options), *map(find_full_names, options)]
     return (
-        tuple(w for t in texts for w in flagged_words(t, words_to_flag)),
-        tuple(found for t in texts for found in contact_data(t)),
+        tuple(w for t in texts for w in find_flagged_words(t, words_to_flag)),
+        tuple(found for t in texts for found in find_contact_data(t)),
         tuple(name for each in names for name in each),
-        tuple(found for t in texts for found in shouting(t)),
-        tuple(name for t in texts for name in invisible(t)),
-        tuple(name for t in texts for name in foreign_lookalikes(t)),
+        tuple(found for t in texts for found in find_shouting(t)),
+        tuple(name for t in texts for name in find_invisible(t)),
+        tuple(name for t in texts for name in find_foreign_lookalikes(t)),
     )
 
 
 def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:
-    """Return a text for each near-duplicate, as far as its reader may know it."""
+    """Return a text for each near-duplicate, with only what its reader may see."""
     return list(dict.fromkeys(map(_lookalike_hint, near)))
 
 
@@ -440,5 +441,5 @@ def _lookalike_hint(one: Lookalike) -> str:
 
 def _join_findings(found: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(found))
-    more = "…" if len(distinct) > MOST_NAMED else ""
-    return ", ".join((*distinct[:MOST_NAMED], *([more] if more else [])))
+    more = "…" if len(distinct) > MAX_FINDINGS else ""
+    return ", ".join((*distinct[:MAX_FINDINGS], *([more] if more else [])))

@@ -1,9 +1,9 @@
 """Families: a version's place, the path from the root, depths, and embargoes.
 
-A version shares most of its words with its parent, so an embargo must cover the versions, too. The
-embargo goes down the tree, never up: the parent was public before, or is its author's own.
-`Problem.embargo` says whether a problem is under embargo, and `Version.covered` whether only
-because of a problem above it; so no query needs the tree to know what is public.
+A version shares most of its words with its parent, so an embargo must cover the versions, too. An
+embargo extends down the tree, never up: the parent was public before, or is its author's own.
+`Problem.embargo` is whether a problem is under embargo, and `Version.covered` whether only because
+of a problem above it; so no query needs the tree to determine what is public.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from winosmith.web._lock import chunked
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Event, Problem, State, Version
 from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import settle, visible_to
+from winosmith.web.problems.states import is_visible_to, settle_waits
 
 _PATH = f"""
 WITH RECURSIVE path(id, parent, back) AS (
@@ -37,23 +37,23 @@ SELECT id FROM path ORDER BY back DESC
 """  # noqa: S608 - a table's name
 
 _ANY = ("1", "2")
-"""Options in place of a problem's own, because depths are about sentences."""
+"""Placeholder options, because depths depend only on sentences."""
 
 
-def digest_of(sentence: str, options: Sequence[str]) -> str:
+def version_digest(sentence: str, options: Sequence[str]) -> str:
     """Return a digest that is equal for versions that differ only in the order of their options."""
     seen = "\0".join((sentence, *sorted(options))).encode("utf-8", "surrogatepass")
     return hashlib.sha256(seen).hexdigest()
 
 
-def root_of(problem: Problem) -> Problem:
+def find_root(problem: Problem) -> Problem:
     """Return the root of a problem's family; a problem without versions is a root."""
     version = Version.objects.select_related("root__twin").filter(problem=problem).first()
     return version.root if version else problem
 
 
-def path_to(problem: Problem) -> list[Problem]:
-    """Return the path from the root to the problem, with all versions, also hidden ones."""
+def path_from_root(problem: Problem) -> list[Problem]:
+    """Return the path from the root to a problem, including hidden versions."""
     with connection.cursor() as cursor:
         cursor.execute(_PATH, [problem.pk])
         keys = [key for (key,) in cursor.fetchall()]
@@ -63,20 +63,20 @@ def path_to(problem: Problem) -> list[Problem]:
     return [found[key] for key in keys]
 
 
-def depths_of(
+def measure_depths(
     path: Sequence[Problem], sentence: str, *, declared: int | None = None, edits: Any = ()
 ) -> Depths:
     """Return the depths of a sentence below the last problem of a path; see `winosmith.lineage`.
 
     The time depends on the path, not on the size of the family. If a text on the path was erased,
-    the lineage depth is unknown; if the root's was, so is the edit depth.
+    the lineage depth is unknown; if the root's text was erased, so is the edit depth.
 
     Args:
-        path: from the root on, from `path_to`.
-        sentence: of the new version, with one blank.
-        declared: as its contributor states it.
-        edits: from the last problem of the path to the sentence; a shortest script if there are
-            none.
+        path: The path from the root, as from `path_from_root`.
+        sentence: The sentence of the new version, with one blank.
+        declared: The depth as stated by its contributor.
+        edits: The edits from the last problem of the path to the sentence; by default a shortest
+            edit script.
     """
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
@@ -88,7 +88,7 @@ def depths_of(
     )
 
 
-def lock(problem: Problem) -> Version:
+def lock_family_root(problem: Problem) -> Version:
     """Lock the family of a problem until the transaction ends; return the root's row.
 
     A problem without versions becomes a root.
@@ -102,27 +102,27 @@ def lock(problem: Problem) -> Version:
                 "declared": 0,
                 "lineage": 0,
                 "edit": 0,
-                "digest": digest_of(problem.sentence, problem.options),
+                "digest": version_digest(problem.sentence, problem.options),
             },
         )
     return Version.objects.select_for_update().get(problem=version.root_id)
 
 
-def place(problem: Problem, parent: Problem, **columns: Any) -> Version:
-    """Give a new problem its place below a parent, with its depths, and under its embargo.
+def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
+    """Add a new problem to the family of a parent, with its depths, and under its embargo.
 
     The caller is in a transaction. The edits and the declared depth come from `Problem.record`.
 
     Args:
-        problem: a new one.
-        parent: a version of the family, or a problem that becomes its root.
-        columns: others of the row (`against`).
+        problem: The new problem.
+        parent: A version of the family, or a problem that becomes its root.
+        columns: Other fields of the row (`against`).
     """
-    root = lock(parent)
+    root = lock_family_root(parent)
     above = Version.objects.get(problem=parent)
     lineage = as_problem(problem).lineage
-    found = depths_of(
-        path_to(parent),
+    found = measure_depths(
+        path_from_root(parent),
         problem.sentence,
         declared=lineage.declared if lineage else None,
         edits=lineage.edits if lineage else (),
@@ -137,13 +137,13 @@ def place(problem: Problem, parent: Problem, **columns: Any) -> Version:
         declared=found.declared,
         lineage=found.lineage,
         edit=found.edit,
-        digest=digest_of(problem.sentence, problem.options),
+        digest=version_digest(problem.sentence, problem.options),
         **columns,
     )
 
 
 def _cover(problem: Problem, parent: Problem) -> bool:
-    """Put a new version under its parent's embargo if there is one; return whether there is."""
+    """Put a new version under its parent's embargo, if any; return whether there is one."""
     if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
         return False
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
@@ -152,7 +152,6 @@ def _cover(problem: Problem, parent: Problem) -> bool:
 
 
 def _path_data(path: Sequence[Problem]) -> Iterator[Datum]:
-    """Yield the sentences of a path, with lineages that lead from one to the next."""
     root = str(path[0].pk)
     for at, row in enumerate(path):
         record = row.record.get("lineage") if at else None
@@ -166,11 +165,11 @@ def _path_data(path: Sequence[Problem]) -> Iterator[Datum]:
 
 
 OWN = (State.HELD, State.JUDGING, State.VALID)
-"""The states in which only the contributor may perturb a problem."""
+"""States in which only the contributor may perturb a problem."""
 
 
 def may_perturb(person: Person | None, problem: Problem) -> bool:
-    """Return whether somebody may perturb a problem: a public one, or their own undecided one."""
+    """Return whether a person may perturb a problem: a public one, or their own undecided one."""
     if problem.embargo or problem.gold:
         return False
     if problem.public:
@@ -180,17 +179,17 @@ def may_perturb(person: Person | None, problem: Problem) -> bool:
 
 
 SHOWN_STEPS = 5
-"""Steps of a path that are shown; those after the root and before the last ones can be unfolded."""
+"""Number of visible steps of a path; those in the middle can be unfolded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One version on the path from the root.
+    """A version on the path from the root.
 
     Attributes:
-        number: steps from the root.
-        problem: None if the reader may not see it.
-        pieces: the changes since the step before, or the plain sentence if that step is hidden.
+        number: The number of steps from the root.
+        problem: The problem; None if the reader may not see it.
+        pieces: The changes since the previous step, or the plain sentence if that step is hidden.
     """
 
     number: int
@@ -198,12 +197,12 @@ class Step:
     pieces: list[Change]
 
 
-def steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
-    """Return a path, as far as somebody may see it; no edit reveals a hidden version."""
+def visible_steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
+    """Return the steps of a path as a person may see them; no edit reveals a hidden version."""
     found: list[Step] = []
     before = ""
     for number, row in enumerate(path):
-        if not visible_to(person, row):
+        if not is_visible_to(person, row):
             found.append(Step(number, None, []))
             before = ""
             continue
@@ -213,7 +212,7 @@ def steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
     return found
 
 
-def folded(way: list[Step]) -> dict[str, Any]:
+def fold_steps(way: list[Step]) -> dict[str, Any]:
     """Return a path in three parts: the first step, the folded ones, and the last ones."""
     if len(way) <= SHOWN_STEPS:
         return {"first_steps": way, "folded_steps": [], "last_steps": []}
@@ -221,21 +220,21 @@ def folded(way: list[Step]) -> dict[str, Any]:
     return {"first_steps": way[:1], "folded_steps": way[1:cut], "last_steps": way[cut:]}
 
 
-COVERING = {True: "cover", False: "uncover"}
-"""Kinds of the events of versions that follow an embargo above them: not decisions of their own."""
+COVERING_KINDS = {True: "cover", False: "uncover"}
+"""Kinds of the events of versions that follow an embargo above them without a decision."""
 
 CHUNK = 500
-"""Versions that are changed by one statement."""
+"""Number of versions changed per statement."""
 
 
 def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     """Put a problem and all its versions under embargo; the caller is in a transaction.
 
-    A covered problem gets an embargo of its own. The versions' events are logged here, the
-    problem's by the caller.
+    A covered problem gets its own embargo. The versions' events are logged here, the problem's
+    event by the caller.
 
     Returns:
-        The number of versions that went under embargo with it.
+        The number of versions that are now under embargo because of it.
     """
     _lock_family(problem)
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
@@ -245,13 +244,13 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
 
 
 def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
-    """Lift an embargo, also from the versions that only had it from this problem.
+    """Lift an embargo from a problem, and from versions that were covered by it.
 
-    Versions with an embargo of their own keep it, with their own versions. If the parent is under
-    embargo, the problem stays covered by it.
+    Versions with their own embargo keep it, and so do the versions below them. If the parent is
+    under embargo, the problem stays covered.
 
     Returns:
-        The number of versions that were freed with it.
+        The number of versions whose embargo was lifted with it.
     """
     _lock_family(problem)
     if is_covered(problem):
@@ -260,25 +259,25 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
     lifted = Problem.objects.filter(pk=problem.pk, embargo=True).update(embargo=False)
     Version.objects.filter(problem=problem).update(covered=False)
     freed = _spread_embargo([problem.pk], by, embargo=False)
-    # what was under none is public already, or waits by its own right
+    # problems without an embargo are public already, or wait for another reason
     for some in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
         twins = Problem.objects.filter(pk__in=some).values_list("twin", flat=True)
-        settle(set(twins), new=some)
+        settle_waits(set(twins), new=some)
     problem.became(embargo=False)
     return len(freed)
 
 
 def cover_below(keys: Sequence[int]) -> int:
-    """Cover the versions of problems under embargo that are not covered yet; return how many.
+    """Cover the uncovered versions of problems under embargo; return their number.
 
-    For versions that are imported at once (`winosmith.web._import`).
+    This is for bulk imports of versions (`winosmith.web._import`).
     """
     return len(_spread_embargo(keys, None, embargo=True))
 
 
 def covered_event(problem: Problem) -> Event:
     """Return the event of a problem that is covered from the start, for the caller to insert."""
-    return _event(problem, None, embargo=True)
+    return _embargo_event(problem, None, embargo=True)
 
 
 def is_covered(problem: Problem) -> bool:
@@ -288,41 +287,36 @@ def is_covered(problem: Problem) -> bool:
 
 
 def _lock_family(problem: Problem) -> None:
-    """Lock a problem's family, if it has one, until the transaction ends."""
     if Version.objects.filter(problem=problem).exists():
-        lock(problem)
+        lock_family_root(problem)
 
 
 def _spread_embargo(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
-    """Cover or uncover all versions below problems, down to embargoes of their own.
-
-    Returns:
-        The keys of the changed versions.
-    """
     changed: list[int] = []
     above = list(keys)
     while above:
         below = [
-            row for some in chunked(above, CHUNK) for row in _children_of(some, covered=not embargo)
+            row
+            for some in chunked(above, CHUNK)
+            for row in _load_children(some, covered=not embargo)
         ]
         for rows in chunked(below, CHUNK):
             keys = [row.pk for row in rows]
             Problem.objects.filter(pk__in=keys).update(embargo=embargo)
             type(rows[0]).objects.filter(pk__in=keys).update(covered=embargo)
-            Event.objects.bulk_create(_event(row.problem, by, embargo) for row in rows)
+            Event.objects.bulk_create(_embargo_event(row.problem, by, embargo) for row in rows)
         above = [row.pk for row in below]
         changed += above
     return changed
 
 
-def _children_of(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
-    """Return the children of problems that are covered and under embargo, or neither."""
+def _load_children(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
     rows = Version.objects.filter(parent__in=above, covered=covered, problem__embargo=covered)
     return list(rows.select_related("problem").order_by("pk"))
 
 
-def _event(problem: Problem, by: Person | None, embargo: bool) -> Event:
+def _embargo_event(problem: Problem, by: Person | None, embargo: bool) -> Event:
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )
-    return problem.unsaved_note(COVERING[embargo], by=by, reason=reason)
+    return problem.unsaved_note(COVERING_KINDS[embargo], by=by, reason=reason)

@@ -1,10 +1,11 @@
 """Near-duplicates: sentences of the site, or published ones, that share most words with a new one.
 
-A sentence is found again by numbers that stand for three words in a row, Broder's shingles (1997).
-It is stored under the few smallest, its sketch, and asked for by all; those that share one with the
-new sentence are compared with it word by word. A million sentences are searched in milliseconds.
-With eight of a sentence's 18 stored, and nine spoilt by three changed words, eight of the spoilt
-ones must be those stored: 9 in 43,758 sentences would be missed.
+Sentences are found by hashes of three consecutive words, Broder's shingles (1997). A sentence is
+stored under its smallest few hashes, its sketch, and searched with all; those that share one with
+the new sentence are compared with it word by word. A million sentences are searched in
+milliseconds. With eight of a sentence's 18 hashes stored, and nine changed by three different
+words, a match is missed only if all eight stored ones are among the changed: for 9 in 43,758
+sentences.
 """
 
 from __future__ import annotations
@@ -26,37 +27,38 @@ from winosmith.text import FUNCTION_WORDS, overlap, tokens
 from winosmith.web._lock import chunked, writing
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, Remembered, Shingle, State, Twin
-from winosmith.web.problems.states import visible_to
+from winosmith.web.problems.states import is_visible_to
 
 LEAST = 0.7
-"""The fraction of words from which a sentence counts as near: that of the halves of a twin."""
+"""Fraction of shared words from which a sentence is a near-duplicate: that of a twin's halves."""
 
-MOST_NUMBERS = 100
-"""Numbers with which a text is searched, at most: three times as many as a half has."""
+MOST_HASHES = 100
+"""Maximum number of hashes with which a text is searched: three times as many as a half has."""
 
 STEP = 16
-"""Statements have multiples of so many values: few different ones are compiled, and cached."""
+"""SQL statements have multiples of this many values, so that few different ones are compiled."""
 
-MOST_OF_A_NUMBER = 200
-"""Sentences that are considered for one number: a more frequent number is not informative."""
+MOST_PER_HASH = 200
+"""Maximum number of sentences considered per hash: a more frequent hash is not informative."""
 
 MOST_COMPARED = 60
-"""Sentences that are compared word by word: those that share the most, and the rarest, numbers."""
+"""Maximum number of sentences compared word by word: those that share the most and rarest
+hashes."""
 
 CHUNK = 500
-"""Published sentences stored in one transaction, so that others can write in between."""
+"""Number of published sentences stored per transaction, so that others can write in between."""
 
 STORED = 8
-"""Numbers under which a sentence is stored, in addition to the number of the whole."""
+"""Number of hashes under which a sentence is stored, in addition to that of the whole."""
 
 WIDTH = 3
-"""Words in a shingle."""
+"""Number of words in a shingle."""
 
 GAP = "•"
-"""Replaces the blank and each mention of an option, so that other names make no other text."""
+"""Replaces the blank and each mention of an option, so that names don't distinguish texts."""
 
 LEAST_CONTENT = 0.5
-"""The fraction of content words below which sentences only share their frame."""
+"""Minimum fraction of shared content words; below it, sentences only share their frame."""
 
 _ARTICLES = frozenset("a an the his her their its my your our".split())
 
@@ -75,12 +77,12 @@ class AnyHalf(Protocol):
 
 
 class Half(NamedTuple):
-    """A half while it is written; it may be incomplete.
+    """A half that is being written and may be incomplete.
 
     Attributes:
-        sentence: perhaps without a blank yet.
-        options: perhaps empty.
-        answer: the 0-based index of the correct option; None if it is not chosen yet.
+        sentence: The sentence, perhaps without a blank yet.
+        options: The options, perhaps empty.
+        answer: The 0-based index of the correct option; None if it is not chosen yet.
     """
 
     sentence: str
@@ -93,11 +95,11 @@ class Lookalike:
     """A sentence that shares most of its words with a new one.
 
     Attributes:
-        where: the published data set, or "" for this site.
-        share: of the words, 0–1, options aside; always `LEAST` for a text that the reader may not
-            see, so that nobody can reconstruct the text.
-        ref: its id; "" if the reader may not see it.
-        sentence: its text; None if the reader may not see it.
+        where: The published data set, or "" for this site.
+        share: The fraction of shared words, 0–1, without options; always `LEAST` for a text that
+            the reader may not see, so that nobody can reconstruct the text.
+        ref: The id; "" if the reader may not see it.
+        sentence: The text; None if the reader may not see it.
     """
 
     where: str
@@ -106,7 +108,7 @@ class Lookalike:
     sentence: str | None = None
 
 
-def lookalikes(
+def find_lookalikes(
     halves: Sequence[AnyHalf],
     *,
     without: int | None = None,
@@ -116,59 +118,58 @@ def lookalikes(
     least: float = LEAST,
     most: int = 5,
 ) -> list[Lookalike]:
-    """Return the near-duplicates of some halves, the nearest first; one for each twin of the site.
+    """Return the near-duplicates of halves, nearest first, at most one for each twin of the site.
 
-    Words are compared without marks and capitals, and with a gap for each option, so that other
-    names make no new sentence. Withdrawn and revised problems don't count. A reader who does not
-    moderate gets the text of public and published problems and of their own. Other similar problems
-    are reported once, without text or share, and those under embargo not at all. A gold question is
-    reported like a problem that is being judged, so that judges can't recognise it.
+    Words are compared without marks and case, and with a gap for each option, so that different
+    names don't make a new sentence. Withdrawn and revised problems don't count. Readers who are not
+    moderators see the text of public and published problems and of their own. Other similar
+    problems are reported once, without text or share, and those under embargo are not reported.
+    Gold questions are reported like problems that are being judged, so that judges can't recognise
+    them.
 
     Args:
-        halves: sentences, perhaps unfinished, with the options that there are.
-        without: the key of a twin whose halves don't count, nor those that it revises.
-        family: the root of the halves' family; its problems don't count, nor sentences as near to
-            the root, such as the root itself if it is published.
-        reader: None for somebody without an account.
-        hidden_too: report those under embargo, too, without text or share: for moderators.
-        least: the least share, 0–1.
-        most: the most results.
+        halves: Sentences, perhaps unfinished, with their options so far.
+        without: The key of a twin to ignore, with the twins that it revises.
+        family: The root of the halves' family, whose problems are ignored, as are sentences that
+            are as near to the root, such as a published copy of the root.
+        reader: The reader; None for a person without an account.
+        hidden_too: Whether to report problems under embargo, without text or share: for moderators.
+        least: The minimum share, 0–1.
+        most: The maximum number of results.
     """
-    asked = [compared(half.sentence, half.options) for half in halves]
-    numbers = [shingles(words)[:MOST_NUMBERS] for words in asked]
-    stored: Sequence[tuple[int, int]] = _stored_under(
+    asked = [words_to_compare(half.sentence, half.options) for half in halves]
+    numbers = [shingle_hashes(words)[:MOST_HASHES] for words in asked]
+    stored: Sequence[tuple[int, int]] = _look_up(
         list({number: None for own in numbers for number in own})
     )
     if family and stored:
         stored = _without_family(stored, family)
-    likeliest = [_likeliest(stored, set(own)) for own in numbers]
+    likeliest = [_rank_keys(stored, set(own)) for own in numbers]
     if not any(likeliest):
         return []
-    rows = _comparable({key for keys in likeliest for key in keys}, without)
-    root = compared(family.sentence, family.options) if family else None
+    rows = _load_comparable({key for keys in likeliest for key in keys}, without)
+    root = words_to_compare(family.sentence, family.options) if family else None
     near: dict[Any, Lookalike] = {}
     for words, keys in zip(asked, likeliest, strict=True):
         for row in filter(None, map(rows.get, keys)):
-            share = _share(row, words, root)
+            share = _shared_fraction(row, words, root)
             shown = _visible_part(row, share, reader, hidden_too, least) if share >= least else None
             if shown is None:
                 continue
-            key = _one_of(row, shown)
+            key = _result_key(row, shown)
             if key not in near or shown.share > near[key].share:
                 near[key] = shown
     return sorted(near.values(), key=lambda one: (-one.share, one.where, one.ref))[:most]
 
 
-def _one_of(row: Remembered, shown: Lookalike) -> tuple[str, object]:
-    """Return a key of what is reported once: a twin, a published text, or hidden problems."""
+def _result_key(row: Remembered, shown: Lookalike) -> tuple[str, object]:
     if row.problem is None:
         return "published", row.pk
     return ("twin", row.problem.twin_id) if shown.ref else ("hidden", None)
 
 
-def _comparable(keys: set[int], without: int | None) -> dict[int, Remembered]:
-    """Return the sentences of keys, without withdrawn ones and the twin that is being revised."""
-    passed = _line_of(without)
+def _load_comparable(keys: set[int], without: int | None) -> dict[int, Remembered]:
+    passed = _revision_chain(without)
     asked = [*keys, *range(-(-len(keys) % STEP), 0)]  # no key is below zero
     return {
         row.pk: row
@@ -180,20 +181,20 @@ def _comparable(keys: set[int], without: int | None) -> dict[int, Remembered]:
     }
 
 
-def _share(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
+def _shared_fraction(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
     """Return the fraction of shared words; 0 if it is only due to the family's root."""
     own = row.problem or row
-    theirs = compared(own.sentence, own.options)
-    share = shared(words, theirs)
+    theirs = words_to_compare(own.sentence, own.options)
+    share = share_of_words(words, theirs)
     return 0.0 if root is not None and _is_kin(theirs, root, share) else share
 
 
 def remember(*problems: Problem, new: bool = False) -> None:
-    """Add problems to the sentences that new ones are compared with; twice changes nothing.
+    """Add problems to the sentences that new ones are compared with; repetition has no effect.
 
     Args:
-        problems: of the site.
-        new: they were created in this transaction, so they can't have been added before.
+        problems: The problems of the site.
+        new: Whether they were created in this transaction, and so can't have been added before.
     """
     with writing():
         known: set[int] = set()
@@ -202,14 +203,17 @@ def remember(*problems: Problem, new: bool = False) -> None:
             known.update(there.values_list("problem_id", flat=True))
         rows = [Remembered(problem=problem) for problem in problems if problem.pk not in known]
         Remembered.objects.bulk_create(rows)
-        _store((row, sketch(compared(row.problem.sentence, row.problem.options))) for row in rows)
+        _insert_hashes(
+            (row, sketch_hashes(words_to_compare(row.problem.sentence, row.problem.options)))
+            for row in rows
+        )
 
 
 def forget(problem: Problem) -> None:
-    """Remove a problem from the comparison; call it before its text is erased."""
+    """Remove a problem from the comparison; call this before its text is erased."""
     with writing():
         for row in Remembered.objects.filter(problem=problem):
-            numbers = sketch(compared(problem.sentence, problem.options))
+            numbers = sketch_hashes(words_to_compare(problem.sentence, problem.options))
             Shingle.objects.filter(value__in=numbers, remembered_id=row.pk).delete()
             row.delete()
 
@@ -223,25 +227,29 @@ def remember_published(
     set, the same call adds what is missing.
 
     Args:
-        dataset: solved or not; the answers are not stored.
-        source: its name, which contributors see; up to 80 characters.
-        on_progress: called with the number of finished problems.
+        dataset: The data set, with or without answers, which are not stored.
+        source: The name of the data set, which contributors see; up to 80 characters.
+        on_progress: A function called with the number of finished problems.
 
     Returns:
         The number of new sentences.
 
     Raises:
-        InputError: the name is empty or too long.
+        InputError: The name is empty or too long.
     """
     if not 1 <= len(source.strip()) <= 80:
-        raise InputError(f"a published data set has a name of 1 to 80 characters, not {source!r}")
+        raise InputError(
+            f"the name of a published data set must have 1 to 80 characters, not {source!r}"
+        )
     added, done = 0, 0
     for chunk in chunked(dataset, CHUNK):
         rows = [
             Remembered(source=source, ref=p.id[:200], sentence=p.sentence, options=list(p.options))
             for p in chunk
         ]
-        numbers = {row.ref: sketch(compared(row.sentence, row.options)) for row in rows}
+        numbers = {
+            row.ref: sketch_hashes(words_to_compare(row.sentence, row.options)) for row in rows
+        }
         with writing():
             known = set(
                 Remembered.objects.filter(source=source, problem=None, ref__in=numbers).values_list(
@@ -249,15 +257,14 @@ def remember_published(
                 )
             )
             new = Remembered.objects.bulk_create(row for row in rows if row.ref not in known)
-            _store((row, numbers[row.ref]) for row in new)
+            _insert_hashes((row, numbers[row.ref]) for row in new)
         added, done = added + len(new), done + len(chunk)
         if on_progress:
             on_progress(done)
     return added
 
 
-def _store(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None:
-    """Insert the numbers of new sentences, without an object for each."""
+def _insert_hashes(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None:
     pairs = [(number, row.pk) for row, numbers in sketches for number in numbers]
     into = f"INSERT INTO {Shingle._meta.db_table} (value, remembered_id) "
     with connection.cursor() as cursor:
@@ -269,11 +276,10 @@ def _store(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None:
             cursor.executemany(f"{into} VALUES (%s, %s)", pairs)
 
 
-def _stored_under(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Return numbers with the keys of sentences that are stored under them."""
+def _look_up(numbers: Sequence[int]) -> list[tuple[int, int]]:
     some = (
         f"SELECT value, remembered_id FROM {Shingle._meta.db_table} "  # noqa: S608
-        f"WHERE value = {{}} LIMIT {MOST_OF_A_NUMBER}"
+        f"WHERE value = {{}} LIMIT {MOST_PER_HASH}"
     )
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":  # one plan, however many numbers
@@ -290,8 +296,8 @@ def _stored_under(numbers: Sequence[int]) -> list[tuple[int, int]]:
         return list(cursor.fetchall())
 
 
-def _likeliest(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int]:
-    """Return the keys that share the most numbers; frequent numbers count less."""
+def _rank_keys(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int]:
+    """Return the keys that share the most hashes; frequent hashes count less."""
     own = [(number, key) for number, key in stored if number in numbers]
     times = Counter(number for number, _ in own)
     weights: defaultdict[int, float] = defaultdict(float)
@@ -303,7 +309,7 @@ def _likeliest(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int
 def _without_family(
     stored: Sequence[tuple[int, int]], family: Problem
 ) -> Sequence[tuple[int, int]]:
-    """Omit the keys of a family, because a large family could crowd out all others."""
+    """Remove the keys of a family, because a large family could crowd out all others."""
     keys = {key for _, key in stored}
     kin = set(
         Remembered.objects.filter(pk__in=keys)
@@ -314,16 +320,15 @@ def _without_family(
 
 
 def _is_kin(theirs: Sequence[str], root: Sequence[str], share: float) -> bool:
-    """Return whether a sentence is similar because the root is.
+    """Return whether a sentence is similar only because the root is.
 
     An identical sentence that is not the root is still reported.
     """
-    near = shared(theirs, root)
+    near = share_of_words(theirs, root)
     return near >= LEAST and (share < 1 or near == 1)
 
 
-def _line_of(twin: int | None) -> set[int]:
-    """Return the keys of a twin and of those that it revises."""
+def _revision_chain(twin: int | None) -> set[int]:
     line: set[int] = set()
     while twin is not None and twin not in line:
         line.add(twin)
@@ -334,19 +339,18 @@ def _line_of(twin: int | None) -> set[int]:
 def _visible_part(
     row: Remembered, share: float, reader: Person | None, hidden_too: bool, least: float
 ) -> Lookalike | None:
-    """Return as much of a similar sentence as the reader may know."""
     problem = row.problem
     if problem is None:
         return Lookalike(row.source, share, row.ref, row.sentence)
-    if visible_to(reader, problem):
+    if is_visible_to(reader, problem):
         return Lookalike("", share, problem.ref, problem.sentence)
     return Lookalike("", least) if hidden_too or not problem.embargo else None
 
 
-def compared(sentence: str, options: Sequence[str] = ()) -> list[str]:
-    """Return the words that are compared: in lower case, without marks, with a gap for each option.
+def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
+    """Return the compared words: in lower case, without marks, and with a gap for each option.
 
-    >>> compared("Ann thanked the old man because _ was kind.", ["Ann", "the old man"])
+    >>> words_to_compare("Ann thanked the old man because _ was kind.", ["Ann", "the old man"])
     ['•', 'thanked', 'the', '•', 'because', '•', 'was', 'kind']
     """
     words = list(_plain_words(sentence))
@@ -355,47 +359,47 @@ def compared(sentence: str, options: Sequence[str] = ()) -> list[str]:
     return [GAP if word == BLANK else word for word in words]
 
 
-def shared(first: Sequence[str], second: Sequence[str]) -> float:
+def share_of_words(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
 
-    It is 0 if they share less than `LEAST_CONTENT` of the content words: of 250 sentences of
-    WinoGrande, 1,572 others share 70 % of the words, most of them only a frame.
+    It is 0 if they share less than `LEAST_CONTENT` of the content words: 1,572 other sentences
+    share 70 % of the words with one of 250 sentences of WinoGrande, most of them only a frame.
 
     Args:
-        first: from `compared`.
-        second: from `compared`.
+        first: The words from `words_to_compare`.
+        second: The words from `words_to_compare`.
     """
-    if overlap(_content(first), _content(second)) < LEAST_CONTENT:
+    if overlap(_content_words(first), _content_words(second)) < LEAST_CONTENT:
         return 0.0
     return overlap(first, second)
 
 
-def shingles(words: Sequence[str]) -> list[int]:
-    """Return the numbers with which a sentence is searched: one of the whole, then the others.
+def shingle_hashes(words: Sequence[str]) -> list[int]:
+    """Return the hashes with which a sentence is searched, that of the whole first.
 
     Args:
-        words: from `compared`.
+        words: The words from `words_to_compare`.
 
     Returns:
-        Distinct whole numbers that fit a signed 64-bit column. Those with two content words come
-        first, because they occur in fewer sentences; three words without any are omitted.
+        Distinct integers that fit a signed 64-bit column. Those with two content words come first,
+        because they occur in fewer sentences; shingles without content words are omitted.
     """
-    whole = _number("\0".join(("", *words)))
+    whole = _hash("\0".join(("", *words)))
     ranked = {}
     for start in range(len(words) - WIDTH + 1):
         three = words[start : start + WIDTH]
-        if content := len(_content(three)):
-            number = _number("\0".join(three))
+        if content := len(_content_words(three)):
+            number = _hash("\0".join(three))
             ranked[number] = (content < 2, number)
     return [whole, *sorted(ranked.keys() - {whole}, key=ranked.__getitem__)]
 
 
-def sketch(words: Sequence[str]) -> list[int]:
-    """Return the numbers under which a sentence is stored: that of the whole and `STORED` more."""
-    return shingles(words)[: 1 + STORED]
+def sketch_hashes(words: Sequence[str]) -> list[int]:
+    """Return the hashes under which a sentence is stored: that of the whole, and `STORED` more."""
+    return shingle_hashes(words)[: 1 + STORED]
 
 
-def _content(words: Sequence[str]) -> list[str]:
+def _content_words(words: Sequence[str]) -> list[str]:
     return [word for word in words if word != GAP and word not in FUNCTION_WORDS]
 
 
@@ -406,7 +410,6 @@ def _plain_words(text: str) -> Iterator[str]:
 
 
 def _option_words(option: str) -> list[str]:
-    """Return an option's words without the article, which may differ in the sentence."""
     words = list(_plain_words(option))
     return words[1:] if len(words) > 1 and words[0] in _ARTICLES else words
 
@@ -422,6 +425,6 @@ def _mask_option(words: Sequence[str], option: Sequence[str]) -> Iterator[str]:
             at += 1
 
 
-def _number(text: str) -> int:
+def _hash(text: str) -> int:
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)

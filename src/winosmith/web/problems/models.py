@@ -23,12 +23,12 @@ class State(models.TextChoices):
 
 
 class Twin(models.Model):
-    """The submission of one person: two halves, or a single imported problem.
+    """A submission by one person: two halves, or a single imported problem.
 
     Attributes:
-        ref: its id in the data; random, so that it reveals nothing.
-        revises: the contributor's earlier twin that this one replaces.
-        chosen: when a moderator chose it for the first page; None if not.
+        ref: The id in the data; random, so that it reveals nothing.
+        revises: The contributor's earlier twin that this one replaces.
+        chosen: The time when a moderator chose it for the home page, or None.
     """
 
     ref = models.CharField(max_length=80, unique=True)
@@ -56,20 +56,20 @@ class Twin(models.Model):
 
 
 class Problem(models.Model):
-    """One half.
+    """One half of a twin, or a single problem.
 
     Attributes:
-        ref: its id in the data; random, so that it reveals neither the answer nor the other half.
-        options: 2 to 5 texts.
-        answer: the 0-based index of the correct option; None if it is withheld.
-        hints: why a moderator should look at it, as short texts.
-        reasons: why judges did not find it valid.
-        gold: a gold question with a known answer; never part of the data.
-        waits: only its contributor and moderators see its result, because another half of its twin
-            is not decided; see `winosmith.web.problems.states.settle`.
-        public: whether everybody may see it; only this column says so. The database computes it, so
-            that queries, SQL, indexes and rows can't differ.
-        record: the values of `winosmith.records` without a column (pronoun, lineage, extra).
+        ref: The id in the data; random, so that it reveals neither the answer nor the other half.
+        options: A list of 2 to 5 texts.
+        answer: The 0-based index of the correct option; None if it is withheld.
+        hints: Short texts on why a moderator should check it.
+        reasons: Why judges did not find it valid.
+        gold: Whether it is a gold question with a known answer, which is never part of the data.
+        waits: Whether only its contributor and moderators see its result, because another half of
+            its twin is undecided; see `winosmith.web.problems.states.settle_waits`.
+        public: Whether everybody may see it. The database computes this column, so that queries,
+            SQL, indexes and rows can't differ.
+        record: The values of `winosmith.records` without a column (pronoun, lineage, extra).
     """
 
     ref = models.CharField(max_length=80, unique=True)
@@ -106,14 +106,14 @@ class Problem(models.Model):
         return f"{self.ref}: {self.sentence[:60]}"
 
     def became(self, **columns: Any) -> None:
-        """Take over values that a query wrote to the row; `waits` and `public` are read again."""
+        """Set values that a query wrote to the row; `waits` and `public` are read again."""
         for name, value in columns.items():
             setattr(self, name, value)
         for name in ("waits", "public"):
             self.__dict__.pop(name, None)
 
     def note(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
-        """Log an event that leaves the problem in its state; `columns` are others of `Event`."""
+        """Log an event that does not change the state; `columns` are other fields of `Event`."""
         event = self.unsaved_note(kind, by=by, **columns)
         event.save()
         return event
@@ -125,7 +125,7 @@ class Problem(models.Model):
 
 
 class Event(models.Model):
-    """An action on a problem, its person, and the states before and after: the audit log.
+    """An entry of the audit log: an action on a problem, its actor, old and new state.
 
     Rows are only added. `undoes` is the event that this one undid.
     """
@@ -148,10 +148,10 @@ class Remembered(models.Model):
     """A sentence that new ones are compared with: a problem of the site, or a published one.
 
     Attributes:
-        problem: of the site; its row has the text.
-        source: of a published sentence: the data set ("WinoGrande train_xl"); otherwise empty.
-        ref: its id in that data set; otherwise empty.
-        sentence, options: the published text.
+        problem: The problem of the site, whose row has the text.
+        source: The data set of a published sentence ("WinoGrande train_xl"), or "".
+        ref: The id in that data set, or "".
+        sentence, options: The published text.
     """
 
     problem = models.OneToOneField(
@@ -176,9 +176,9 @@ class Remembered(models.Model):
 
 
 class Shingle(models.Model):
-    """A number of a sentence's sketch; see `problems.lookalikes`.
+    """A hash in a sentence's sketch; see `problems.lookalikes`.
 
-    The index of the key finds the sentences of a number without reading the table.
+    The index of the key finds the sentences with a hash without reading the table.
     """
 
     pk = models.CompositePrimaryKey("value", "remembered_id")
@@ -191,21 +191,21 @@ class Shingle(models.Model):
 class Version(models.Model):
     """A problem's place in its family: the root, or a perturbed version of another problem.
 
-    A problem without versions has no row here. The root gets one with its first child; its own
-    parent is None and its depths are 0.
+    A problem without versions has no row. The root gets one with its first child; its parent is
+    None and its depths are 0.
 
     Attributes:
-        root: the root of the family; a root's own is itself.
-        parent: the problem that was perturbed; None for the root.
-        step: perturbations between the root and this version: 0 for the root.
-        declared: the depth that the contributor, or a file, states; None if nothing is stated.
-        lineage: the number of token positions changed on the path from the root, None if unknown
+        root: The root of the family; a root refers to itself.
+        parent: The problem that was perturbed; None for the root.
+        step: The number of perturbations between the root and this version; 0 for the root.
+        declared: The depth stated by the contributor or a file, or None.
+        lineage: The number of token positions changed on the path from the root; None if unknown
             (see `winosmith.lineage`).
-        edit: the token edit distance to the root.
-        covered: it is under embargo only because a problem above it is; see
+        edit: The token edit distance to the root.
+        covered: Whether it is under embargo only because a problem above it is; see
             `winosmith.web.problems.family`.
-        digest: of the sentence and the options, so that a family has no version twice.
-        against: the model that the contributor wanted to fool; None if they chose none.
+        digest: The digest of the sentence and the options, so that a family has no duplicates.
+        against: The model that the contributor tried to fool, or None.
     """
 
     problem = models.OneToOneField(
@@ -228,7 +228,7 @@ class Version(models.Model):
     )
 
     class Meta:
-        app_label = "perturb"  # of "problems" its reference to "predict" would close a circle
+        app_label = "perturb"  # in "problems", the reference to "predict" would be circular
         indexes: ClassVar = [
             models.Index(fields=["root", "problem"], name="version_family"),
             models.Index(fields=["root", "digest"], name="version_digest"),
@@ -244,4 +244,4 @@ def new_ref() -> str:
 
 
 ERASED_SENTENCE, ERASED_OPTIONS = "_", ["1", "2"]
-"""What is in place of an erased text: a problem still, so that nothing trips over it."""
+"""Replace an erased text by a valid problem, so that no code fails on it."""

@@ -1,8 +1,8 @@
-"""Problems of the site as problems of the data, and back; lineages without hidden texts.
+"""Conversion between the site's rows and problems of the data; lineages without hidden texts.
 
-A version's edits, its sentence and its parent's sentence determine each other: two of them give the
-third. So the edits from a parent that is not public never leave the site. Depths do: the number of
-changed tokens reveals no word.
+A version's edits, its sentence and its parent's sentence determine each other: any two of them give
+the third. So edits from a parent that is not public never leave the site. Depths do, as the number
+of changed tokens reveals no word.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Problem, State, Version
 
 CHUNK = 1000
-"""Rows that are read at once, so the number that an export has in memory."""
+"""Number of rows read at once, and so kept in memory during an export."""
 
 _KEPT = ("pronoun", "lineage", "extra", "origin", "single")
-"""What `Problem.record` may have of a datum without a column."""
+"""Fields of a datum that `Problem.record` stores because they have no column."""
 
 
 def as_problem(row: Problem) -> Datum:
     """Return a row as a problem of the data; its contributor is a pseudonym.
 
-    An imported problem keeps its origin. A problem written here has the day of its creation, not
-    the hour, which could reveal its author. The mark of a generated problem
+    An imported problem keeps its origin. A problem written on the site has the day of its creation,
+    because the hour could reveal its author. The mark of a generated problem
     (`winosmith.lineage.UNVALIDATED`) is removed once the site's judges have found it valid.
 
-    The lineage is complete, with words of a parent that may not be public; use `as_public` for data
-    that leaves the site.
+    The lineage is complete, including words of a parent that may not be public; use `as_public` for
+    data that leave the site.
     """
     record = row.record
     return problem_of(
@@ -47,29 +47,29 @@ def as_problem(row: Problem) -> Datum:
             "answer": row.answer,
             "twin_id": None if record.get("single") else row.twin.ref,
             "pronoun": record.get("pronoun"),
-            "origin": record["origin"] if "origin" in record else _origin(row),
+            "origin": record["origin"] if "origin" in record else _build_origin(row),
             "lineage": record.get("lineage"),
             "embargo": row.embargo,
-            "extra": _extra(row),
+            "extra": _build_extra(row),
         }
     )
 
 
-def _extra(row: Problem) -> dict[str, Any]:
+def _build_extra(row: Problem) -> dict[str, Any]:
     extra = row.record.get("extra") or {}
     if UNVALIDATED in extra and row.record.get("validated") and row.state == State.VALID:
         return {key: value for key, value in extra.items() if key != UNVALIDATED}
     return extra
 
 
-def numbers(query: QuerySet[Problem]) -> array[int]:
-    """Return the rows' numbers, the oldest first, in 8 bytes each, for `rows`."""
+def load_keys(query: QuerySet[Problem]) -> array[int]:
+    """Return the rows' keys in ascending order, in 8 bytes each, for `iter_rows`."""
     found = query.values_list("id", flat=True)
     return array("q", found.iterator(chunk_size=10 * CHUNK))
 
 
-def rows(of: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]:
-    """Yield the rows of these numbers that are still in the query, a chunk at a time.
+def iter_rows(of: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]:
+    """Yield the rows with these keys that are still in the query, one chunk at a time.
 
     No cursor stays open between chunks, even for a slow reader.
     """
@@ -78,8 +78,8 @@ def rows(of: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]
         yield list(query.filter(id__in=of[start : start + CHUNK]))
 
 
-def lean(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return the rows with only the columns that `as_problem` needs."""
+def needed_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Restrict a query to the columns that `as_problem` needs."""
     problem = "ref", "sentence", "options", "answer", "embargo", "record", "state", "twin"
     twin = (
         "ref",
@@ -95,9 +95,9 @@ def lean(query: QuerySet[Problem]) -> QuerySet[Problem]:
 
 
 def twin_fields(datum: Datum) -> dict[str, Any]:
-    """Return the columns of a `Twin` for an imported problem, except `ref` and `contributor`.
+    """Return the fields of a `Twin` for an imported problem, except `ref` and `contributor`.
 
-    Both halves of a twin give the same, unless their origins differ.
+    Both halves of a twin give the same fields, unless their origins differ.
     """
     origin = datum.origin or Origin()
     return {
@@ -109,9 +109,9 @@ def twin_fields(datum: Datum) -> dict[str, Any]:
 
 
 def row_fields(datum: Datum) -> dict[str, Any]:
-    """Return the columns of a `Problem` for an imported one, except `twin` and `state`.
+    """Return the fields of a `Problem` for an imported one, except `twin` and `state`.
 
-    `as_problem` returns the same datum for that row, if the twin's `ref` is the datum's `twin_id`.
+    `as_problem` returns the same datum for that row if the twin's `ref` is the datum's `twin_id`.
     """
     record = problem_record(datum)
     kept: dict[str, Any] = {key: record[key] for key in _KEPT if key in record}
@@ -128,7 +128,7 @@ def row_fields(datum: Datum) -> dict[str, Any]:
     }
 
 
-def _origin(row: Problem) -> Mapping[str, Any]:
+def _build_origin(row: Problem) -> Mapping[str, Any]:
     twin = row.twin
     return {
         "source": twin.source or None,
@@ -143,10 +143,10 @@ def _origin(row: Problem) -> Mapping[str, Any]:
 def as_public(rows: Sequence[Problem]) -> list[Datum]:
     """Return public rows as problems of the data for everybody.
 
-    Root and parent stay, public or not, because an id reveals nothing. Edits from a parent that is
-    not public are omitted. If anything on the path from the root is not public, nobody else can
-    count the depths: the site's own are in `extra` (`winosmith.lineage.MEASURED`), so that results
-    from the data equal those of the site.
+    Root and parent are always included, because an id reveals nothing. Edits from a parent that is
+    not public are omitted. If part of the path from the root is not public, readers can't compute
+    the depths: they are given in `extra` (`winosmith.lineage.MEASURED`), so that results from the
+    data equal those of the site.
     """
     data = [as_problem(row) for row in rows]
     hidden = _hidden_ancestors(data)
@@ -158,12 +158,12 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
     ]
 
 
-def of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
+def filter_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
     """Filter problems by family: the root of a problem, and all versions of it.
 
     Args:
-        query: problems.
-        ref: the id of any problem of the family; a problem without versions is found alone.
+        query: The problems.
+        ref: The id of any problem of the family; for a problem without versions, only it is found.
     """
     root = Version.objects.filter(problem__ref=ref).values_list("root", flat=True).first()
     if root is None:
@@ -171,10 +171,10 @@ def of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
     return query.filter(pk__in=Version.objects.filter(root=root).values("problem"))
 
 
-def of_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
+def filter_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
     """Filter problems by kind: "perturbed" or "original".
 
-    Versions are found by their own table, however few they are; originals by walking the problems.
+    Versions are found in their own table, however few they are; originals by scanning the problems.
     """
     perturbed = Version.objects.filter(parent__isnull=False)
     if kind == "perturbed":
@@ -183,7 +183,6 @@ def of_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
 
 
 def _hidden_ancestors(data: Iterable[Datum]) -> set[str]:
-    """Return the roots and parents that are problems of the site but not public."""
     named = {
         name
         for datum in data
@@ -199,7 +198,6 @@ def _hidden_ancestors(data: Iterable[Datum]) -> set[str]:
 def _without_hidden(
     datum: Datum, hidden: set[str], depths: tuple[int | None, int | None] | None
 ) -> Datum:
-    """Return a version without edits from a hidden parent, and with the given depths."""
     lineage = datum.lineage
     if lineage is not None and lineage.parent in hidden:
         datum = replace(datum, lineage=replace(lineage, edits=()))
@@ -227,7 +225,6 @@ SELECT v.problem_id, v.lineage, v.edit FROM perturb_version v WHERE v.problem_id
 
 
 def _measured_below_hidden(keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
-    """Return the lineage and edit depths of the versions below a hidden one."""
     if not keys:
         return {}
     with connection.cursor() as cursor:

@@ -1,10 +1,10 @@
 """The search of problems: its terms, and the full-text index.
 
 SQLite has an external-content FTS5 table with triggers on the table of problems, PostgreSQL a GIN
-index on an expression; the database keeps both up to date. Both find whole words in any case, and
-accents only as they are typed. The site has two indexes: this one of public problems for everybody,
-and one of all problems for moderators (`winosmith.web.moderate.queue`). Problems that are not
-public are not in the first, so results, counts, order and time reveal nothing about them.
+index on an expression; the database keeps both up to date. Both match whole words, ignoring case
+but not accents. The site has two indexes: this one of public problems for everybody, and one of all
+problems for moderators (`winosmith.web.moderate.queue`). Problems that are not public are not in
+the first, so results, counts, order and time reveal nothing about them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from django.db.models.expressions import RawSQL
 from winosmith.web.problems.models import Problem
 
 MOST_TERMS = 20
-"""The most terms of a search; later ones are ignored."""
+"""Maximum number of terms in a search; later ones are ignored."""
 
 _PARTS = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
 _WORD = re.compile(r"[^\W_]+")
@@ -31,9 +31,9 @@ class Page:
     """A page of problems.
 
     Attributes:
-        problems: in the requested order.
-        newer: the query of the page before; "" for the first page.
-        older: the query of the next page; "" for the last page.
+        problems: The problems, in the requested order.
+        newer: The query of the previous page; "" for the first page.
+        older: The query of the next page; "" for the last page.
     """
 
     problems: list[Problem]
@@ -43,11 +43,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Words that must follow each other, or must not.
+    """Consecutive words that are required or excluded.
 
     Attributes:
-        words: in lower case, only letters and digits.
-        wanted: False for words that must not occur.
+        words: The words in lower case, with only letters and digits.
+        wanted: Whether the words are required; otherwise they are excluded.
     """
 
     words: tuple[str, ...]
@@ -55,7 +55,7 @@ class Term:
 
 
 def parse(text: str) -> list[Term]:
-    """Return the terms of a search; all wanted ones must occur.
+    """Return the terms of a search; all required ones must occur.
 
     >>> [(" ".join(term.words), term.wanted) for term in parse('cup "the jug" -broke')]
     [('cup', True), ('the jug', True), ('broke', False)]
@@ -71,7 +71,7 @@ def parse(text: str) -> list[Term]:
 
 
 RARE = 1000
-"""With fewer results, all are read at once and sorted; with more, a page is soon full."""
+"""With fewer results, all are read at once and sorted; with more, a page fills quickly."""
 
 _TRIGGERS = ("insert", "update", "delete")
 _VECTOR = "to_tsvector('simple', problems_problem.sentence)"
@@ -81,8 +81,8 @@ class FullText:
     """A full-text index.
 
     Args:
-        table: its name, and the start of its triggers' names.
-        only: the boolean column of the problems in it; "" for all.
+        table: The name of the index, and the prefix of its triggers' names.
+        only: The boolean column of the indexed problems; "" for all problems.
     """
 
     def __init__(self, table: str, only: str = ""):
@@ -92,7 +92,7 @@ class FullText:
         """Create the index if it is missing, and fill it.
 
         It runs after every migration, because a migration that rebuilds the table of problems drops
-        it.
+        the index.
         """
         with transaction.atomic(using=alias), connections[alias].cursor() as cursor:
             if connections[alias].vendor == "postgresql":
@@ -111,16 +111,16 @@ class FullText:
                     cursor.execute(statement)
 
     def said(self, terms: Iterable[Term]) -> str:
-        """Return the argument of SQLite's MATCH; at least one term is wanted.
+        """Return the argument of SQLite's MATCH; at least one term is required.
 
-        Words have only letters and digits, so none can end its quotation marks.
+        Words have only letters and digits, so they can't end the quotation marks.
         """
         wanted, unwanted = _split_terms(terms)
         text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
         return text + "".join(f' NOT "{words}"' for words in unwanted)
 
     def rows(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
-        """Return SQLite's query of the numbers of matching problems, and its values."""
+        """Return SQLite's query for the keys of matching problems, and its values."""
         return f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s", [self.said(terms)]  # noqa: S608
 
     def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
@@ -131,11 +131,11 @@ class FullText:
         return f"{_VECTOR} @@ ({' && '.join(parts)})", [*wanted, *unwanted]
 
     def rare(self, terms: Iterable[Term], alias: str = "default") -> list[int] | None:
-        """Return the numbers of all matching problems, in no order; None if they are many.
+        """Return the keys of all matching problems, unordered; None if there are many.
 
-        For the newest matches a database must choose between walking all problems and reading the
-        index, and knows rare words too little for that: among a million problems PostgreSQL took
-        three seconds to find that there was none.
+        To find the newest matches, a database must choose between scanning all problems and reading
+        the index, and its statistics on rare words are too poor for this choice: among a million
+        problems PostgreSQL took three seconds to find that there was no match.
         """
         if connections[alias].vendor == "postgresql":
             fits, values = self.condition(terms)
@@ -179,7 +179,6 @@ class FullText:
 
 
 def _split_terms(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
-    """Return the words of wanted and of unwanted terms."""
     phrases: dict[bool, list[str]] = {True: [], False: []}
     for term in terms:
         phrases[term.wanted].append(" ".join(term.words))
@@ -191,19 +190,19 @@ _INDEX = FullText("read_search", "public")
 ensure = _INDEX.ensure
 
 indexes: list[Callable[[str], None]] = [ensure]
-"""Each creates missing indexes of problems in a database, after each migration."""
+"""Functions that create missing indexes of problems in a database, after each migration."""
 
 
-def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
-    """Return the public problems whose sentences have every wanted term and no unwanted one.
+def with_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
+    """Return the public problems whose sentences have all required terms and no excluded one.
 
     Args:
-        query: public problems, without an order.
-        terms: at least one; without wanted ones nothing is found.
+        query: The public problems, unordered.
+        terms: At least one term; without required terms nothing is found.
 
     Returns:
-        A query with the alias `place`: the problem's number in the index. Order and limit by it,
-            never by `id`, so that a page of a common word is as quick as any.
+        A query with the alias `place`, the problem's key in the index. Order and limit by it, never
+        by `id`, so that pages of common words are fast, too.
     """
     if not any(term.wanted for term in terms):
         return query.alias(place=F("id")).none()
@@ -213,8 +212,8 @@ def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
             return query.filter(pk__in=few).alias(place=F("id"))
         where, values = _INDEX.condition(terms)
         return query.extra(where=[where], params=values).alias(place=F("id"))  # noqa: S610
-    # The plus keeps SQLite from asking the index again for every problem: it walks the index, in
-    # the order of the page, and stops when the page is full.
+    # The plus keeps SQLite from querying the index for every problem: it scans the index in the
+    # order of the page, and stops when the page is full.
     table = _INDEX.table
     return query.extra(  # noqa: S610 - values are parameters
         tables=[table],

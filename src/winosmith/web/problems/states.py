@@ -1,8 +1,8 @@
-"""The states of a problem: its moves, each in the audit log, and who may see it when.
+"""The states of a problem: their transitions, which are logged, and who may see a problem when.
 
-`Problem.public` says whether everybody may see it. A valid problem reveals its answer, and with it
-that of the other half, which may still be judged: so a twin becomes public as a whole, and never
-while one of its halves is a gold question.
+`Problem.public` is whether everybody may see a problem. A valid problem reveals its answer, and
+thereby that of the other half, which may still be judged. So a twin becomes public as a whole, and
+never while one of its halves is a gold question.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOVES = {
     State.REVISED: set(State),
     State.WITHDRAWN: set(State),
 }
-"""The possible states after each state. Withdrawn and revised problems only return by an undo."""
+"""The states that can follow each state. Only an undo restores withdrawn and revised problems."""
 
 GONE = (State.WITHDRAWN, State.REVISED)
 
@@ -40,44 +40,44 @@ def move(problem: Problem, to: State, *, by: Person | None, kind: str, **columns
     """Move a problem to a state, and log it.
 
     Args:
-        problem: locked and read again first, so that two moves at once can't both start from the
-            same state.
-        to: the state.
-        by: who did it; None for the site.
-        kind: of the event ("submit", "verdict", "withdraw", "undo", …).
-        columns: others of `Event`: reason, batch, undoes.
+        problem: The problem, which is locked and read again first, so that concurrent moves can't
+            both start from the same state.
+        to: The new state.
+        by: The person who moves it; None for the site.
+        kind: The kind of the event ("submit", "verdict", "withdraw", "undo", …).
+        columns: Other fields of `Event`: reason, batch, undoes.
 
     Raises:
-        InputError: the problem can't go to that state from its own.
+        InputError: The problem can't move from its state to the new one.
     """
     with writing():
-        now = locked(problem.pk)
+        now = lock_problem(problem.pk)
         before = State(now.state)
         if to not in MOVES[before]:
             raise InputError(f"the problem {now.ref} {before.label}; it can't become {to.value!r}")
         decided = timezone.now() if to in (State.VALID, State.REJECTED) else now.decided
         Problem.objects.filter(pk=now.pk).update(state=to, decided=decided)
-        settle([now.twin_id], new=[now.pk])
+        settle_waits([now.twin_id], new=[now.pk])
         problem.became(state=to, decided=decided)
         return now.events.create(actor=by, kind=kind, before=before, after=to, **columns)
 
 
-def locked(key: int) -> Problem:
-    """Return a problem as it is now, with its twin, locked until the transaction ends."""
+def lock_problem(key: int) -> Problem:
+    """Return a fresh copy of a problem, with its twin, locked until the transaction ends."""
     rows = Problem.objects.select_related("twin__contributor")
     return rows.select_for_update(of=("self",), no_key=True).get(pk=key)
 
 
 OPEN = (State.HELD, State.JUDGING)
-"""The states of a half that its twin waits for, unless it is a gold question."""
+"""States of a half for which its twin waits, unless it is a gold question."""
 
 DECIDED = (State.VALID, State.REJECTED)
 
 LATE = "late"
-"""The kind of the event that a half became public before the other half, after its waiting time."""
+"""The kind of event for a half that became public before the other one, after its waiting time."""
 
 CHUNK = 250
-"""Twins that are settled in one transaction."""
+"""Number of twins settled per transaction."""
 
 
 def public_problems() -> QuerySet[Problem]:
@@ -88,24 +88,24 @@ def public_problems() -> QuerySet[Problem]:
     return Problem.objects.filter(public=True).select_related("twin__contributor")
 
 
-def questions() -> QuerySet[Problem]:
-    """Return the gold questions in use: public problems of their twins would reveal answers.
+def gold_questions() -> QuerySet[Problem]:
+    """Return the gold questions in use; public problems of their twins would reveal answers.
 
-    Retired, withdrawn and replaced ones are not in use.
+    Retired, withdrawn and replaced gold questions are not in use.
     """
     rows = Problem.objects.filter(gold=True, as_gold__retired=False)
     return rows.exclude(state__in=(State.WITHDRAWN, State.REVISED))
 
 
-def visible_to(person: Person | None, problem: Problem) -> bool:
-    """Return whether somebody may read a problem outside of judging.
+def is_visible_to(person: Person | None, problem: Problem) -> bool:
+    """Return whether a person may read a problem outside of judging.
 
-    Everybody sees public problems, contributors their own, and moderators all. A contributor never
-    learns that a problem is a gold question.
+    Everybody sees public problems, contributors see their own, and moderators see all. Contributors
+    never learn that a problem is a gold question.
 
     Args:
-        person: None for a visitor without a session.
-        problem: any problem.
+        person: The reader; None for a visitor without a session.
+        problem: Any problem.
     """
     if problem.public or person is None:
         return bool(problem.public)
@@ -114,22 +114,23 @@ def visible_to(person: Person | None, problem: Problem) -> bool:
     )
 
 
-def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
-    """Let decided halves wait for the rest of their twin, and end the waits that are over.
+def settle_waits(twins: Collection[int], new: Collection[int] = ()) -> None:
+    """Make decided halves wait for the rest of their twin, and end the waits that are over.
 
     A wait ends when no half is on hold or judged, or `SiteRules.wait_days` after the first
-    decision, which then is logged; next to one of `questions` it does not end. Only problems in
-    `new` start to wait: a public problem stays public, whatever happens to the other half.
+    decision, which is then logged; it never ends while a half is one of `gold_questions`. Only
+    problems in `new` start to wait: a public problem stays public, whatever happens to the other
+    half.
 
-    The caller is in a transaction and has written the change: `winosmith.web.problems.states`,
-    embargoes and imports do.
+    The caller is in a transaction and has written the change; the callers are in this module,
+    embargoes and imports.
 
     Args:
-        twins: the keys of the twins of which a half changed.
-        new: the keys of the problems whose state, or the end of whose embargo, is new.
+        twins: The keys of the twins with a changed half.
+        new: The keys of the problems with a new state, or whose embargo has just ended.
     """
     if connection.features.has_select_for_update:
-        # The last votes on both halves may come at once: the second sees what the first decided.
+        # Both halves may get their last votes concurrently: the lock lets the second see the first.
         rows = Twin.objects.select_for_update(no_key=True).filter(pk__in=twins).order_by("pk")
         list(rows.values_list("pk"))
     halves: dict[int, list[Problem]] = defaultdict(list)
@@ -137,7 +138,9 @@ def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
     for half in Problem.objects.filter(twin__in=twins).only(*columns):
         halves[half.twin_id].append(half)
     gold = {key for key, of in halves.items() if any(half.gold for half in of)}
-    asked = set(questions().filter(twin__in=gold).values_list("twin", flat=True)) if gold else gold
+    asked = (
+        set(gold_questions().filter(twin__in=gold).values_list("twin", flat=True)) if gold else gold
+    )
     for waits in (True, False):
         found = [
             half.pk
@@ -152,16 +155,15 @@ def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
             )
         ]
         if found:
-            # Who has locked a half in the meantime settles the twin, too, or `publish_due` does.
+            # A transaction that has locked a half settles the twin later, or `publish_due` does.
             rows = Problem.objects.select_for_update(skip_locked=True).filter(pk__in=found)
             keys = list(rows.values_list("pk", flat=True))
             Problem.objects.filter(pk__in=keys).update(waits=waits)
             if not waits:
-                _note_late(keys, halves.values())
+                _log_late(keys, halves.values())
 
 
-def _note_late(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
-    """Log which problems became public although another half of theirs is open."""
+def _log_late(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
     late = [half.pk for of in twins if any(map(_is_open, of)) for half in of if half.pk in keys]
     rows = public_problems().filter(pk__in=late).order_by("pk") if late else ()
     reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
@@ -169,44 +171,43 @@ def _note_late(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
 
 
 def publish_due() -> int:
-    """End the waits that are over; return the number of twins. The worker calls it every hour.
+    """End the waits that are over; return the number of twins. The worker calls this every hour.
 
     So a waiting problem becomes public within an hour after `SiteRules.wait_days`, and never
-    before.
+    earlier.
     """
-    twins = set(_due().values_list("twin", flat=True))
+    twins = set(_due_problems().values_list("twin", flat=True))
     for some in chunked(twins, CHUNK):
         with writing():
-            settle(some)
+            settle_waits(some)
     return len(twins)
 
 
-def _due() -> QuerySet[Problem]:
+def _due_problems() -> QuerySet[Problem]:
     """Return the problems whose waiting time is over, or whose twin has no open half.
 
-    Without an order or DISTINCT, for which SQLite would walk all twins instead of the waiting ones.
+    The query has no order or DISTINCT, with which SQLite would scan all twins.
     """
     other = Problem.objects.filter(twin=OuterRef("twin"), state__in=OPEN, gold=False)
-    over = Q(decided__lte=timezone.now() - _patience()) | ~Exists(other)
-    asked = questions().filter(twin=OuterRef("twin"))
+    over = Q(decided__lte=timezone.now() - _waiting_time()) | ~Exists(other)
+    asked = gold_questions().filter(twin=OuterRef("twin"))
     return Problem.objects.filter(over, ~Exists(asked), waits=True)
 
 
-def waits_until(problem: Problem) -> datetime | None:
-    """Return when a problem is public at the latest; None unless it only waits for its twin.
+def public_at_latest(problem: Problem) -> datetime | None:
+    """Return the latest time at which a problem becomes public; None unless it waits for its twin.
 
-    A problem that is not valid, or is under embargo, does not become public by waiting; nor does
-    one that would reveal the answer of a gold question.
+    A problem that is not valid, is under embargo, or would reveal the answer of a gold question
+    does not become public by waiting.
     """
     if not problem.waits or problem.state != State.VALID or problem.embargo or problem.gold:
         return None
-    if questions().filter(twin=problem.twin_id).exists():
+    if gold_questions().filter(twin=problem.twin_id).exists():
         return None
     return _wait_end(Problem.objects.filter(twin=problem.twin_id))
 
 
 def _still_waits(halves: Iterable[Problem]) -> bool:
-    """Return whether the decided halves of a twin wait for the other halves."""
     halves, over = list(halves), None
     if any(map(_is_open, halves)):
         over = _wait_end(halves)
@@ -220,8 +221,8 @@ def _is_open(half: Problem) -> bool:
 def _wait_end(halves: Iterable[Problem]) -> datetime | None:
     """Return when the waiting time of a twin ends; None if no half is decided."""
     decided = [half.decided for half in halves if half.decided and half.state in DECIDED]
-    return min(decided) + _patience() if decided else None
+    return min(decided) + _waiting_time() if decided else None
 
 
-def _patience() -> timedelta:
+def _waiting_time() -> timedelta:
     return timedelta(days=settings.RULES.wait_days)

@@ -1,4 +1,4 @@
-"""The platform's area `read`: browse, search, download; guidelines and the data card."""
+"""Reading: browsing, search, downloads, guidelines, and the data card."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The application."""
+    """The Django application."""
 
     name = "winosmith.web.read"

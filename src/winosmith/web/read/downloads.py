@@ -1,10 +1,10 @@
-"""Downloads: the problems in each written format, in constant memory, and the votes.
+"""Downloads: the problems in each output format, in constant memory, and the votes.
 
 A download reads the rows twice. The first time it computes the digest, which is
-`winosmith.Dataset.digest` of the data, and finds problems that don't fit the format; the second
-time it writes, part by part, while the browser reads; parts of a table have the columns of the
-whole file. If a row was withdrawn in between, the download ends with an error, so a file always has
-its digest. The judges' votes are a separate file, in the form that `winosmith check` reads.
+`winosmith.Dataset.digest` of the data, and finds problems that don't fit the format. The second
+time it writes part by part while the browser reads; parts of a table have the columns of the whole
+file. If a row was withdrawn in between, the download ends with an error, so each complete file
+matches its digest. The judges' votes are a separate file, in the format of `winosmith check`.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from winosmith.errors import InputError
 from winosmith.formats import Format, format_named, writer_named
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
-from winosmith.web.judge.votes import responses
+from winosmith.web.judge.votes import iter_responses
 from winosmith.web.pages import BOM, attached
 from winosmith.web.people.gates import rate_limit_reading, wants_page
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import as_public, lean, numbers, rows
+from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
 from winosmith.web.problems.states import public_problems
 from winosmith.web.read.public import Filters, capped_count
 
 
-class Closed(Protocol):
+class Closable(Protocol):
     """An object that can be closed: a file, or a generator that reads one."""
 
     def close(self) -> None:
         """Close it."""
 
 
-class Aside:
+class HeadedFile:
     """The bytes of a file: its first line, and the rest from a temporary file.
 
     Args:
-        first: the first line, perhaps empty.
-        rest: open; it is closed once it has been read, or by `close`.
+        first: The first line, perhaps empty.
+        rest: The open file, which is closed once it has been read, or by `close`.
     """
 
     def __init__(self, first: bytes, rest: IO[bytes]):
@@ -74,15 +74,15 @@ class Aside:
         self._rest.close()
 
 
-class Sent:
-    """Parts of a response, which Django closes at its end, with their source.
+class ClosingResponse:
+    """The parts of a response with their source, which Django closes at the end.
 
     Args:
-        parts: the response.
-        source: closed at the end, even if not all parts were read.
+        parts: The parts of the response.
+        source: The source, closed at the end even if not all parts were read.
     """
 
-    def __init__(self, parts: Iterable[bytes], source: Closed):
+    def __init__(self, parts: Iterable[bytes], source: Closable):
         self._parts, self._source = parts, source
 
     def __iter__(self) -> Iterator[bytes]:
@@ -93,15 +93,16 @@ class Sent:
         self._source.close()
 
 
-def header_of(table: str) -> list[str]:
+def read_header(table: str) -> list[str]:
     """Return the names of the columns; they never contain a newline."""
     return next(csv.reader([table.partition("\r\n")[0]]), [])
 
 
-def union(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    """Return the columns of both, each in its own order.
+def merge_columns(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    """Return the columns of two tables, each in its own order.
 
-    >>> union(["id", "sentence", "answer"], ["id", "sentence", "option3", "answer", "anchor"])
+    >>> merge_columns(["id", "sentence", "answer"],
+    ...               ["id", "sentence", "option3", "answer", "anchor"])
     ['id', 'sentence', 'option3', 'answer', 'anchor']
     """
     merged, rest = list[str](), list(other)
@@ -114,13 +115,13 @@ def union(one: Sequence[str], other: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*merged, *rest]))
 
 
-def aligned(table: str, header: Sequence[str], *, with_header: bool) -> str:
+def align_columns(table: str, header: Sequence[str], *, with_header: bool) -> str:
     r"""Return a part with the columns of the whole file.
 
-    >>> aligned("a,c\r\n1,2\r\n", ["a", "b", "c"], with_header=True)
+    >>> align_columns("a,c\r\n1,2\r\n", ["a", "b", "c"], with_header=True)
     'a,b,c\r\n1,,2\r\n'
     """
-    own = header_of(table)
+    own = read_header(table)
     if own == list(header):
         return table if with_header else table.partition("\r\n")[2]
     file = StringIO(newline="")
@@ -136,14 +137,13 @@ FILES: dict[str, Format] = {
     "problems.csv": format_named("csv"),
     "problems.winogrande.jsonl": format_named("winogrande"),
 }
-"""File name → its format. A site has neither claims nor questions, which other formats contain."""
+"""File name → format. A site has no claims or questions, which other formats contain."""
 
 TABLE = "csv"
-"""The format whose files start with column names; in the others, the file of two lists is the file
-of the first and then that of the second."""
+"""The format whose files start with column names; in other formats, files can be concatenated."""
 
-MOST_TOLD = 5
-"""Problems that don't fit a format and are listed with their reasons."""
+MAX_LISTED = 5
+"""Maximum number of listed problems that don't fit a format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +151,14 @@ class Survey:
     """The content of a download.
 
     Attributes:
-        known: the format.
-        rows: the numbers of the rows, the oldest first.
-        digest: `winosmith.Dataset.digest` of the problems.
-        header: the columns of a table; empty for other formats.
-        unfit: the ids of problems that don't fit the format, with the reasons.
-        silent: whether none of the problems has a twin or a lineage. Then each says so, if the
-            format can, because only all of them together show whether some look like twins.
+        known: The format.
+        rows: The keys of the rows, oldest first.
+        digest: The `winosmith.Dataset.digest` of the problems.
+        header: The columns of a table; empty for other formats.
+        unfit: By id of a problem that does not fit the format, the reason.
+        silent: Whether none of the problems has a twin or a lineage. Then each is marked as single,
+            if the format allows it, because otherwise readers could take similar problems for
+            twins.
     """
 
     known: Format
@@ -172,48 +173,47 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     """Read public problems once, and return the content of their file.
 
     Args:
-        query: part of `public_problems`; other problems in it are omitted.
-        known: one of `FILES`.
-        leave_out: omit problems that don't fit; otherwise they are in `rows`, and `unfit` is to be
-            shown.
+        query: A part of `public_problems`; other problems in it are omitted.
+        known: One of `FILES`.
+        leave_out: Whether to omit problems that don't fit; otherwise they are in `rows`, and the
+            caller must show `unfit`.
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit: dict[str, str] = {}
     silent = True
-    for chunk in rows(numbers(query.order_by("place")), lean(public_problems())):
+    for chunk in iter_rows(load_keys(query.order_by("place")), needed_columns(public_problems())):
         data = as_public(chunk)
         bad, columns = _try_format(data, known)
         unfit |= bad
-        header = union(header, columns)
+        header = merge_columns(header, columns)
         for row, datum in zip(chunk, data, strict=True):
             if not (leave_out and datum.id in bad):
                 kept.append(row.pk)
-                state.update(_line(datum))
+                state.update(_digest_line(datum))
                 silent &= not (datum.twin_id or datum.lineage)
     if silent and known.name == TABLE and kept:
-        header = union(["answer", "twin_id"], header)
+        header = merge_columns(["answer", "twin_id"], header)
     return Survey(known, kept, state.hexdigest(), tuple(header), unfit, silent)
 
 
-def _line(datum: Datum) -> bytes:
+def _digest_line(datum: Datum) -> bytes:
     return (canonical(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
 def _try_format(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]:
-    """Return the problems that don't fit, with reasons, and the columns of a table."""
     if known.name == "winosmith":
         return {}, []
     try:
-        written = _written(data, known)
+        written = _write_part(data, known)
     except InputError:
         reasons = formats.unfit(data, known.name)
         bad = {data[at].id: reason for at, reason in reasons.items()}
-        written = _written([datum for datum in data if datum.id not in bad], known)
-        return bad, header_of(written) if known.name == TABLE else []
-    return {}, header_of(written) if known.name == TABLE else []
+        written = _write_part([datum for datum in data if datum.id not in bad], known)
+        return bad, read_header(written) if known.name == TABLE else []
+    return {}, read_header(written) if known.name == TABLE else []
 
 
-def _written(data: Sequence[Datum], known: Format, *, silent: bool = False) -> str:
+def _write_part(data: Sequence[Datum], known: Format, *, silent: bool = False) -> str:
     if known.name == "winosmith":
         return "".join(formats.lines(data, marked=silent))
     file = StringIO(newline="")
@@ -221,39 +221,38 @@ def _written(data: Sequence[Datum], known: Format, *, silent: bool = False) -> s
     return file.getvalue()
 
 
-def text(found: Survey) -> Generator[bytes, None, None]:
-    """Yield the file, as UTF-8.
+def iter_file(found: Survey) -> Generator[bytes, None, None]:
+    """Yield the file, in UTF-8.
 
     Raises:
-        InputError: a problem was withdrawn after the survey; ask for the file again.
+        InputError: A problem was withdrawn after the survey; request the file again.
     """
     if not found.rows:
-        yield _written([], found.known).encode()
+        yield _write_part([], found.known).encode()
         return
     first = True
-    for data in _data(found):
-        written = _written(data, found.known, silent=found.silent)
+    for data in _iter_unchanged(found):
+        written = _write_part(data, found.known, silent=found.silent)
         if found.known.name == TABLE:
-            written = aligned(written, found.header, with_header=first)
+            written = align_columns(written, found.header, with_header=first)
         first = False
         yield written.encode()
 
 
-def _data(found: Survey) -> Iterator[list[Datum]]:
-    """Yield the problems of a survey, unchanged since then."""
+def _iter_unchanged(found: Survey) -> Iterator[list[Datum]]:
     state, count = hashlib.sha256(), 0
-    for chunk in rows(found.rows, lean(public_problems())):
+    for chunk in iter_rows(found.rows, needed_columns(public_problems())):
         data = as_public(chunk)
         for datum in data:
-            state.update(_line(datum))
+            state.update(_digest_line(datum))
         count += len(data)
         yield data
     if (count, state.hexdigest()) != (len(found.rows), found.digest):
         raise InputError("a problem was withdrawn during the download; start it again")
 
 
-def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the parts as one gzip file without name and time: the same bytes for the same data."""
+def gzip_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the parts as one gzip file without name and time, so that it is reproducible."""
     packer = zlib.compressobj(6, wbits=31)
     for part in parts:
         if packed := packer.compress(part):
@@ -263,31 +262,31 @@ def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 VOTES = {
     "votes.csv": "a plain table: problem_id, participant, choice …",
-    "votes.jsonl": "JSON Lines, one answer a line",
+    "votes.jsonl": "JSON Lines, one answer per line",
 }
 """File name → its description."""
 
 
-def votes(query: QuerySet[Problem], name: str) -> tuple[str, Aside]:
-    """Return a digest of the file, and its bytes, which the caller closes; judges are pseudonyms.
+def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:
+    """Return a digest of a file of votes, and the open file, which the caller closes.
 
     Args:
-        query: public problems, with the alias `place`.
-        name: one of `VOTES`.
+        query: Public problems, with the alias `place`.
+        name: One of `VOTES`.
     """
-    found = rows(numbers(query.order_by("place")), public_problems())
+    found = iter_rows(load_keys(query.order_by("place")), public_problems())
     folder = Path(tempfile.mkdtemp(prefix="votes-"))
     try:
         path = folder / name
-        write_votes((vote for chunk in found for vote in responses(chunk)), path)
-        file = path.open("rb")  # open, it lives on without its name until it is sent
+        write_votes((vote for chunk in found for vote in iter_responses(chunk)), path)
+        file = path.open("rb")  # the open file stays readable after its folder is deleted
     finally:
         shutil.rmtree(folder)
-    return hashlib.file_digest(file, "sha256").hexdigest(), Aside(b"", file)
+    return hashlib.file_digest(file, "sha256").hexdigest(), HeadedFile(b"", file)
 
 
 MOST = 240
-"""Downloads an hour from one network or account, because each reads all of its rows."""
+"""Maximum downloads per hour from a network or account, because each reads all of its rows."""
 
 TYPES = {
     ".csv": "text/csv; charset=utf-8; header=present",
@@ -298,7 +297,7 @@ TYPES = {
 
 
 @require_safe
-def index(request: HttpRequest) -> HttpResponse:
+def show_downloads(request: HttpRequest) -> HttpResponse:
     """Show the files, for the filtered problems."""
     filters = Filters(request.GET)
     count, more = capped_count(filters.apply())
@@ -314,7 +313,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def file(request: HttpRequest, name: str) -> HttpResponseBase:
+def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """Send a file: `NAME`, `NAME.gz`, or a checksum of either, `NAME.sha256`."""
     wanted = name.removesuffix(".sha256")
     plain = wanted.removesuffix(".gz")
@@ -324,37 +323,37 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
     if not filters.is_valid():
         return render(request, "read/download_refused.html", {"filters": filters}, status=422)
     rate_limit_reading(request, "download", MOST)
-    source: Aside | Generator[bytes, None, None]
+    source: HeadedFile | Generator[bytes, None, None]
     if plain in VOTES:
-        digest, source = votes(filters.apply(), plain)
+        digest, source = open_votes_file(filters.apply(), plain)
     else:
         found = survey(filters.apply(), FILES[plain], leave_out="fitting" in request.GET)
         if found.unfit and "fitting" not in request.GET:
             return _report_unfit(request, plain, found)
-        digest, source = found.digest, text(found)
+        digest, source = found.digest, iter_file(found)
     parts: Iterable[bytes] = chain([BOM.encode()], source) if plain.endswith(".csv") else source
     if wanted != plain:
-        parts = gzipped(parts)
+        parts = gzip_parts(parts)
     if wanted != name:
-        parts = _checksum(parts, wanted)
-    return sent(request, name, digest, source, parts)
+        parts = _iter_checksum_line(parts, wanted)
+    return file_response(request, name, digest, source, parts)
 
 
-def sent(
+def file_response(
     request: HttpRequest,
     name: str,
     digest: str,
-    source: Aside | Generator[bytes, None, None],
+    source: HeadedFile | Generator[bytes, None, None],
     parts: Iterable[bytes] | None = None,
 ) -> HttpResponseBase:
-    """Send a file, or report that the client's copy is the same.
+    """Send a file, or status 304 if the client's copy is current.
 
     Args:
-        request: with the client's tag.
-        name: its extension gives the type.
-        digest: of the data.
-        source: closed at the end, or at once if nothing of it is sent.
-        parts: the response; None for the source itself.
+        request: The request, with the client's tag.
+        name: The file name, whose extension determines the content type.
+        digest: The digest of the data.
+        source: The source, closed at the end, or at once if nothing is sent.
+        parts: The response; None for the source itself.
     """
     tag = quote_etag(f"{digest[:32]}-{__version__}-{name}")
     known = tag in parse_etags(request.headers.get("If-None-Match", ""))
@@ -364,7 +363,7 @@ def sent(
     if known:
         response = HttpResponse(status=304)
     else:
-        body = () if request.method == "HEAD" else Sent(parts or source, source)
+        body = () if request.method == "HEAD" else ClosingResponse(parts or source, source)
         response = attached(StreamingHttpResponse(body), name)
         response.headers["Content-Type"] = TYPES[name[name.rindex(".") :]]
     response.headers["ETag"] = tag
@@ -375,14 +374,13 @@ def sent(
 
 
 def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpResponse:
-    """Report the problems that don't fit a format, and offer the others."""
     fitting = request.GET.copy()
     fitting["fitting"] = "1"
-    unfit = list(found.unfit.items())[:MOST_TOLD]
+    unfit = list(found.unfit.items())[:MAX_LISTED]
     if not wants_page(request):
         lines = [f"{ref}: {reason}" for ref, reason in unfit]
         message = (
-            f"422: this is no data: {found.known.title} has no place for {len(found.unfit)} of "
+            f"422: this is no data: {found.known.title} can't contain {len(found.unfit)} of "
             f"{len(found.rows)} problems; add fitting=1 to the address to get the others."
         )
         return HttpResponse(
@@ -394,14 +392,13 @@ def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpRespons
         "all": len(found.rows),
         "fit": len(found.rows) - len(found.unfit),
         "unfit": unfit,
-        "more": max(0, len(found.unfit) - MOST_TOLD),
+        "more": max(0, len(found.unfit) - MAX_LISTED),
         "fitting": fitting.urlencode(),
     }
     return render(request, "read/download_refused.html", context, status=422)
 
 
-def _checksum(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Yield one line in the form of `sha256sum --check`."""
+def _iter_checksum_line(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
     state = hashlib.sha256()
     for part in parts:
         state.update(part)

@@ -1,8 +1,8 @@
 """The public problems: their numbers and the data card, filters, and pages.
 
-Only decided problems without an embargo are counted: a number reveals no more than the public
-problems, and how many were not found valid. A page is found by the end of the last one, which is
-quick on every page of a long list.
+Only decided problems without an embargo are counted, so the numbers reveal only how many problems
+are public, and how many were rejected. A page starts at the end of the previous one, which is fast
+on every page of a long list.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from winosmith import __version__
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import Kept, cached
 from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.people.models import keyed, person_of
+from winosmith.web.people.models import keyed_digest, person_of
 from winosmith.web.people.privacy import current_documents
 from winosmith.web.problems.models import Problem, State, Twin, Version
-from winosmith.web.problems.records import of_family, of_kind
-from winosmith.web.problems.search import Page, matching, parse
+from winosmith.web.problems.records import filter_family, filter_kind
+from winosmith.web.problems.search import Page, parse, with_terms
 from winosmith.web.problems.states import public_problems
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class SiteNumbers:
     """The numbers of the site.
 
     Attributes:
-        problems: public ones.
-        twins: twins with two public halves.
-        singles: public originals whose other half is not public.
-        perturbed: public perturbed problems; `families` of them have one root each.
-        contributors: of the public problems, without imported ones.
-        judged: problems that judges have decided here, without those under embargo or waiting for
-            the other half of their twin; problems imported as valid don't count.
-        valid: the public ones of these.
-        domains: the number of public problems of each domain; "" for none.
-        since, until: the days on which the first and the last were written.
+        problems: The number of public problems.
+        twins: The number of twins with two public halves.
+        singles: The number of public originals whose other half is not public.
+        perturbed: The number of public perturbed problems; `families` is the number of their roots.
+        contributors: The number of contributors of public problems, without imported ones.
+        judged: The number of problems that judges have decided here, without those under embargo or
+            waiting for their other half; problems imported as valid don't count.
+        valid: The number of public problems among these.
+        domains: The number of public problems by domain; "" for no domain.
+        since, until: The days on which the first and the last problem were written.
     """
 
     problems: int
@@ -65,26 +65,26 @@ class Figures:
 
     @property
     def rejected(self) -> int:
-        """The number of judged problems that were not found valid."""
+        """Return the number of judged problems that were not found valid."""
         return self.judged - self.valid
 
     @property
     def share(self) -> float | None:
-        """Valid problems in percent of the judged; None before the first."""
+        """Return the percentage of judged problems that are valid; None if none was judged."""
         return 100 * self.valid / self.judged if self.judged else None
 
     @property
     def lost(self) -> float | None:
-        """Problems that were not found valid, in percent of the judged; None before the first."""
+        """Return the percentage of judged problems that were rejected; None if none was judged."""
         return 100 * self.rejected / self.judged if self.judged else None
 
 
-def figures() -> Figures:
-    """Return the numbers; those of a large site are cached for a while."""
-    return cached("read.figures", _figures)
+def numbers() -> SiteNumbers:
+    """Return the numbers; a large site caches them for a while."""
+    return cached("read.figures", _compute_numbers)
 
 
-def _figures() -> Figures:
+def _compute_numbers() -> SiteNumbers:
     public = public_problems().select_related(None).order_by()
     totals = public.aggregate(
         problems=Count("id"),
@@ -108,7 +108,7 @@ def _figures() -> Figures:
         problem__waits=False,
     )
     domains = public.values_list("twin__domain").annotate(n=Count("id")).order_by("-n")
-    return Figures(
+    return SiteNumbers(
         problems=totals["problems"],
         twins=twins,
         singles=totals["problems"] - 2 * twins - single,
@@ -123,28 +123,27 @@ def _figures() -> Figures:
     )
 
 
-def showpiece() -> list[Problem]:
-    """Return the halves of the twin on the first page, which people chose.
+def choose_example() -> list[Problem]:
+    """Return the halves of the twin on the home page.
 
-    It is the one that a moderator chose last. Otherwise judges' votes choose it: the public twin
-    with the most votes among those on which all judges agreed, the oldest of several; none without
-    votes. A new twin is never shown just because it is new.
+    This is the twin that a moderator chose last. Otherwise, it is the public twin with the most
+    votes among those on which all judges agreed, the oldest if tied; none without votes. So a new
+    twin is never shown just because it is new.
     """
     twin = _chosen_twin()
     if twin is None:
-        twin = cached("read.showpiece", lambda: Kept(figures().problems, _most_agreed())).value
+        twin = cached("read.showpiece", lambda: Kept(numbers().problems, _most_agreed_twin())).value
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
 
 def _chosen_twin() -> int | None:
-    """Return the twin that a moderator chose last, among those with two public halves."""
     rows = Twin.objects.filter(chosen__isnull=False)
     public = rows.annotate(halves=Count("problems", filter=Q(problems__public=True)))
     return public.filter(halves=2).order_by("-chosen", "-pk").values_list("pk", flat=True).first()
 
 
-def _most_agreed() -> int | None:
+def _most_agreed_twin() -> int | None:
     agreed = ~Q(verdict__counts__contains=",") & ~Q(verdict__counts="") & Q(verdict__valid=True)
     rows = public_problems().filter(agreed, verdict__isnull=False)
     other = rows.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
@@ -164,13 +163,13 @@ AGREEMENTS = [
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The agreement of judges.
+    """The agreement of judges with the answers.
 
     Attributes:
-        problems: public problems that were judged here.
-        votes: the number of their votes.
-        right: the percentage of votes for the contributor's answer.
-        unanimous: the percentage of problems on which all votes were for it.
+        problems: The number of public problems that were judged here.
+        votes: The number of their votes.
+        right: The percentage of votes for the contributor's answer.
+        unanimous: The percentage of problems on which all votes were for it.
     """
 
     problems: int
@@ -179,7 +178,7 @@ class Agreement:
     unanimous: float
 
 
-def agreeing(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
+def filter_agreement(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
     """Filter problems by the agreement of their judges; one of `AGREEMENTS`."""
     if which == "none":
         return query.filter(verdict=None)
@@ -193,13 +192,13 @@ def agreement() -> Agreement | None:
 
     A large site caches it for a while.
     """
-    return cached("read.agreement", lambda: Kept(figures().problems, _agreement())).value
+    return cached("read.agreement", lambda: Kept(numbers().problems, _compute_agreement())).value
 
 
-def _agreement() -> Agreement | None:
+def _compute_agreement() -> Agreement | None:
     rows = public_problems().select_related(None).exclude(verdict=None).order_by()
-    # Where judges found a problem valid, its answer is what most of them chose. A moderator who
-    # accepts one against their votes says that they were wrong, so there the votes are read.
+    # If judges found a problem valid, most of them chose its answer. If a moderator accepted it
+    # against their votes, the votes themselves are read.
     answered = Count("pk", filter=Q(choice=F("problem__answer")))
     against = Slot.objects.counting().filter(problem__in=rows.filter(verdict__valid=False))
     overruled = list(
@@ -221,10 +220,10 @@ def _agreement() -> Agreement | None:
     return Agreement(problems, votes, 100 * right / votes, 100 * unanimous / problems)
 
 
-def card_of() -> dict[str, Any]:
-    """Return the current data of the data card."""
+def card_context() -> dict[str, Any]:
+    """Return the current content of the data card."""
     return {
-        "figures": figures(),
+        "figures": numbers(),
         "agreement": agreement(),
         "rules": settings.RULES,
         "documents": current_documents(),
@@ -235,8 +234,8 @@ def card_markdown(card: dict[str, Any], address: str) -> str:
     """Return the card as Markdown, in the site's language for every reader.
 
     Args:
-        card: from `card_of`.
-        address: of the site.
+        card: The content, from `card_context`.
+        address: The address of the site.
     """
     context: dict[str, Any] = {"card": card, "address": address, "version": __version__}
     with translation.override(settings.LANGUAGE_CODE):
@@ -244,14 +243,14 @@ def card_markdown(card: dict[str, Any], address: str) -> str:
 
 
 MOST_COUNTED = 1_000
-"""Beyond this a page says "more than", because counting on takes too long."""
+"""Beyond this number a page says "more than", because counting further takes too long."""
 
 
-def _choice(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
+def _choice_field(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, required=False, choices=[("", _("any")), *choices])
 
 
-def _date(label: Any) -> forms.DateField:
+def _date_field(label: Any) -> forms.DateField:
     widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     return forms.DateField(label=label, required=False, widget=widget)
 
@@ -265,11 +264,11 @@ class Filters(forms.Form):
         max_length=200,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
     )
-    domain = _choice(
+    domain = _choice_field(
         _("Domain"), ("social", _("social")), ("physical", _("physical")), ("other", _("other"))
     )
-    twins = _choice(_("Twins"), ("twins", _("whole twins")), ("singles", _("singles")))
-    kind = _choice(_("Kind"), ("original", _("originals")), ("perturbed", _("perturbed")))
+    twins = _choice_field(_("Twins"), ("twins", _("whole twins")), ("singles", _("singles")))
+    kind = _choice_field(_("Kind"), ("original", _("originals")), ("perturbed", _("perturbed")))
     family = forms.CharField(
         label=_("Family of"),
         required=False,
@@ -278,7 +277,7 @@ class Filters(forms.Form):
             attrs={"placeholder": _("the id of a problem"), "autocomplete": "off"}
         ),
     )
-    agreement = _choice(_("Judges"), *AGREEMENTS)
+    agreement = _choice_field(_("Judges"), *AGREEMENTS)
     contributor = forms.CharField(
         label=_("Contributor"),
         required=False,
@@ -288,14 +287,14 @@ class Filters(forms.Form):
         ],
         widget=forms.TextInput(attrs={"placeholder": "p-…", "autocomplete": "off"}),
     )
-    since = _date(_("Written from"))
-    until = _date(_("Written until"))
+    since = _date_field(_("Written from"))
+    until = _date_field(_("Written until"))
 
     def __init__(self, *args: Any, **fields: Any):
         super().__init__(*args, label_suffix="", **fields)
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a period that ends before it starts."""
+        """Reject a period that ends before it starts."""
         data: dict[str, Any] = super().clean() or {}
         since, until = data.get("since"), data.get("until")
         if since and until and until < since:
@@ -304,17 +303,17 @@ class Filters(forms.Form):
 
     @property
     def active(self) -> bool:
-        """Whether any filter is used."""
+        """Return whether any filter is used."""
         return any(self.data.get(name) for name in self.fields)
 
     @property
     def narrowing(self) -> list[forms.BoundField]:
-        """The fields except the search words."""
+        """Return the fields except the search words."""
         return [field for field in self if field.name != "q"]
 
     @property
     def narrowed(self) -> bool:
-        """Whether one of those is used."""
+        """Return whether any of these fields is used."""
         return any(self.data.get(field.name) for field in self.narrowing)
 
     def kept(self) -> QueryDict:
@@ -328,7 +327,7 @@ class Filters(forms.Form):
     def apply(self) -> QuerySet[Problem]:
         """Return the matching public problems; none if a field is not valid.
 
-        They have the alias `place` for ordering; see `winosmith.web.problems.search.matching`.
+        They have the alias `place` for ordering; see `winosmith.web.problems.search.with_terms`.
         """
         query = public_problems().alias(place=F("id"))
         if not self.is_valid():
@@ -339,21 +338,21 @@ class Filters(forms.Form):
         elif data["domain"]:
             query = query.filter(twin__domain=data["domain"])
         if data["twins"]:
-            query = _twins(query, data["twins"] == "twins")
+            query = _filter_twins(query, data["twins"] == "twins")
         if data["kind"]:
-            query = of_kind(query, data["kind"])
+            query = filter_kind(query, data["kind"])
         if data["family"]:
-            query = _of_family(query, data["family"])
+            query = _filter_public_family(query, data["family"])
         if data["agreement"]:
-            query = agreeing(query, data["agreement"])
+            query = filter_agreement(query, data["agreement"])
         if data["contributor"]:
             query = query.filter(twin__contributor=person_of(data["contributor"]) or -1)
         if data["since"]:
-            query = query.filter(twin__created__gte=_at(data["since"], time.min))
+            query = query.filter(twin__created__gte=_day_time(data["since"], time.min))
         if data["until"]:
-            query = query.filter(twin__created__lte=_at(data["until"], time.max))
+            query = query.filter(twin__created__lte=_day_time(data["until"], time.max))
         if data["q"]:
-            query = matching(query, parse(data["q"]))
+            query = with_terms(query, parse(data["q"]))
         return query
 
 
@@ -363,8 +362,7 @@ def capped_count(query: QuerySet[Problem]) -> tuple[int, bool]:
     return min(found, MOST_COUNTED), found > MOST_COUNTED
 
 
-def _twins(query: QuerySet[Problem], whole: bool) -> QuerySet[Problem]:
-    """Filter halves by whether their other half is public, too."""
+def _filter_twins(query: QuerySet[Problem], whole: bool) -> QuerySet[Problem]:
     other = (
         public_problems()
         .select_related(None)
@@ -374,57 +372,57 @@ def _twins(query: QuerySet[Problem], whole: bool) -> QuerySet[Problem]:
     return query.filter(Exists(other) if whole else ~Exists(other))
 
 
-def _of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Filter public problems by family; of hidden problems, only a root finds its family."""
+def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
+    """Filter public problems by family; for a hidden problem, only the root's id is accepted."""
     known = public_problems().filter(ref=ref).exists()
     if known:
-        return of_family(query, ref)
+        return filter_family(query, ref)
     return query.filter(pk__in=Version.objects.filter(root__ref=ref).values("problem"))
 
 
-def _at(day: Any, when: time) -> datetime:
+def _day_time(day: Any, when: time) -> datetime:
     return datetime.combine(day, when, tzinfo=UTC)
 
 
 SIZE = 20
-"""Problems on a page."""
+"""Number of problems on a page."""
 
 
-SEALED = 32
-"""Hex digits of a row's encrypted number."""
+MARK_LENGTH = 32
+"""Number of hex digits of a row's encrypted key."""
 
 
-def sealed(number: int) -> str:
-    """Return a row's number as 32 hex digits that only this site can read.
+def encrypt_key(number: int) -> str:
+    """Return a row's key as 32 hex digits that only this site can read.
 
-    Rows are numbered consecutively, hidden ones included: a plain number would reveal how many
-    there are.
+    Rows are numbered consecutively, including hidden ones, so a plain key would reveal their
+    number.
     """
-    nonce = keyed("page", str(number))[:16]
-    return f"{nonce}{number ^ int(keyed('page number', nonce)[:16], 16):016x}"
+    nonce = keyed_digest("page", str(number))[:16]
+    return f"{nonce}{number ^ int(keyed_digest('page number', nonce)[:16], 16):016x}"
 
 
-def unsealed(text: str) -> int | None:
-    """Return the number of a mark; None if this site did not make it."""
-    if len(text) != SEALED:
+def decrypt_key(text: str) -> int | None:
+    """Return the key in a mark; None if this site did not make the mark."""
+    if len(text) != MARK_LENGTH:
         return None
     try:
-        number = int(text[16:], 16) ^ int(keyed("page number", text[:16])[:16], 16)
+        number = int(text[16:], 16) ^ int(keyed_digest("page number", text[:16])[:16], 16)
     except ValueError:
         return None
-    return number if hmac.compare_digest(sealed(number).encode(), text.encode()) else None
+    return number if hmac.compare_digest(encrypt_key(number).encode(), text.encode()) else None
 
 
-def page(query: QuerySet[Problem], asked: QueryDict) -> Page:
+def get_page(query: QuerySet[Problem], asked: QueryDict) -> Page:
     """Return the page after (older than) or before (newer than) a mark.
 
-    Marks of others lead to the first page.
+    Invalid marks give the first page.
 
     Args:
-        query: problems with the alias `place` (`Filters.apply`).
-        asked: the query of the request.
+        query: Problems with the alias `place` (`Filters.apply`).
+        asked: The query of the request.
     """
-    after, before = unsealed(asked.get("after", "")), unsealed(asked.get("before", ""))
+    after, before = decrypt_key(asked.get("after", "")), decrypt_key(asked.get("before", ""))
     back = before is not None and after is None
     mark = before if back else after
     if mark is not None:
@@ -434,15 +432,16 @@ def page(query: QuerySet[Problem], asked: QueryDict) -> Page:
     if back:
         rows.reverse()
     newer, older = (more, True) if back else (mark is not None, more)
-    return Page(rows, _link(asked, rows, "before", newer), _link(asked, rows, "after", older))
+    return Page(
+        rows, _page_query(asked, rows, "before", newer), _page_query(asked, rows, "after", older)
+    )
 
 
-def _link(asked: QueryDict, rows: list[Problem], key: str, more: bool) -> str:
-    """Return the query of the page after the last or before the first row; "" for none."""
+def _page_query(asked: QueryDict, rows: list[Problem], key: str, more: bool) -> str:
     if not more or not rows:
         return ""
     kept = asked.copy()
     for name in ("after", "before"):
         kept.pop(name, None)
-    kept[key] = sealed((rows[0] if key == "before" else rows[-1]).pk)
+    kept[key] = encrypt_key((rows[0] if key == "before" else rows[-1]).pk)
     return kept.urlencode()

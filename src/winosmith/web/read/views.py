@@ -1,4 +1,4 @@
-"""The pages of reading; the context of a problem's page, and template tags for sentences."""
+"""The reading pages, the context of a problem's page, and template tags for sentences."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ from winosmith.escape import for_markdown
 from winosmith.problem import BLANK
 from winosmith.text import Change
 from winosmith.validate import StructureRules
-from winosmith.web.judge.models import note_read
+from winosmith.web.judge.models import note_twins_read
 from winosmith.web.judge.votes import votes_of
 from winosmith.web.pages import attached
-from winosmith.web.people.gates import existing_writer, page_of
+from winosmith.web.people.gates import current_page, existing_writer
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.problems.family import folded, may_perturb, path_to, steps
+from winosmith.web.problems.family import fold_steps, may_perturb, path_from_root, visible_steps
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.search import Term, parse
-from winosmith.web.problems.states import public_problems, visible_to, waits_until
+from winosmith.web.problems.states import is_visible_to, public_at_latest, public_problems
 from winosmith.web.read.public import (
     Filters,
     capped_count,
+    card_context,
     card_markdown,
-    card_of,
-    figures,
-    page,
-    showpiece,
+    choose_example,
+    get_page,
+    numbers,
 )
 
 
 @require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    """Show the purpose of the site, the state of its data, and how to take part."""
-    return render(request, "read/home.html", {"figures": figures(), "example": showpiece()})
+def show_home(request: HttpRequest) -> HttpResponse:
+    """Show the purpose of the site, its numbers, and how to take part."""
+    return render(request, "read/home.html", {"figures": numbers(), "example": choose_example()})
 
 
 @require_safe
-def browse(request: HttpRequest) -> HttpResponse:
-    """Show the public problems, searched and filtered, a page at a time."""
+def browse_problems(request: HttpRequest) -> HttpResponse:
+    """Show the public problems, searched and filtered, one page at a time."""
     filters = Filters(request.GET)
     query = filters.apply()
-    shown = page(query, request.GET)
-    note_read(existing_writer(request), shown.problems)
+    shown = get_page(query, request.GET)
+    note_twins_read(existing_writer(request), shown.problems)
     count, more = capped_count(query)
     context = {
         "filters": filters,
         "page": shown,
-        "groups": _by_twin(shown.problems),
+        "groups": _group_by_twin(shown.problems),
         "terms": parse(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
@@ -70,66 +70,65 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a problem and its other half; it does not exist for people who may not see it."""
+def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
+    """Show a problem and its other half; 404 for people who may not see it."""
     person = existing_writer(request)
     found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
-    if found is None or not visible_to(person, found):
+    if found is None or not is_visible_to(person, found):
         raise Http404
-    halves = [half for half in found.twin.problems.order_by("id") if visible_to(person, half)]
-    family = family_of(person, found)
-    note_read(person, [*halves[:1], *(family["seen"] if family else ())])
+    halves = [half for half in found.twin.problems.order_by("id") if is_visible_to(person, half)]
+    family = family_context(person, found)
+    note_twins_read(person, [*halves[:1], *(family["seen"] if family else ())])
     public = public_problems().filter(pk__in=[half.pk for half in halves])
     context = {
         "problem": found,
-        "halves": [(half, judged(half), waits_until(half)) for half in halves],
+        "halves": [(half, count_votes(half), public_at_latest(half)) for half in halves],
         "others": len(halves) - 1,
         "family": family,
         "may_perturb": may_perturb(person, found),
         "public": found.pk in set(public.values_list("pk", flat=True)),
-        "credit": _credit(found.twin),
+        "credit": _credited_name(found.twin),
         "address": request.build_absolute_uri(request.path),
     }
     return render(request, "read/problem.html", context)
 
 
 @require_safe
-def guidelines(request: HttpRequest) -> HttpResponse:
+def show_guidelines(request: HttpRequest) -> HttpResponse:
     """Show how twins are written and judged, with good and bad examples."""
-    return render(request, "read/guidelines.html", guides())
+    return render(request, "read/guidelines.html", guidelines_context())
 
 
 @require_safe
-def card(request: HttpRequest) -> HttpResponse:
+def show_card(request: HttpRequest) -> HttpResponse:
     """Show the content of the data, how they were made, and their limits."""
-    return render(request, "read/card.html", {"card": card_of()})
+    return render(request, "read/card.html", {"card": card_context()})
 
 
 @require_safe
-def card_text(request: HttpRequest) -> HttpResponse:
+def download_card(request: HttpRequest) -> HttpResponse:
     """Send the data card as Markdown."""
-    text = card_markdown(card_of(), request.build_absolute_uri("/"))
+    text = card_markdown(card_context(), request.build_absolute_uri("/"))
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     return attached(response, "data-card.md")
 
 
-def forgery_suspected(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Refuse a form that did not come from a page of this site, and link the page with the form."""
-    return render(request, "forgery.html", {"form": page_of(request)}, status=403)
+def reject_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Reject a form that did not come from a page of this site, with a link to the form."""
+    return render(request, "forgery.html", {"form": current_page(request)}, status=403)
 
 
-def _credit(twin: Twin) -> str:
+def _credited_name(twin: Twin) -> str:
     return pseudonym(twin.contributor) if twin.contributor else ""
 
 
-def _by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Problem]]]:
-    """Group neighbours of one twin, with their contributor, the older half first."""
+def _group_by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Problem]]]:
     groups = [list(halves) for _, halves in groupby(problems, key=lambda found: found.twin_id)]
-    return [(halves[0].twin, _credit(halves[0].twin), halves[::-1]) for halves in groups]
+    return [(halves[0].twin, _credited_name(halves[0].twin), halves[::-1]) for halves in groups]
 
 
 GOOD = ("a6ed7e2a3673", "a24f68d1337b", "0258b8f13fd4", "12255c3853b9")
-"""The twins of `winosmith.practice.handwritten` on the page: two social, two physical."""
+"""Example twins from `winosmith.practice.handwritten`: two social, two physical."""
 
 
 PREDATORS = "The lions ate the zebras because the _ are {}."
@@ -138,7 +137,7 @@ CUP = "Mia put the cup beside the jug on the wobbly shelf in the kitchen, and th
 LOAN = "Paula lent Nadia her good umbrella on the way to the station, because _ was {}."
 
 
-def guides() -> dict[str, Any]:
+def guidelines_context() -> dict[str, Any]:
     """Return the rules and the examples of the page."""
     rules = StructureRules()
     handwritten = practice.handwritten()
@@ -155,12 +154,11 @@ def guides() -> dict[str, Any]:
             ]
             for twin in GOOD
         ],
-        "bad": _bad(),
+        "bad": _bad_examples(),
     }
 
 
-def _bad() -> list[dict[str, Any]]:
-    """Return twins that break a rule, the reason, and the place where each is printed."""
+def _bad_examples() -> list[dict[str, Any]]:
     lions, tree = ("lions", "zebras"), ("tree", "roof")
     return [
         {
@@ -192,7 +190,7 @@ def _bad() -> list[dict[str, Any]]:
                 (CUP.format("stood still"), ("cup", "jug"), "jug"),
             ],
             "why": _(
-                "Both options fit both halves: nothing in the sentence says which of the two "
+                "Both options fit both halves: nothing in the sentence indicates which of the two "
                 "it was."
             ),
         },
@@ -209,15 +207,15 @@ def _bad() -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgeVotes:
     """The judges' votes on a problem.
 
     Attributes:
-        votes: the number of votes.
-        right: votes for the contributor's answer.
-        ambiguous: votes that find more than one option plausible.
-        associative: votes that find the answer given away by single words.
-        local: votes for that answer from the local context.
+        votes: The number of votes.
+        right: The number of votes for the contributor's answer.
+        ambiguous: The number of votes that find more than one option plausible.
+        associative: The number of votes that find the answer given away by single words.
+        local: The number of votes for the answer from the local context.
     """
 
     votes: int
@@ -227,14 +225,14 @@ class Judged:
     local: int
 
 
-def judged(problem: Problem) -> Judged | None:
+def count_votes(problem: Problem) -> JudgeVotes | None:
     """Return the judges' votes; None before their decision, or without votes."""
     if problem.state not in (State.VALID, State.REJECTED):
         return None
     votes = votes_of(problem)
     if not votes:
         return None
-    return Judged(
+    return JudgeVotes(
         votes=len(votes),
         right=sum(bool(vote.right) for vote in votes),
         ambiguous=sum(vote.ambiguous for vote in votes),
@@ -245,18 +243,18 @@ def judged(problem: Problem) -> Judged | None:
     )
 
 
-def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
-    """Return the family of a problem for its page; None if there is none.
+def family_context(person: Person | None, problem: Problem) -> dict[str, Any] | None:
+    """Return the family of a problem for its page; None if it has none.
 
-    Versions that the person may not see have neither text nor address, nor edits that would reveal
-    them. An original has no path, and its family is only shown if one of its versions can be seen.
-    `tree` is the id of the family's page.
+    Versions that the person may not see have neither text nor address, and no edits that reveal
+    them. An original has no path, and its family is included only if one of its versions is
+    visible. `tree` is the id of the family's page.
     """
-    path = path_to(problem)
+    path = path_from_root(problem)
     version = getattr(path[-1], "version", None)
     if version is None:
         return None
-    seen = [row for row in path if visible_to(person, row)]
+    seen = [row for row in path if is_visible_to(person, row)]
     if len(path) == 1 and not _has_children(person, problem):
         return None
     root, parent = path[0], path[-2] if len(path) > 1 else None
@@ -265,14 +263,13 @@ def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
         "seen": seen,
         "perturbed": parent is not None,
         "root": root if root in seen else None,
-        "tree": root.ref if root in seen or visible_to(None, problem) else "",
+        "tree": root.ref if root in seen or is_visible_to(None, problem) else "",
         "parent": parent if parent in seen else None,
-        "way": folded(steps(path, person)) if parent is not None else None,
+        "way": fold_steps(visible_steps(path, person)) if parent is not None else None,
     }
 
 
 def _has_children(person: Person | None, root: Problem) -> bool:
-    """Return whether the person may see a version of an original."""
     family = Problem.objects.filter(version__root=root).exclude(pk=root.pk)
     own = Q(twin__contributor=person, gold=False) if person else Q(pk=None)
     everything = person is not None and person.moderates
@@ -286,7 +283,7 @@ _BLANK = format_html('<span class="blank">{}</span>', BLANK)
 
 @register.simple_tag
 def sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
-    """Return a sentence as HTML: its blank, and the words found; all text is escaped."""
+    """Return a sentence as HTML with its blank and the matched words; all text is escaped."""
     wanted = [r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.wanted]
     found = re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})(?![^\W_])", re.I) if wanted else None
     pieces = [_highlight(piece, found) for piece in text.split(BLANK)]
@@ -306,7 +303,7 @@ def _highlight(text: str, found: re.Pattern[str] | None) -> SafeString:
 @register.filter
 def edited(pieces: Iterable[Change]) -> SafeString:
     """Return a sentence as HTML, with deleted and inserted words also marked for screen readers."""
-    spoken = {"del": _("[taken out:"), "ins": _("[put in:")}
+    spoken = {"del": _("[deleted:"), "ins": _("[inserted:")}
     return mark_safe("".join(_edit_html(text, kind, spoken) for text, kind in pieces))  # noqa: S308
 
 
@@ -321,7 +318,7 @@ def _edit_html(text: str, kind: str, spoken: Mapping[str, str]) -> str:
     shown = _BLANK.join(escape(part) for part in text.split(BLANK))
     if not kind:
         return shown
-    # What is said next to the words is in the page's language, and does not turn the sentence.
+    # The hidden label is in the page's language, and keeps the sentence's direction.
     said = f'<bdi class="hidden" lang="{get_language()}">{escape(spoken[kind])} </bdi>'
     return f'<{kind}>{said}{shown}<span class="hidden">]</span></{kind}>'
 

@@ -1,4 +1,4 @@
-"""Rounds of the benchmark on the site: carried out, published, told to contributors."""
+"""Rounds of the benchmark on the site: their execution, publication, and flags."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what tidies up, what erases and what the worker does."""
+    """The Django application; registers its jobs and its functions to erase data."""
 
     name = "winosmith.web.rounds"
 
     def ready(self) -> None:
         """Connect what the worker does, and what becomes of texts of people who were erased."""
         from winosmith.web.jobs import ROUND, lost, stops, works
-        from winosmith.web.people.privacy import erasing, tidying
+        from winosmith.web.people.privacy import cleaners, erasers
 
-        # Both load `winosmith.rounds`: no command waits for that to set a site up.
+        # Both load `winosmith.rounds`, which is slow, so they are imported only when needed.
         running = partial(import_module, "winosmith.web.rounds.running")
         results = partial(import_module, "winosmith.web.rounds.results")
-        works[ROUND] = lambda job, progress: running().carry_out(job, progress)
-        lost[ROUND] = lambda job: running().lose(job)
-        stops[ROUND] = lambda job: running().cancel(running().find_round(job))
-        erasing.append(lambda person, texts: results().forget_texts(person, texts))
-        tidying["rounds"] = lambda _now, _before: results().forget_what_is_left()
+        works[ROUND] = lambda job, progress: running().run_job(job, progress)
+        lost[ROUND] = lambda job: running().mark_lost(job)
+        stops[ROUND] = lambda job: running().cancel_round(running().find_round(job))
+        erasers.append(lambda person, texts: results().erase_texts(person, texts))
+        cleaners["rounds"] = lambda _now, _before: results().erase_remaining_texts()

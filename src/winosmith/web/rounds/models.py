@@ -1,4 +1,4 @@
-"""Rounds, and where each problem of the pool came out."""
+"""Rounds, and the result of each round for each problem of its pool."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from winosmith.web._site import ROUNDS
 
 
 class Round(models.Model):
-    """One turn of the loop: what is public is filtered, solved and compared with the last round.
+    """A round: the public problems are filtered, solved and compared with the last round.
 
     Attributes:
         name: in addresses, and of its folder.
@@ -31,7 +31,7 @@ class Round(models.Model):
     """
 
     class State(models.TextChoices):
-        """How far it is."""
+        """States of a round."""
 
         WAITING = "waiting", _("waiting to start")
         RUNNING = "running", _("runs")
@@ -74,22 +74,22 @@ class Round(models.Model):
 
     @property
     def folder(self) -> Path:
-        """Where its files are: `pool/`, and `results/` as `winosmith round` writes them."""
+        """Return the folder of its files: `pool/`, and the `results/` of `winosmith round`."""
         return Path(settings.SITE.folder, ROUNDS, self.name)
 
 
 class Place(models.Model):
-    """Where a round put a problem of its pool; nothing of the problem itself is changed by it.
+    """The result of a round for a problem of its pool; the problem itself is not changed.
 
     Attributes:
-        stage: what left it out ("aflite", "structure", …); "" for what was kept.
-        reason: why, as `winosmith.build` says it.
-        score: how well AFLite guessed it, 0–1; None if it did not.
-        guessed, asked: of how many predictions of models that had not learnt it how many were
-            right; None without a score.
-        phase: 1-based, in which it was omitted.
-        root: its number among the roots for the next round, from 0; None for the others.
-        fools: the names of the solvers that it fools, where it was perturbed.
+        stage: The stage that omitted it ("aflite", "structure", …); "" if it was kept.
+        reason: The reason, as stated by `winosmith.build`.
+        score: AFLite's score, 0–1; None without one.
+        guessed, asked: The number of correct predictions, and of all predictions, by models that
+            were not trained on it; None without a score.
+        phase: The 1-based phase in which it was omitted.
+        root: Its number among the roots for the next round, from 0, or None.
+        fools: The names of the solvers that it fools, if it was perturbed.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="places", db_index=False)

@@ -1,10 +1,10 @@
-"""What came of a round: its page, its report and files; flags; what erased people leave of it.
+"""The results of a round: its page, report and files, flags, and the erasure of texts.
 
-The report and the files are made of what is public at the moment somebody asks. What was withdrawn,
-or put under embargo, since the round is in none of them.
+The report and the files contain only problems that are public at the time of the request; problems
+that were withdrawn or put under embargo since the round are omitted.
 
-A flag shows a contributor a problem that the filter removed, with its score and reason. It changes
-nothing, is shown with a problem that its reader may see anyway, and tells of that problem alone.
+A flag shows a contributor a problem that the filter removed, with its score and reason. It has no
+effect, appears next to a problem that its reader may see anyway, and reveals nothing about others.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from winosmith.outputs import write_aside
 from winosmith.records import canonical, parse_json
 from winosmith.report import fixed, shown
 from winosmith.rounds import Change, NextRound, round_page
-from winosmith.web.judge.models import note_read
+from winosmith.web.judge.models import note_twins_read
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
-from winosmith.web.problems.records import as_public, lean, numbers, rows
+from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
 from winosmith.web.problems.states import GONE, public_problems
 from winosmith.web.rounds.models import Place, Round
 
 
 def results(round_: Round) -> dict[str, Any]:
-    """Return what the page of a round that is done shows."""
+    """Return the context of the page of a finished round."""
     record: Mapping[str, Any] = round_.record or {}
     return {
-        "work": _work(record),
-        "cards": _cards(record),
+        "work": _work_context(record),
+        "cards": _summary_cards(record),
         "funnel": funnel(record["build"]["funnel"]),
         "counts": record["build"]["counts"],
-        "solvers": [_solver(name, own) for name, own in record["solvers"].items()],
-        "people": _people(record["people"]),
+        "solvers": [_solver_row(name, own) for name, own in record["solvers"].items()],
+        "people": _people_context(record["people"]),
         "artifacts": record["artifacts"],
-        "changes": changed(round_),
+        "changes": compare_rounds(round_),
         "fooling": len(record["fooling"]),
         "signature": record["build"]["signature"],
         "digest": record["digest"],
@@ -56,8 +56,8 @@ def results(round_: Round) -> dict[str, Any]:
     }
 
 
-def sizes(round_: Round) -> dict[str, int | None]:
-    """Return how many problems a round collected and kept; None before it is done."""
+def count_problems(round_: Round) -> dict[str, int | None]:
+    """Return the numbers of collected and kept problems; None before the round is done."""
     if round_.record is None:
         return {"collected": None, "kept": None}
     build = round_.record["build"]
@@ -65,16 +65,16 @@ def sizes(round_: Round) -> dict[str, int | None]:
 
 
 def funnel(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the funnel's stages, from what was collected on.
+    """Return the stages of the funnel, from the collected problems on.
 
-    Each with its name; how many problems are left after it, and of what was collected, in percent;
-    how many were dropped for each reason, and in all.
+    Each stage has its name; the number of problems left after it, also in percent of those
+    collected; and the number of dropped problems, by reason and in total.
     """
     whole = record["collected"]["problems"]
     steps = [{"stage": "collected", "kept": record["collected"], "dropped": {}}, *record["steps"]]
     return [
         {
-            "name": stage(step["stage"]),
+            "name": stage_label(step["stage"]),
             "left": step["kept"]["problems"],
             "percent": whole_percent(step["kept"]["problems"] / whole) if whole else 0,
             "dropped": list(step["dropped"].items()),
@@ -84,18 +84,25 @@ def funnel(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def changed(round_: Round) -> list[tuple[str, str, str, str]]:
-    """Return each figure in words: what it is, in the last round, in this one, the change."""
+def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
+    """Return the changes since the last round: label, last value, current value, difference."""
     rows = [Change(*change) for change in round_.changes]
-    return [(figure(c.what), _cell(c, c.before), _cell(c, c.now), c.in_words or "") for c in rows]
+    return [
+        (
+            metric_label(c.what),
+            _format(c, c.before),
+            _format(c, c.now),
+            c.in_words or "",
+        )
+        for c in rows
+    ]
 
 
-def _cell(change: Change, value: float | int | None) -> str:
+def _format(change: Change, value: float | int | None) -> str:
     return "" if value is None else shown(value, change.form)
 
 
-def _work(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how many problems the checks and the filter removed, and whether that was enough."""
+def _work_context(record: Mapping[str, Any]) -> dict[str, Any]:
     build = record["build"]
     removed = Counter[bool]()
     for step in build["funnel"]["steps"]:
@@ -108,10 +115,13 @@ def _work(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     build, people, artifacts = record["build"], record["people"], record["artifacts"]
     cards = [
-        (f"{build['kept']:,}", _("problems kept of %s") % _number(build["funnel"]["collected"])),
+        (
+            f"{build['kept']:,}",
+            _("problems kept of %s") % _count(build["funnel"]["collected"]),
+        ),
     ]
     if artifacts["after"] is not None:
         told = _(
@@ -129,11 +139,11 @@ def _cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     return cards
 
 
-def _number(count: Mapping[str, Any]) -> str:
+def _count(count: Mapping[str, Any]) -> str:
     return f"{count['problems']:,}"
 
 
-def _solver(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
+def _solver_row(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
         "kind": own["solver"],
@@ -145,7 +155,7 @@ def _solver(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _people(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _people_context(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if found is None:
         return None
     shares = {
@@ -162,13 +172,13 @@ def _interval(found: Mapping[str, Any] | None) -> tuple[str, str] | None:
     return shown(found["value"], ".1%"), f"{shown(low, '.1%')} – {shown(high, '.1%')}"
 
 
-def roots_of(round_: Round) -> list[Problem]:
-    """Return the roots that a round drew for the next one, those that are public still."""
+def public_roots(round_: Round) -> list[Problem]:
+    """Return the public problems among the roots that a round drew for the next one."""
     rows = public_problems().filter(places__round=round_, places__root__isnull=False)
     return list(rows.order_by("places__root"))
 
 
-_STAGES = {
+_STAGE_LABELS = {
     "": gettext_lazy("kept"),
     "collected": gettext_lazy("collected"),
     "embargo": gettext_lazy("embargo"),
@@ -183,7 +193,7 @@ _STAGES = {
     "none": gettext_lazy("filter (none)"),
 }
 
-_FIGURES = {
+_METRIC_LABELS = {
     "collected": gettext_lazy("public problems exported"),
     "valid share of what was collected": gettext_lazy("fraction that is well formed"),
     "kept": gettext_lazy("kept"),
@@ -213,21 +223,21 @@ _FIGURES = {
 }
 
 
-def stage(name: str) -> str:
-    """Return the words for a stage of the funnel."""
-    return str(_STAGES.get(name, name))
+def stage_label(name: str) -> str:
+    """Return the label of a stage of the funnel."""
+    return str(_STAGE_LABELS.get(name, name))
 
 
-def figure(what: str) -> str:
-    """Return the words for a figure; that of a solver begins with its name."""
+def metric_label(what: str) -> str:
+    """Return the label of a metric; a solver's metric starts with its name."""
     solver, colon, rest = what.rpartition(": ")
-    if colon and rest in _FIGURES:
-        return f"{solver}: {_FIGURES[rest]}"
-    return str(_FIGURES.get(what, what))
+    if colon and rest in _METRIC_LABELS:
+        return f"{solver}: {_METRIC_LABELS[rest]}"
+    return str(_METRIC_LABELS.get(what, what))
 
 
 FILES = {"kept.jsonl": True, "dropped.jsonl": False}
-"""File name → whether it holds what the round kept; otherwise what it omitted, and why."""
+"""File name → whether the file has the kept problems; otherwise it has the omitted ones."""
 
 POLICY = "; ".join(
     (
@@ -240,11 +250,11 @@ POLICY = "; ".join(
         "sandbox allow-popups allow-top-navigation-by-user-activation",
     )
 )
-"""Of a report: it has styles of its own, and neither scripts nor this site's rights."""
+"""Content policy of a report: it has inline styles, but no scripts and no rights of this site."""
 
 
-def report(round_: Round) -> str:
-    """Return the report of a round as `winosmith round` writes it, of what is public still."""
+def render_report(round_: Round) -> str:
+    """Return the report of a round as `winosmith round` writes it, on problems still public."""
     record = round_.record or {}
     fooled = public_problems().filter(places__round=round_).exclude(places__fools=[])
     found = dict(
@@ -252,7 +262,7 @@ def report(round_: Round) -> str:
     )
     fooling = sorted(as_public(list(fooled)), key=lambda one: (-len(found[one.id]), one.id))
     following = NextRound(
-        Dataset(as_public(roots_of(round_)), "roots"),
+        Dataset(as_public(public_roots(round_)), "roots"),
         record["roots"]["asked"],
         Dataset(fooling, "fooling"),
         {one.id: tuple(found[one.id]) for one in fooling},
@@ -262,20 +272,22 @@ def report(round_: Round) -> str:
 
 
 def build_report(round_: Round) -> Path | None:
-    """Return the file of the build's own report, for moderators; None if it is gone."""
+    """Return the file of the build's report, for moderators; None if it no longer exists."""
     path = round_.folder / "results" / "build" / "report.html"
     return path if path.exists() else None
 
 
-def lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
-    """Yield the problems of a round that are public still, a JSON record a line.
+def iter_lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
+    """Yield the problems of a round that are still public, one JSON record per line.
 
     Args:
-        round_: one that is done.
-        kept: those that it kept; otherwise those that it omitted, with `stage`, `reason` and, where
-            AFLite guessed them, `score`, `guessed`, `asked` and `phase`.
+        round_: A finished round.
+        kept: Whether to yield the kept problems; otherwise yield the omitted ones, with `stage`,
+            `reason` and, if AFLite predicted them, `score`, `guessed`, `asked` and `phase`.
     """
-    for chunk in rows(numbers(_problems(round_, kept)), lean(public_problems())):
+    for chunk in iter_rows(
+        load_keys(_query_problems(round_, kept)), needed_columns(public_problems())
+    ):
         places = {
             place.problem_id: place
             for place in Place.objects.filter(round=round_, problem__in=chunk)
@@ -284,17 +296,17 @@ def lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
         for row, line in zip(chunk, written, strict=True):
             told = line
             if not kept:
-                told = canonical(parse_json(line) | _why(places[row.pk])) + "\n"
+                told = canonical(parse_json(line) | _omission_record(places[row.pk])) + "\n"
             yield told.encode("utf-8", "surrogatepass")
 
 
-def _problems(round_: Round, kept: bool) -> QuerySet[Problem]:
+def _query_problems(round_: Round, kept: bool) -> QuerySet[Problem]:
     found = Place.objects.filter(round=round_)
     found = found.filter(stage="") if kept else found.exclude(stage="")
     return public_problems().filter(pk__in=found.values("problem")).order_by("pk")
 
 
-def _why(place: Place) -> dict[str, object]:
+def _omission_record(place: Place) -> dict[str, object]:
     why: dict[str, object] = {"stage": place.stage, "reason": place.reason}
     if place.score is not None:
         for name in ("score", "guessed", "asked", "phase"):
@@ -304,13 +316,13 @@ def _why(place: Place) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Why a round left a problem out.
+    """The reason that a round omitted a problem.
 
     Attributes:
-        place: as it was stored.
-        problem: which.
-        reason: in plain words.
-        advice: what its contributor might change; "" if there is nothing to change.
+        place: The stored result.
+        problem: The problem.
+        reason: The reason, in words.
+        advice: What the contributor could change, or "".
     """
 
     place: Place
@@ -320,39 +332,39 @@ class Flag:
 
     @property
     def common(self) -> bool:
-        """Whether the reason is the same for all that the stage omitted."""
-        return bool(_WORDS.get(self.place.stage, ("", ""))[0])
+        """Return whether the reason is the same for all problems omitted at the stage."""
+        return bool(_STAGE_TEXTS.get(self.place.stage, ("", ""))[0])
 
     @property
     def stage(self) -> str:
-        """The stage that left it out, in words."""
-        return stage(self.place.stage)
+        """Return the label of the stage that omitted it."""
+        return stage_label(self.place.stage)
 
     @property
     def score(self) -> str:
-        """The score with two digits, as "0.87"; "" without one."""
+        """Return the score with two digits, such as "0.87", or ""."""
         return "" if self.place.score is None else fixed(self.place.score, ".2f")
 
     @property
     def percent(self) -> int:
-        """The score in per cent, for a bar."""
+        """Return the score in percent, for a bar."""
         return whole_percent(self.place.score or 0)
 
 
-def newest() -> Round | None:
+def last_published() -> Round | None:
     """Return the round that was published last."""
     return Round.objects.exclude(published=None).order_by("-published").first()
 
 
-def _flag(problem: Problem, round_: Round) -> Flag | None:
+def _find_flag(problem: Problem, round_: Round) -> Flag | None:
     if problem.state != State.VALID:  # it is out of the data, or was replaced since
         return None
     place = Place.objects.filter(round=round_, problem=problem).exclude(stage="").first()
-    return None if place is None else told(place, problem)
+    return None if place is None else make_flag(place, problem)
 
 
-def flagged(person: Person, round_: Round) -> QuerySet[Place]:
-    """Return where a round omitted problems of somebody, by stage, what is guessed best first."""
+def flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
+    """Return a person's problems that a round omitted, by stage, highest score first."""
     rows = Place.objects.filter(
         round=round_,
         problem__twin__contributor=person,
@@ -362,42 +374,42 @@ def flagged(person: Person, round_: Round) -> QuerySet[Place]:
     return rows.select_related("problem__twin").order_by("stage", "-score", "problem")
 
 
-def told(place: Place, problem: Problem) -> Flag:
-    """Return a flag in words."""
-    reason, advice = _WORDS.get(place.stage, ("", ""))
+def make_flag(place: Place, problem: Problem) -> Flag:
+    """Return the flag of an omitted problem, in words."""
+    reason, advice = _STAGE_TEXTS.get(place.stage, ("", ""))
     return Flag(place, problem, str(reason) or place.reason, str(advice))
 
 
-_GUESSED = (
+_PREDICTED = (
     gettext_lazy(
-        "Simple linear models guessed its answer. They see only numbers that "
+        "Simple linear models predicted its answer. They see only numbers that "
         "represent its words, and were not trained on this sentence, so "
         "something in the words gives the answer away."
     ),
     gettext_lazy(
-        "Look for words that suggest one answer on their own: a word of praise "
+        "Look for words that suggest an answer on their own: a word of praise "
         "or blame, or an option that is long, odd or usually correct. Except for "
         "the trigger, use the same words in both halves, and choose options that "
         "could both be the answer."
     ),
 )
 
-_WORDS = {
-    "aflite": _GUESSED,
-    "mirror": _GUESSED,
+_STAGE_TEXTS = {
+    "aflite": _PREDICTED,
+    "mirror": _PREDICTED,
     "pmi": (
         gettext_lazy(
             "Over the whole pool, its words are associated with its "
             "answer more than chance predicts."
         ),
         gettext_lazy(
-            "Look for words that suggest one answer on their own, and use the "
+            "Look for words that suggest an answer on their own, and use the "
             "same words in both halves except for the trigger."
         ),
     ),
     "random": (
         gettext_lazy(
-            "It was removed at random to make the set smaller. This is "
+            "It was removed at random to make the data set smaller. This is "
             "not a judgement of the problem."
         ),
         "",
@@ -429,73 +441,72 @@ _WORDS = {
         gettext_lazy("The round required more agreement among judges than the site does."),
     ),
 }
-"""By the stage that left it out: the reason, where it is the same for all, and what its contributor
-might change."""
+"""By stage: the reason, if it is the same for all problems, and what the contributor could
+change."""
 
 
 register = template.Library()
-"""Tags for pages of other areas: flags beside problems, and the roots that wait to be perturbed."""
+"""Template tags for pages of other areas: flags, and the roots to perturb."""
 
-WANTED = 6
-"""Roots that the page of perturbing shows; the page of the round has all."""
+SHOWN_ROOTS = 6
+"""Number of roots on the page for perturbing; the page of the round has all of them."""
 
 
 @register.simple_tag(takes_context=True)
 def flag_of(context: Any, problem: Problem) -> Flag | None:
-    """Return the flag on one's own problem; None if there is none, or the reader is another."""
+    """Return the flag on the reader's own problem, or None."""
     request = context["request"]
     person, round_ = existing_writer(request), _published(request)
     if person is None or round_ is None or round_.published is None:
         return None
     if problem.twin.contributor_id != person.pk or problem.gold:
         return None
-    return _flag(problem, round_)
+    return _find_flag(problem, round_)
 
 
 @register.simple_tag(takes_context=True)
 def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
-    """Return the flag of the newest round that is done; None for people who don't moderate."""
+    """Return the flag of the newest finished round; None for people who are not moderators."""
     request = context["request"]
     if not (request.user.is_authenticated and request.user.moderates):
         return None
     if not hasattr(request, "round_done"):
         done = Round.objects.filter(state=Round.State.DONE)
         request.round_done = done.order_by("-ended").first()
-    return _flag(problem, request.round_done) if request.round_done else None
+    return _find_flag(problem, request.round_done) if request.round_done else None
 
 
 @register.simple_tag(takes_context=True)
 def flagged_count(context: Any) -> int:
-    """Return how many of one's own problems the round that was published last omitted."""
+    """Return how many of the reader's problems the last published round omitted."""
     request = context["request"]
     person, round_ = existing_writer(request), _published(request)
-    return flagged(person, round_).count() if person and round_ else 0
+    return flagged_places(person, round_).count() if person and round_ else 0
 
 
 @register.simple_tag(takes_context=True)
 def wanted_roots(context: Any) -> dict[str, Any]:
-    """Return the round that was published last, and the first of its roots: what is wanted."""
+    """Return the last published round, and the first of its roots."""
     request = context["request"]
     round_ = _published(request)
     if round_ is None:
         return {"round": None, "roots": ()}
-    roots = roots_of(round_)
-    note_read(existing_writer(request), roots[:WANTED])
-    return {"round": round_, "roots": roots[:WANTED], "more": len(roots) > WANTED}
+    roots = public_roots(round_)
+    note_twins_read(existing_writer(request), roots[:SHOWN_ROOTS])
+    return {"round": round_, "roots": roots[:SHOWN_ROOTS], "more": len(roots) > SHOWN_ROOTS}
 
 
 def _published(request: Any) -> Round | None:
-    """Return the round that was published last, looked for once for a page."""
     if not hasattr(request, "round_published"):
-        request.round_published = newest()
+        request.round_published = last_published()
     found: Round | None = request.round_published
     return found
 
 
-def forget_texts(person: Person, texts: bool) -> None:
-    """Let reasons that may quote what an erased person wrote go, and once that is sure, the files.
+def erase_texts(person: Person, texts: bool) -> None:
+    """Delete reasons that may quote an erased person's texts, and, after commit, lines of files.
 
-    Figures stay. Released texts stay, too.
+    Numbers and released texts stay.
     """
     if not texts:
         return
@@ -503,40 +514,39 @@ def forget_texts(person: Person, texts: bool) -> None:
         problem__twin__contributor=person, problem__released=False
     ).exclude(reason="")
     places.update(reason="")
-    transaction.on_commit(forget_what_is_left)
+    transaction.on_commit(erase_remaining_texts)
 
 
-def forget_what_is_left() -> int:
-    """Take lines of erased texts out of all files of rounds; return how many files changed.
+def erase_remaining_texts() -> int:
+    """Remove lines of erased texts from all files of rounds; return the number of changed files.
 
-    Reports, which may quote them, go with them; the site makes its own again. It is done at once
-    after an erasure, and by tidying again: for one that was cut off, and for rounds that were
-    at work. A round also keeps on which sides the problems of earlier ones were, and one that
-    failed has no places, so all rounds forget whatever was erased.
+    Reports, which may quote them, are deleted; the site generates its own again. This runs after
+    each erasure, and regularly for interrupted erasures and for rounds that were running. A round
+    also stores the splits of earlier problems, and a failed round has no places, so all rounds are
+    checked for all erased texts.
     """
     erased = Problem.objects.filter(state__in=GONE, sentence=ERASED_SENTENCE)
     gone = set(erased.values_list("ref", flat=True))
     if not gone:
         return 0
     ended = Round.objects.exclude(state__in=[Round.State.WAITING, Round.State.RUNNING])
-    return sum(_forget(round_.folder, gone) for round_ in ended)
+    return sum(_clean_folder(round_.folder, gone) for round_ in ended)
 
 
-def _forget(folder: Path, gone: Collection[str]) -> int:
-    """Drop the lines of some problems, by their ids on the site, from the files of a round."""
+def _clean_folder(folder: Path, gone: Collection[str]) -> int:
     old_ids = BuildFiles(folder / "results" / "build").old_ids()
     known = {new for new, old in old_ids.items() if old in gone} | {*gone}
-    files = [path for path in sorted(folder.rglob("*.jsonl")) if _drop(path, known)]
+    files = [path for path in sorted(folder.rglob("*.jsonl")) if _remove_lines(path, known)]
     if files:
         for page in folder.rglob("report.html"):
             page.unlink()
     return len(files)
 
 
-def _drop(path: Path, gone: Collection[str]) -> bool:
-    """Rewrite a file without what holds a sentence of these problems; tell whether any did."""
+def _remove_lines(path: Path, gone: Collection[str]) -> bool:
+    """Rewrite a file without records of these problems; return whether it changed."""
     lines = path.read_text("utf-8").splitlines(keepends=True)
-    left = [line for line in lines if not _holds(line, gone)]
+    left = [line for line in lines if not _contains_any(line, gone)]
     if len(left) == len(lines):
         return False
     with write_aside(path) as file:
@@ -544,8 +554,8 @@ def _drop(path: Path, gone: Collection[str]) -> bool:
     return True
 
 
-def _holds(line: str, gone: Collection[str]) -> bool:
-    if '"sentence"' not in line:  # answers, say, whose last line an interrupt may have cut
+def _contains_any(line: str, gone: Collection[str]) -> bool:
+    if '"sentence"' not in line:  # such as answers, whose last line may be truncated
         return False
     record = parse_json(line)
     return "sentence" in record and record.get("id") in gone

@@ -1,7 +1,8 @@
-"""A round: it is begun, carried out, cancelled, let go on, published; and others see how far it is.
+"""Running a round: its start, execution, progress, cancellation and publication.
 
-Its recipe is the site's own settings, or a file of `winosmith round`, such as one in `recipes/`.
-The site's worker carries it out, as a job, and writes what is done into the row of the round.
+A recipe consists of the site's own settings, or comes from a file for `winosmith round`, such as
+one in `recipes/`. The site's worker executes it as a job, and stores the progress in the round's
+row.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
 from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, rounds_are_idle
-from winosmith.web.judge.votes import responses, vote_rules
+from winosmith.web.judge.votes import iter_responses, vote_rules
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public
@@ -51,17 +52,18 @@ from winosmith.web.rounds.models import Place, Round
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
 """The files of a pool; the votes are empty if there are none."""
 
-OWN = ("name", "data", "format", "votes_file")
-"""Keys of a recipe that the site fills in itself."""
+SITE_KEYS = ("name", "data", "format", "votes_file")
+"""Keys of a recipe that the site sets itself."""
 
 LEARNER = {"name": "taught-words", "solver": "association", "learn": True}
-"""A solver next to the site's models: word association, taught each round's train_xl again."""
+"""A solver in addition to the site's models: word association, trained on each round's train_xl."""
 
 
-def solvers() -> list[dict[str, Any]]:
-    """Return the tables of the solvers that a round asks unless its recipe names others.
+def default_solvers() -> list[dict[str, Any]]:
+    """Return the solver tables of a round whose recipe names no solvers.
 
-    The models of the site, and `LEARNER`. A chat server may cost money: a recipe must name it.
+    These are the site's models and `LEARNER`. A chat server may cost money, so a recipe must name
+    it.
     """
     models = [
         {"name": rule.name, "solver": rule.solver, **rule.options}
@@ -74,16 +76,16 @@ def solvers() -> list[dict[str, Any]]:
 
 
 def named_recipes() -> list[str]:
-    """Return the names of the recipes in the site's folder, in order."""
+    """Return the names of the recipes in the site's folder, sorted."""
     folder = Path(settings.SITE.folder, RECIPES)
     return sorted(path.stem for path in folder.glob("*.toml") if RECIPE_NAME.fullmatch(path.stem))
 
 
 def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the table of a file, or of one out of `named_recipes`, and where its paths begin.
+    """Return the table of a recipe file or of one of `named_recipes`, and the base of its paths.
 
     Raises:
-        RecipeError: there is none, or it is no TOML.
+        RecipeError: There is no such file, or it is not valid TOML.
     """
     path = (
         Path(settings.SITE.folder, RECIPES, f"{path}.toml")
@@ -93,37 +95,37 @@ def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
     return read_toml(path), str(path.resolve().parent)
 
 
-def complete(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a table with the round's name and what a site takes for granted.
+def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a table with the round's name and the site's defaults.
 
-    What the site found valid is valid, by its own judges and moderators: the votes are handed over
-    for what they tell of agreement, and drop nothing, unless the recipe has rules of its own.
+    The site's judges and moderators determine validity, so the votes are only used to measure
+    agreement and drop no problems, unless the recipe has rules of its own.
     """
-    filled = {key: value for key, value in table.items() if key not in OWN}
+    filled = {key: value for key, value in table.items() if key not in SITE_KEYS}
     rules = vote_rules()
     off = dict.fromkeys(("correct", "unambiguous", "unassociated", "local"), "off")
     filled.setdefault(
         "votes",
         {"judges": rules.judges, "both_halves": rules.both_halves, "undecided": "keep", **off},
     )
-    filled.setdefault("solvers", solvers())
+    filled.setdefault("solvers", default_solvers())
     return {"name": name, **filled}
 
 
-def checked_recipe(table: Mapping[str, Any]) -> RoundRecipe:
-    """Return the recipe of a complete table, before there is a pool.
+def validate_recipe(table: Mapping[str, Any]) -> RoundRecipe:
+    """Return the recipe of a complete table, before the pool exists.
 
     Raises:
-        RecipeError: a key or a value that can't be used.
+        RecipeError: A key or a value is not valid.
     """
     return round_of({**table, "data": PROBLEMS, "votes_file": VOTES})
 
 
-def recipe_for(round_: Round, pool: Path) -> RoundRecipe:
-    """Return the recipe of a round whose pool is there.
+def load_recipe(round_: Round, pool: Path) -> RoundRecipe:
+    """Return the recipe of a round whose pool exists.
 
     Raises:
-        RecipeError: a file that the recipe names is gone.
+        RecipeError: A file that the recipe names does not exist.
     """
     files = {"data": str(pool / PROBLEMS)}
     if (pool / VOTES).stat().st_size:
@@ -132,17 +134,17 @@ def recipe_for(round_: Round, pool: Path) -> RoundRecipe:
 
 
 LEAST = 20
-"""Public problems; of fewer nothing can be learnt, held out and measured."""
+"""Minimum number of public problems for training, test and measurement."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
 class BusyError(InputError):
-    """Another round waits or runs."""
+    """Another round is waiting or running."""
 
 
-def round_named(name: str) -> Round:
-    """Return a round; raises InputError with the names that there are."""
+def get_round(name: str) -> Round:
+    """Return the round with a name; InputError lists the existing names."""
     found = Round.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Round.objects.order_by("pk").values_list("name", flat=True))
@@ -151,14 +153,16 @@ def round_named(name: str) -> Round:
 
 
 def next_name() -> str:
-    """Return the name of a round that is given none: "round-3" where two came before it."""
+    """Return the default name of the next round, such as "round-3"."""
     number = Round.objects.count() + 1
     while Round.objects.filter(name=f"round-{number}").exists():
         number += 1
     return f"round-{number}"
 
 
-def start(name: str, table: Mapping[str, Any], base: str = "", by: Person | None = None) -> Round:
+def create_round(
+    name: str, table: Mapping[str, Any], base: str = "", by: Person | None = None
+) -> Round:
     """Return a new round, with its job; it is compared with the one published last.
 
     Args:
@@ -168,13 +172,13 @@ def start(name: str, table: Mapping[str, Any], base: str = "", by: Person | None
         by: an admin; None for anyone who has a terminal.
 
     Raises:
-        BusyError: another round waits or runs.
-        InputError: a name or a recipe that can't be used; too small a pool.
+        BusyError: Another round is waiting or running.
+        InputError: The name or the recipe is not valid, or the pool is too small.
     """
     if not NAME.fullmatch(name):
-        raise InputError(_("The name is up to 40 small letters, digits and dashes."))
-    filled = complete(table, name)
-    checked_recipe(filled)
+        raise InputError(_("Use up to 40 lower-case letters, digits and dashes for the name."))
+    filled = complete_recipe(table, name)
+    validate_recipe(filled)
     with writing():
         round_ = Round(name=name, recipe=filled, base=base, started_by=by)
         if Round.objects.filter(name=name).exists() or round_.folder.exists():
@@ -185,22 +189,22 @@ def start(name: str, table: Mapping[str, Any], base: str = "", by: Person | None
                 _("A round needs %(least)d public problems; there are %(count)d.")
                 % {"least": LEAST, "count": count}
             )
-        _only_one()
+        _check_not_busy()
         round_.last = Round.objects.exclude(published=None).order_by("-published").first()
-        _saved(round_)
+        _save(round_)
     return round_
 
 
-def cancel(round_: Round) -> None:
+def cancel_round(round_: Round) -> None:
     """Give up a round that waits or runs, with its job; what it has done stays for another try.
 
-    A process that is at it stops before its next step.
+    A process that runs it stops before its next step.
 
     Raises:
-        InputError: it has ended already.
+        InputError: The round has already ended.
     """
     with writing():
-        locked = _locked(round_)
+        locked = _lock(round_)
         if not locked.busy:
             raise InputError(_("The round has already ended."))
         locked.state, locked.busy = Round.State.CANCELLED, False
@@ -210,37 +214,37 @@ def cancel(round_: Round) -> None:
         job.update(state=Job.State.STOPPED, ended=locked.ended)
 
 
-def again(round_: Round) -> None:
-    """Let a round that failed or was cancelled continue where it was, with the pool that it had.
+def resume_round(round_: Round) -> None:
+    """Resume a failed or cancelled round, with the same pool.
 
     Raises:
-        BusyError: another round waits or runs.
-        InputError: it neither failed nor was cancelled.
+        BusyError: Another round is waiting or running.
+        InputError: The round has neither failed nor been cancelled.
     """
     with writing():
-        locked = _locked(round_)
+        locked = _lock(round_)
         if locked.state not in (Round.State.FAILED, Round.State.CANCELLED):
             raise InputError(_("The round neither failed nor was cancelled."))
-        _only_one()
+        _check_not_busy()
         locked.state, locked.busy = Round.State.WAITING, True
         locked.error, locked.ended = "", None
-        _saved(locked)
+        _save(locked)
 
 
-def publish(by: Person | None, round_: Round) -> None:
-    """Let everyone see what came of a round, and contributors what it omitted from theirs.
+def publish_round(by: Person | None, round_: Round) -> None:
+    """Publish the results of a round, and show contributors which of their problems it omitted.
 
     Args:
-        by: an admin; None for anyone who has a terminal.
-        round_: one that is done.
+        by: An admin; None for a command in a terminal.
+        round_: A finished round.
 
     Raises:
-        InputError: nobody who may, it is not done, or it was published.
+        InputError: The person is not an admin, or the round is unfinished or already published.
     """
     if by is not None and not (by.is_active and by.is_superuser):
         raise InputError(_("Only admins can publish rounds."))
     with writing():
-        locked = _locked(round_)
+        locked = _lock(round_)
         if locked.state != Round.State.DONE:
             raise InputError(_("The round is not finished; there is nothing to publish yet."))
         if locked.published:
@@ -249,7 +253,7 @@ def publish(by: Person | None, round_: Round) -> None:
         locked.save(update_fields=["published", "published_by"])
 
 
-def _only_one() -> None:
+def _check_not_busy() -> None:
     busy = Round.objects.filter(busy=True).first()
     if busy is not None:
         raise BusyError(
@@ -257,36 +261,36 @@ def _only_one() -> None:
         )
 
 
-def _saved(round_: Round) -> None:
+def _save(round_: Round) -> None:
     """Write a round that waits, and its job."""
     try:
         with transaction.atomic():
             round_.save()
-            hand_over(round_)
+            queue_round(round_)
     except IntegrityError:  # somebody was quicker by a moment, on a server without turns
         raise BusyError(_("Another round, or one of this name, has just been started.")) from None
 
 
-def _locked(round_: Round) -> Round:
+def _lock(round_: Round) -> Round:
     return Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
 
 
-POOL, STORING = "handing over", "storing"
-"""The first and the last step; those between are of `winosmith.rounds.run_round`."""
+EXPORTING, STORING = "handing over", "storing"
+"""The first and the last step; `winosmith.rounds.run_round` has the steps in between."""
 
-OFTEN = 1.0
-"""Seconds between two notes of how much of a step is done."""
+UPDATE_SECONDS = 1.0
+"""Seconds between two updates of the progress."""
 
 
 @dataclass(frozen=True)
-class Doing:
-    """What is done for a round.
+class StepProgress:
+    """The current progress of a round.
 
     Attributes:
-        step: the title of the step; of all steps it is the `number`-th, from 1 on, of `of`.
-        done, total: how much of the step is done; None if that is not known.
-        note: more about it, such as the phase.
-        since: when the step began, seconds since 1970.
+        step: The title of the step, which is step `number` (from 1) of `of`.
+        done, total: The progress within the step; None if unknown.
+        note: A note on the progress, such as the phase.
+        since: The start of the step, in seconds since 1970.
     """
 
     step: str = ""
@@ -298,34 +302,34 @@ class Doing:
     since: float = 0.0
 
 
-class Cancelled(Exception):  # noqa: N818 - it is none: somebody wanted it
-    """The round does not run any more, for somebody said so."""
+class Cancelled(Exception):  # noqa: N818 - cancelling is not an error
+    """The round was cancelled."""
 
 
-def steps_of(solvers: list[str]) -> list[str]:
+def step_titles(solvers: list[str]) -> list[str]:
     """Return the titles of all steps of a round, in order."""
     building = ["reading", "checking", "embedding", "filtering", "measuring", "writing"]
     solving = [f"solving with {name}" for name in solvers]
-    return [POOL, *building, *solving, "measuring", "writing", STORING]
+    return [EXPORTING, *building, *solving, "measuring", "writing", STORING]
 
 
-class Teller:
-    """Says which step of a round is at work, and notes those that are finished."""
+class ProgressReporter:
+    """Reports the current step of a round, and stores the finished ones."""
 
     def __init__(self, round_: Round, recipe: RoundRecipe) -> None:
         self.round = round_
-        self.steps = steps_of([rule.name for rule in recipe.solvers])
+        self.steps = step_titles([rule.name for rule in recipe.solvers])
         self.at = -1
-        self.doing = Doing(of=len(self.steps))
+        self.doing = StepProgress(of=len(self.steps))
         self.due = 0.0
         self.timings: list[tuple[int, str, float]] = []
 
     @contextmanager
     def __call__(self, title: str, total: int | None) -> Iterator[Advance]:
-        """Show a step; see `winosmith.build.Step`.
+        """Start a step; see `winosmith.build.Step`.
 
         Raises:
-            Cancelled: the round is not to continue.
+            Cancelled: The round was cancelled.
         """
         self.at = self._place(title)
         self.doing = replace(
@@ -338,14 +342,14 @@ class Teller:
         self.timings.append((self.doing.number, title, seconds))
 
     def _place(self, title: str) -> int:
-        """Return which step this is: the next one of its title; steps may be omitted."""
+        """Return the number of the next step with a title; steps may be skipped."""
         later = [n for n in range(self.at + 1, len(self.steps)) if self.steps[n] == title]
         return later[0] if later else self.at
 
     def _advance(self, done: int, note: str) -> None:
         self.doing = replace(self.doing, done=done, note=note)
         if time.monotonic() >= self.due:
-            self.due = time.monotonic() + OFTEN
+            self.due = time.monotonic() + UPDATE_SECONDS
             self._noted(doing=asdict(self.doing))
 
     def _noted(self, **changes: object) -> None:
@@ -355,40 +359,41 @@ class Teller:
                 raise Cancelled
 
 
-def progress_of(round_: Round) -> dict[str, Any] | None:
-    """Return how far a round is that waits or runs; None for one that is over.
+def round_progress(round_: Round) -> dict[str, Any] | None:
+    """Return the progress of a round that waits or runs, otherwise None.
 
-    Whether a process is `at_work`: if none is, it was broken off. After its first step has
-    begun, also the fields of `Doing`, the step in words; `percent` of all steps, each counted as
-    one; since when the step runs, and `until` when the round may, None if nothing tells.
+    It contains `at_work`, whether a process runs it (if not, it was interrupted). Once the first
+    step has started, also the fields of `StepProgress`, with the step's label; `percent` of all
+    steps, with equal weights; the start of the step; and `until`, the estimated end of the round,
+    or None.
     """
     if not round_.busy:
         return None
     if rounds_are_idle() or not round_.doing:
         return {"at_work": not rounds_are_idle()}
-    doing = Doing(**round_.doing)
+    doing = StepProgress(**round_.doing)
     share = min(1.0, doing.done / doing.total) if doing.total else None
-    seconds = _left(round_, doing, share)
+    seconds = _seconds_left(round_, doing, share)
     return {
         **asdict(doing),
         "at_work": True,
-        "step": _step(doing.step),
+        "step": _step_label(doing.step),
         "percent": round(100 * (doing.number - 1 + (share or 0)) / max(doing.of, 1)),
         "since": datetime.fromtimestamp(doing.since, UTC),
         "until": None if seconds is None else datetime.fromtimestamp(time.time() + seconds, UTC),
     }
 
 
-def _left(round_: Round, doing: Doing, share: float | None) -> float | None:
-    """Return the seconds that the round may take yet, by the round before it; None without one.
+def _seconds_left(round_: Round, doing: StepProgress, share: float | None) -> float | None:
+    """Return the estimated seconds until the round ends, from the last round, or None.
 
-    The steps of that one took as long as they took; this one's are longer by as much as its step
-    at work is, where that can be told.
+    The estimate uses the times of the last round's steps, scaled by the ratio for the current step
+    if it is known.
     """
-    took = _usual(round_)
+    took = _last_step_times(round_)
     if took is None:
         return None
-    steps = steps_of([table["name"] for table in round_.recipe["solvers"]])
+    steps = step_titles([table["name"] for table in round_.recipe["solvers"]])
     passed = time.time() - doing.since
     usual = took.get((doing.number, doing.step), 0.0)
     whole = passed / share if share and share > 0.05 else max(usual, passed)
@@ -397,16 +402,15 @@ def _left(round_: Round, doing: Doing, share: float | None) -> float | None:
     return max(0.0, whole - passed) + pace * later
 
 
-def _usual(round_: Round) -> dict[tuple[int, str], float] | None:
-    """Return how long each step of the round before took, by number and title."""
+def _last_step_times(round_: Round) -> dict[tuple[int, str], float] | None:
     before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
     if before is None:
         return None
     return {(number, title): seconds for number, title, seconds in before.timings}
 
 
-_STEPS = {
-    POOL: gettext_lazy("exporting the public problems"),
+_STEP_LABELS = {
+    EXPORTING: gettext_lazy("exporting the public problems"),
     "reading": gettext_lazy("reading the pool"),
     "checking": gettext_lazy("checking structure and votes"),
     "embedding": gettext_lazy("embedding the problems"),
@@ -417,18 +421,17 @@ _STEPS = {
 }
 
 
-def _step(title: str) -> str:
-    """Return the words for a step of a round."""
+def _step_label(title: str) -> str:
     if title.startswith("solving with "):
         return _("%s answers") % title.removeprefix("solving with ")
-    return str(_STEPS.get(title, title))
+    return str(_STEP_LABELS.get(title, title))
 
 
-def handed_over(round_: Round) -> Path:
-    """Write the pool of a round, once; return its folder.
+def write_pool(round_: Round) -> Path:
+    """Write the pool of a round once; return its folder.
 
-    Problems, votes and lineages are of one moment, people stand under pseudonyms. When the round
-    is taken up again, its pool is the one that it began with.
+    Problems, votes and lineages are a consistent snapshot, and people are pseudonyms. A resumed
+    round keeps its original pool.
     """
     folder = round_.folder / "pool"
     output = OutputFolder.open(folder, {"command": "round of a site", "round": round_.name})
@@ -438,33 +441,33 @@ def handed_over(round_: Round) -> Path:
     with one_moment(), output.write(PROBLEMS) as file:
         for rows in chunks(public_problems()):
             file.writelines(formats.lines(as_public(rows), marked=True))
-            votes += list(responses(rows))
+            votes += list(iter_responses(rows))
     write_votes(votes, folder / VOTES)
     output.add(VOTES)
     return folder
 
 
 CHUNK = 1000
-"""Rows that are written at once, so that others write in between."""
+"""Number of rows per write, so that others can write in between."""
 
 
-def store(
+def store_results(
     round_: Round, found: Found, timings: list[tuple[int, str, float]], told: Callable[[int], None]
 ) -> bool:
-    """Write what came of a round; return whether it was still running, and is done now.
+    """Store the results of a round; return whether it was still running, and is now done.
 
-    Written twice, as after an interrupt, it is there once.
+    The function can be repeated, as after an interruption.
 
     Args:
-        round_: the row.
-        found: what `winosmith.rounds.run_round` returned.
-        timings: how long each step took.
-        told: is called with how many problems are written.
+        round_: The round's row.
+        found: The result of `winosmith.rounds.run_round`.
+        timings: The duration of each step.
+        told: A function called with the number of stored problems.
     """
     done = 0
-    places = _places(found)
+    places = _iter_places(found)
     for chunk in chunked(places, CHUNK):
-        numbers = _numbers(old for old, _ in chunk)
+        numbers = _problem_keys(old for old, _ in chunk)
         rows = [
             Place(round=round_, problem_id=numbers[old], **fields)
             for old, fields in chunk
@@ -481,25 +484,26 @@ def store(
                 busy=False,
                 ended=timezone.now(),
                 record=dict(found.record),
-                changes=list(map(_change, changes(found.record, last))),
+                changes=list(map(_change_record, changes(found.record, last))),
                 timings=[list(timing) for timing in timings],
             )
         )
 
 
-def _change(change: Change) -> list[Any]:
+def _change_record(change: Change) -> list[Any]:
     return [change.what, change.before, change.now, change.form]
 
 
-def _places(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield for each problem of the pool its id on the site, and what became of it."""
+def _iter_places(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:
     build = BuildFiles(found.folder / "build")
     verdicts = {
         line["id"]: {"stage": line["stage"], "reason": line["reason"]}
         for line in (*build.dropped(), *build.withheld())
     }
-    scores = {line["id"]: _score(line) for line in build.scores()}
-    roots = {problem.id: at for at, problem in enumerate(_read(found.folder / "roots.jsonl"))}
+    scores = {line["id"]: _score_fields(line) for line in build.scores()}
+    roots = {
+        problem.id: at for at, problem in enumerate(_read_records(found.folder / "roots.jsonl"))
+    }
     for new, old in build.old_ids().items():
         yield (
             old,
@@ -512,7 +516,7 @@ def _places(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:
         )
 
 
-def _score(line: dict[str, Any]) -> dict[str, Any]:
+def _score_fields(line: dict[str, Any]) -> dict[str, Any]:
     if line["score"] is None:
         return {}
     guessed = round(line["score"] * line["votes"])
@@ -524,46 +528,41 @@ def _score(line: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _numbers(ids: Iterable[str]) -> dict[str, int]:
+def _problem_keys(ids: Iterable[str]) -> dict[str, int]:
     rows = Problem.objects.filter(ref__in=list(ids))
     return dict(rows.values_list("ref", "pk"))
 
 
-def _read(path: Path) -> Iterable[Any]:
+def _read_records(path: Path) -> Iterable[Any]:
     return formats.read(path, as_written=True) if path.stat().st_size else ()
 
 
 _LOG = logging.getLogger("winosmith.web.rounds")
 
 
-def _carried_out(round_: Round) -> None:
-    """Bring a round that waits or runs to its end: done, failed with the reason, or cancelled.
-
-    What an earlier try finished is not done again.
-    """
+def _run_to_end(round_: Round) -> None:
     try:
-        _begun(round_)
-        _worked(round_)
+        _mark_running(round_)
+        _run_steps(round_)
     except Cancelled:
         return
     except OperationalError:
         raise  # the worker tries again
     except (InputError, OutputError) as error:
-        _fail(round_, str(error))
-    except Exception as error:  # noqa: BLE001 - the round ends, and an admin learns why
+        _mark_failed(round_, str(error))
+    except Exception as error:  # noqa: BLE001 - stored for the admin
         _LOG.exception("the round %s failed", round_.name)
-        _fail(round_, f"{type(error).__name__}: {error}")
+        _mark_failed(round_, f"{type(error).__name__}: {error}")
 
 
-def _fail(round_: Round, reason: str) -> None:
-    """Write down that a round failed, and why, unless it is over already."""
+def _mark_failed(round_: Round, reason: str) -> None:
     with writing():
         Round.objects.filter(pk=round_.pk, busy=True).update(
             state=Round.State.FAILED, busy=False, ended=timezone.now(), error=reason[:2000]
         )
 
 
-def _begun(round_: Round) -> None:
+def _mark_running(round_: Round) -> None:
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         if not locked.busy:
@@ -573,24 +572,23 @@ def _begun(round_: Round) -> None:
         locked.save(update_fields=["state", "began", "doing"])
 
 
-def _worked(round_: Round) -> None:
-    show = Teller(round_, checked_recipe(round_.recipe))
-    with show(POOL, None):
-        pool = handed_over(round_)
-    recipe = recipe_for(round_, pool)
+def _run_steps(round_: Round) -> None:
+    show = ProgressReporter(round_, validate_recipe(round_.recipe))
+    with show(EXPORTING, None):
+        pool = write_pool(round_)
+    recipe = load_recipe(round_, pool)
     for rule in recipe.solvers:
         if not rule.learn:
             trained_on(rule, recipe.folder)
-            make_solver(rule, recipe.folder)  # what is not there is reported now, not in an hour
-    found = run_round(recipe, round_.folder / "results", last=_last(round_), step=show)
+            make_solver(rule, recipe.folder)  # missing files are reported at once
+    found = run_round(recipe, round_.folder / "results", last=_last_folder(round_), step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]
     with show(STORING, count) as advance:
-        if not store(round_, found, show.timings, lambda done: advance(done, "")):
+        if not store_results(round_, found, show.timings, lambda done: advance(done, "")):
             raise Cancelled
 
 
-def _last(round_: Round) -> str | None:
-    """Return the folder of the round that this one is compared with, if it is still there."""
+def _last_folder(round_: Round) -> str | None:
     if round_.last is None:
         return None
     folder = round_.last.folder / "results"
@@ -601,7 +599,7 @@ def _mark(round_: Round) -> str:
     return f"round-{round_.pk}"
 
 
-def hand_over(round_: Round) -> Job:
+def queue_round(round_: Round) -> Job:
     """Let the worker carry a round out; return the job, the same for each try."""
     mark = _mark(round_)
     with writing():
@@ -618,12 +616,12 @@ def find_round(job: Job) -> Round:
     return Round.objects.select_related("last").get(name=job.asked["name"])
 
 
-def lose(job: Job) -> None:
+def mark_lost(job: Job) -> None:
     """Write down that a round failed because the worker ended during it."""
-    _fail(find_round(job), _(ENDED))
+    _mark_failed(find_round(job), _(ENDED))
 
 
-def carry_out(job: Job, progress: Progress) -> None:
+def run_job(job: Job, progress: Progress) -> None:
     """Carry out the round of a job, in the worker.
 
     Raises:
@@ -633,10 +631,10 @@ def carry_out(job: Job, progress: Progress) -> None:
     round_ = find_round(job)
     if round_.state in (Round.State.FAILED, Round.State.CANCELLED):  # an admin retries the job
         progress(0)
-        again(round_)
+        resume_round(round_)
         round_.refresh_from_db()
     while round_.busy:  # again, if it was cancelled and resumed while it ran
-        _carried_out(round_)
+        _run_to_end(round_)
         round_.refresh_from_db()
     if round_.state == Round.State.FAILED:
         raise InputError(round_.error)

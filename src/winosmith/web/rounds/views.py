@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.models import note_read
+from winosmith.web.judge.models import note_twins_read
 from winosmith.web.pages import attached, beside, waiting_page
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
@@ -53,22 +53,22 @@ def index(request: HttpRequest) -> HttpResponse:
     if not _moderates(request):
         rows = rows.exclude(published=None).order_by("-published")
     context = {
-        "rounds": [(row, results.sizes(row)) for row in rows],
+        "rounds": [(row, results.count_problems(row)) for row in rows],
     }
     return render(request, "rounds/index.html", context)
 
 
 @require_safe
 def one(request: HttpRequest, name: str) -> HttpResponse:
-    """Show what came of a round; to moderators also how far it is, or why it failed."""
+    """Show the results of a round; moderators also see its progress or failure."""
     return _shown(request, seen_by(request, name))
 
 
 @require_safe
 def progress(request: HttpRequest, name: str) -> HttpResponse:
-    """Answer a page that waits: with how far the round is, or that the page is to be read again."""
+    """Return the progress for a waiting page, or make it reload."""
     round_ = seen_by(request, name)
-    context = {"round": round_, "progress": running.progress_of(round_)}
+    context = {"round": round_, "progress": running.round_progress(round_)}
     return waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
 
 
@@ -81,7 +81,7 @@ def start(request: HttpRequest) -> HttpResponse:
         table, base = running.read_recipe(recipe) if recipe else ({}, "")
 
         def act() -> None:
-            running.start(name, table, base, person)
+            running.create_round(name, table, base, person)
 
         try:
             gates.form_once(request, person, act)
@@ -99,9 +99,9 @@ def act(request: HttpRequest, name: str, do: str) -> HttpResponse:
     """Publish a round, stop it or let it continue, once a form."""
     round_, person = seen_by(request, name), cast(Person, request.user)
     acts: dict[str, tuple[Callable[[], object], str]] = {
-        "publish": (lambda: running.publish(person, round_), _("The round is published.")),
-        "stop": (lambda: running.cancel(round_), _("The round is stopped.")),
-        "resume": (lambda: running.again(round_), _("The round continues.")),
+        "publish": (lambda: running.publish_round(person, round_), _("The round is published.")),
+        "stop": (lambda: running.cancel_round(round_), _("The round is stopped.")),
+        "resume": (lambda: running.resume_round(round_), _("The round continues.")),
     }
     change, message = acts[do]
     try:
@@ -115,21 +115,21 @@ def act(request: HttpRequest, name: str, do: str) -> HttpResponse:
 def _shown(request: HttpRequest, round_: Round, error: InputError | None = None) -> HttpResponse:
     context: dict[str, Any] = {
         "round": round_,
-        "progress": running.progress_of(round_),
+        "progress": running.round_progress(round_),
         "error": error,
     }
     if round_.state == Round.State.DONE:
-        roots = results.roots_of(round_)
-        note_read(gates.existing_writer(request), roots)
+        roots = results.public_roots(round_)
+        note_twins_read(gates.existing_writer(request), roots)
         context |= {**results.results(round_), "roots": roots}
     return render(request, "rounds/round.html", context, status=409 if error else 200)
 
 
 def seen_by(request: HttpRequest, name: str) -> Round:
-    """Return a round that somebody may see: a published one; moderators see all.
+    """Return a round that the reader may see: a published one; moderators see all.
 
     Raises:
-        Http404: there is none, or none that they may see.
+        Http404: There is no such round that they may see.
     """
     found = get_object_or_404(Round.objects.select_related("last", "started_by"), name=name)
     if not (found.published or _moderates(request)):
@@ -142,24 +142,24 @@ def _moderates(request: HttpRequest) -> bool:
 
 
 SIZE = 20
-"""Flags on a page."""
+"""Number of flags on a page."""
 
 MOST = 240
-"""Files and reports an hour for one network or account, those of downloads among them."""
+"""Maximum number of files, reports and downloads per hour, for one network or account."""
 
 
 @require_safe
 def page(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show the report of a round, under a policy of its own."""
+    """Show the report of a round, under a separate content policy."""
     round_ = _over(request, name)
     gates.rate_limit_reading(request, "download", MOST)
-    return _apart(HttpResponse(results.report(round_)))
+    return _apart(HttpResponse(results.render_report(round_)))
 
 
 @require_safe
 @gates.moderators_only
 def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show moderators the report of the round's build, as it was written then."""
+    """Show moderators the original report of the round's build."""
     path = results.build_report(_over(request, name))
     if path is None:
         raise Http404
@@ -168,12 +168,14 @@ def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_safe
 def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
-    """Send what the round kept, or what it omitted with the reasons, of what is public now."""
+    """Send the problems that the round kept, or omitted with the reasons, if they are public."""
     round_ = _over(request, name)
     if which not in results.FILES:
         raise Http404
     gates.rate_limit_reading(request, "download", MOST)
-    parts = () if request.method == "HEAD" else results.lines(round_, kept=results.FILES[which])
+    parts = (
+        () if request.method == "HEAD" else results.iter_lines(round_, kept=results.FILES[which])
+    )
     response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
     response.headers["X-Robots-Tag"] = "noindex"
     return attached(response, f"{round_.name}-{which}")
@@ -181,13 +183,13 @@ def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
 
 @require_safe
 def mine(request: HttpRequest) -> HttpResponse:
-    """Show what the round that was published last omitted from what one wrote, and why."""
-    person, round_ = gates.existing_writer(request), results.newest()
-    rows = results.flagged(person, round_) if person and round_ else ()
+    """Show which of the person's problems the last published round omitted, and why."""
+    person, round_ = gates.existing_writer(request), results.last_published()
+    rows = results.flagged_places(person, round_) if person and round_ else ()
     shown = Paginator(rows, SIZE).get_page(request.GET.get("page"))
     context = {
         "round": round_,
-        "flags": [results.told(place, place.problem) for place in shown.object_list],
+        "flags": [results.make_flag(place, place.problem) for place in shown.object_list],
         "count": shown.paginator.count,
         "page": beside(shown),
     }
@@ -202,7 +204,6 @@ def _over(request: HttpRequest, name: str) -> Round:
 
 
 def _apart(response: HttpResponseBase) -> HttpResponseBase:
-    """Let a report have its own styles, and nothing of this site."""
     response.headers["Content-Security-Policy"] = results.POLICY
     response.headers["X-Robots-Tag"] = "noindex"
     return response

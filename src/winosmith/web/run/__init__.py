@@ -1,4 +1,4 @@
-"""The platform's area `run`: what an admin does to begin a site and to keep it going."""
+"""Administration: setting up a site and running it."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application, and joins what is done by and by."""
+    """The Django application; registers its jobs and regular tasks."""
 
     name = "winosmith.web.run"
 
     def ready(self) -> None:
-        """Register how jobs are carried out; apply the chosen settings; forget files."""
+        """Register the jobs, apply the saved settings, and delete old files."""
         from winosmith.web.jobs import Job, looks, works
         from winosmith.web.pages import renew_rules
-        from winosmith.web.people.privacy import tidying
+        from winosmith.web.people.privacy import cleaners
         from winosmith.web.run import backups, files, human_tests, studies, uploads
 
         kind = Job.Kind
         looks |= {
-            kind.IMPORT: files.look,
-            kind.TEST: human_tests.look_test,
-            kind.STUDY_LIST: studies.look_list,
-            kind.STUDY_PAID: studies.look_paid,
+            kind.IMPORT: files.preview_import,
+            kind.TEST: human_tests.preview_test,
+            kind.STUDY_LIST: studies.preview_list,
+            kind.STUDY_PAID: studies.preview_decisions,
         }
         works |= {
-            kind.IMPORT: files.let_in,
+            kind.IMPORT: files.run_import,
             kind.TEST: human_tests.open_test,
             kind.TEST_PUBLISH: human_tests.publish_test,
             kind.STUDY_PLACES: studies.change_places,
-            kind.STUDY_LIST: studies.let_come,
-            kind.STUDY_PAID: studies.reconcile,
-            kind.BACKUP: backups.make,
+            kind.STUDY_LIST: studies.apply_list,
+            kind.STUDY_PAID: studies.apply_decisions,
+            kind.BACKUP: backups.make_backup,
         }
         renew_rules()
-        tidying["run"] = uploads.forget_files
+        cleaners["run"] = uploads.forget_files

@@ -1,7 +1,7 @@
-"""Backups that an admin asks for in the browser: made on the server, and left there.
+"""Backups that an admin starts in the browser, which are made on the server and stay there.
 
-A backup holds the site's key: who has it has the site. So no page sends one, and the newest few
-are kept in the site's folder, for anyone who runs the server to carry away.
+A backup contains the site's key, and with it full access to the site. So no page sends a backup,
+and the newest few are kept in the site's folder for the people who run the server.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from winosmith.web.jobs import BACKUP, Job, Progress, note
 from winosmith.web.people.models import Person
 
 KEPT = 7
-"""The newest ones that are kept."""
+"""Number of newest backups that are kept."""
 
 NAME = re.compile(r"site-\d{8}-\d{6}\.tar\.gz")
 
 
 def folder() -> Path:
-    """Return where they lie."""
+    """Return the folder of the backups."""
     return Path(settings.SITE.folder, BACKUPS)
 
 
-def kept() -> list[dict[str, Any]]:
-    """Return the backups that were made in the browser, the newest first.
+def list_backups() -> list[dict[str, Any]]:
+    """Return the backups that were made in the browser, newest first.
 
-    Of each the `name` of the file, its `size` in bytes, and when it was `made`.
+    Each has the `name` of the file, its `size` in bytes, and the time when it was `made`.
     """
     paths = [path for path in folder().glob("*.tar.gz") if NAME.fullmatch(path.name)]
     return [
@@ -48,11 +48,11 @@ def kept() -> list[dict[str, Any]]:
     ]
 
 
-def ask(person: Person) -> Job:
-    """Note that a backup is to be made, in the caller's transaction.
+def request_backup(person: Person) -> Job:
+    """Request a backup, in the caller's transaction.
 
-    An empty file says that it is to be made in this folder: a backup holds the row of the very
-    job that made it, as one that runs, but none of the files that wait next to the database.
+    An empty file marks that this folder requested it: a backup contains the row of the job that
+    made it, in the state "running", but no files next to the database.
     """
     job = note(person, BACKUP, {}, state=Job.State.WAITING)
     job.file.parent.mkdir(mode=0o700, exist_ok=True)
@@ -60,25 +60,26 @@ def ask(person: Person) -> Job:
     return job
 
 
-def make(job: Job, progress: Progress) -> dict[str, Any]:
-    """Make the backup that a job asks for, and let go of the oldest beyond `KEPT`.
+def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
+    """Make the backup that a job requests, and delete the oldest beyond `KEPT`.
 
     Raises:
-        InputError: it was asked for in another folder, of which this one is a backup.
+        InputError: The backup was requested in another folder, of which this one is a restored
+            backup.
     """
     if not job.file.exists():
         raise InputError(
             _(
-                "It was started on another site, from whose backup this site was "
+                "This job was started on another site, from whose backup this site was "
                 "restored; make a new one."
             )
         )
     path = folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"
     folder().mkdir(mode=0o700, exist_ok=True)
-    for left in folder().glob(".site-*"):  # of one that was interrupted
+    for left in folder().glob(".site-*"):  # of an interrupted backup
         shutil.rmtree(left, ignore_errors=True)
     if not path.exists():
         backup(settings.SITE, path)
-    for old in kept()[KEPT:]:
+    for old in list_backups()[KEPT:]:
         (folder() / old["name"]).unlink(missing_ok=True)
     return {"file": path.name, "bytes": path.stat().st_size}

@@ -1,7 +1,7 @@
-"""The settings that an admin chooses in the browser: their form, and how a choice takes effect.
+"""The settings that an admin changes in the browser: their form, and how changes take effect.
 
-The form is made from the declaration of the settings (`_rules.SiteRules`). It shows a setting of
-`site.toml`, but does not change it.
+The form is generated from the declaration of the settings (`_rules.SiteRules`). Settings in
+`site.toml` are shown read-only.
 """
 
 from __future__ import annotations
@@ -26,32 +26,33 @@ from winosmith.web.jobs import SETTINGS, Job, note
 from winosmith.web.pages import renew_rules
 from winosmith.web.people.models import Person
 
-COMING = "chosen.new"
-"""In the site's folder: what was chosen, until the log of it is on the disk."""
+PENDING = "chosen.new"
+"""File in the site's folder with the new settings, until their log entry is on the disk."""
 
 
-def _declared() -> dict[str, dict[str, Any]]:
+def _declarations() -> dict[str, dict[str, Any]]:
     return choosable(type(settings.RULES))
 
 
 def label(name: str) -> str:
     """Return the label of a setting, in the reader's language."""
-    return _(label_and_hint(_declared()[name])[0])
+    return _(label_and_hint(_declarations()[name])[0])
 
 
-def word(name: str, value: str) -> str:
-    """Return the label of a setting's word, in the reader's language; other texts unchanged."""
-    choices: Mapping[str, str] = _declared()[name]["choices"] or {}
+def value_label(name: str, value: str) -> str:
+    """Return the label of a setting's value, in the reader's language, or else the value."""
+    choices: Mapping[str, str] = _declarations()[name]["choices"] or {}
     return _(choices[value]) if value in choices else value
 
 
-def _field(name: str, key: Mapping[str, Any]) -> forms.Field:
-    # What the form showed travels with it: of two admins neither reverts what the other chose.
+def _build_field(name: str, key: Mapping[str, Any]) -> forms.Field:
+    # The form contains the old values, so that one of two admins does not revert the other's
+    # change.
     hint = label_and_hint(key)[1]
     words: dict[str, Any] = {"label": label(name), "help_text": hint and _(hint)}
     words["show_hidden_initial"] = True
     if "enum" in key:
-        choices = [(one, word(name, one)) for one in key["enum"]]
+        choices = [(one, value_label(name, one)) for one in key["enum"]]
         return forms.ChoiceField(choices=choices, **words)
     if key["type"] == "boolean":
         return forms.BooleanField(required=False, **words)
@@ -59,20 +60,20 @@ def _field(name: str, key: Mapping[str, Any]) -> forms.Field:
         return forms.IntegerField(min_value=key["minimum"], max_value=key["maximum"], **words)
     if key["type"] == "array":
         words["help_text"] = words["help_text"] or _("One per line.")
-        return Lines(required=False, widget=forms.Textarea(attrs={"rows": 4}), **words)
+        return LinesField(required=False, widget=forms.Textarea(attrs={"rows": 4}), **words)
     required = bool(key.get("minLength"))
     return forms.CharField(max_length=key["maxLength"], required=required, **words)
 
 
-class Lines(forms.CharField):
-    """A list of texts, one on each line, each once."""
+class LinesField(forms.CharField):
+    """A list of distinct texts, one per line."""
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the text of the control."""
+        """Return the content of the text field."""
         return "\n".join(value) if isinstance(value, tuple) else value
 
     def to_python(self, value: Any) -> tuple[str, ...]:
-        """Return the texts, without spaces at their ends."""
+        """Return the texts, without surrounding spaces."""
         lines = self.prepare_value(value or "").splitlines()
         return tuple(dict.fromkeys(text for line in lines if (text := " ".join(line.split()))))
 
@@ -81,14 +82,14 @@ class Lines(forms.CharField):
         return self.to_python(initial) != self.to_python(data)
 
 
-class Choices(forms.Form):
-    """The settings that may be chosen; those of `site.toml` can only be read."""
+class SettingsForm(forms.Form):
+    """The settings that can be changed; those of `site.toml` are read-only."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        rules, declared = settings.RULES, _declared()
+        rules, declared = settings.RULES, _declarations()
         super().__init__(*args, initial={name: getattr(rules, name) for name in declared}, **kwargs)
         for name, key in declared.items():
-            field = self.fields[name] = _field(name, key)
+            field = self.fields[name] = _build_field(name, key)
             if name in settings.SITE.fixed:
                 field.disabled = True
                 field.help_text = _("Set in site.toml on the server.")
@@ -96,7 +97,7 @@ class Choices(forms.Form):
     def sections(self) -> list[dict[str, Any]]:
         """Return the groups of the form, each with its fields and those behind "More".
 
-        A group is opened if a setting behind "More" is wrong, or differs from its default.
+        A group is opened if a setting behind "More" is invalid, or differs from its default.
         """
         found = []
         for group in GROUPS:
@@ -118,7 +119,7 @@ class Choices(forms.Form):
         return found
 
     def clean(self) -> dict[str, Any]:
-        """Refuse values that do not fit together, as the site would when it starts."""
+        """Reject values that do not fit together, as at the start of the site."""
         typed: dict[str, Any] = super().clean()
         if not self.errors:
             try:
@@ -128,12 +129,12 @@ class Choices(forms.Form):
         return typed
 
     def refuse(self, error: RecipeError) -> None:
-        """Show at its field why a setting is refused."""
+        """Show at its field why a setting is invalid."""
         wanted = _(error.wanted) or str(error)
         self.add_error(error.key or None, f"{wanted[0].upper()}{wanted[1:]}.")
 
     def changed(self) -> dict[str, Any]:
-        """Return the settings that were changed in the form, and differ from the present ones."""
+        """Return the settings that were changed in the form, and differ from the current ones."""
         rules = settings.RULES
         return {
             name: self.cleaned_data[name]
@@ -143,29 +144,30 @@ class Choices(forms.Form):
 
 
 @contextmanager
-def turn_to_choose() -> Iterator[None]:
-    """Let one admin at a time choose settings, of all processes of the site."""
+def settings_lock() -> Iterator[None]:
+    """Let only one admin at a time change settings, across all processes of the site."""
     with (settings.SITE.folder / "choose.lock").open("wb") as file:
         wait_for_lock(file.fileno())
         yield
 
 
-def choose(person: Person, changed: dict[str, Any]) -> Job:
-    """Write chosen settings and log them; they take effect in every process of the site.
+def change_settings(person: Person, changed: dict[str, Any]) -> Job:
+    """Write changed settings and log them; they take effect in every process of the site.
 
-    A default is not written. If the file can't be written, nothing is logged either.
+    Settings equal to their default are omitted from the file. If the file can't be written, nothing
+    is logged.
 
     Args:
-        person: an admin, in their `turn_to_choose`.
-        changed: from `Choices.changed`.
+        person: An admin who holds `settings_lock`.
+        changed: The changes from `SettingsForm.changed`.
 
     Raises:
-        RecipeError: they do not fit what another admin chose in the meantime.
-        OutputError: the file can't be written.
+        RecipeError: The values do not fit the changes of another admin in the meantime.
+        OutputError: The file can't be written.
     """
     renew_rules()
     rules = replace(settings.RULES, **changed)
-    folder, declared = settings.SITE.folder, _declared()
+    folder, declared = settings.SITE.folder, _declarations()
     with writing():
         chosen = {**read_chosen(folder), **{name: _plain(getattr(rules, name)) for name in changed}}
         kept = {
@@ -173,15 +175,15 @@ def choose(person: Person, changed: dict[str, Any]) -> Job:
             for name, key in declared.items()
             if name in chosen and chosen[name] != key["default"]
         }
-        with write_aside(folder / COMING) as file:
+        with write_aside(folder / PENDING) as file:
             file.write(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
         job = note(person, SETTINGS, {name: _plain(value) for name, value in changed.items()})
-        transaction.on_commit(_take)
+        transaction.on_commit(_apply_pending)
     return job
 
 
-def _take() -> None:
-    (settings.SITE.folder / COMING).replace(settings.SITE.folder / CHOSEN)
+def _apply_pending() -> None:
+    (settings.SITE.folder / PENDING).replace(settings.SITE.folder / CHOSEN)
     renew_rules()
 
 

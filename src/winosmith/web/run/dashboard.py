@@ -1,7 +1,7 @@
-"""How a site goes: what came in and what became of it, votes, agreement, and people, over time.
+"""Site statistics: submitted and decided problems, votes, agreement, and people over time.
 
-All of it is counted from what the site keeps anyway: the audit log, votes and verdicts. Each figure
-is a row of numbers, one a day or a week; it is drawn, and is in a table as well.
+All numbers come from stored data: the audit log, votes and verdicts. Each statistic is a series by
+day or week, shown as a chart and as a table.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import DECIDED, OPEN
 
 SPANS = {"days": (1, 30), "weeks": (7, 26)}
-"""Of each view: the days of one bar, and how many bars."""
+"""For each view: the days per bar, and the number of bars."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """What is counted of each span of time, the oldest first; all lists are of one length.
+class Statistics:
+    """The numbers for each period, oldest first; all lists have the same length.
 
     Attributes:
-        first: the day on which each begins, UTC.
-        came: problems that came in, written or imported; gold questions never count.
-        valid, rejected: problems that judges or moderators decided so.
-        backlog: problems that waited for a judge or a moderator at the end.
-        votes: votes that were given.
-        agreed: the share of the votes, 0–1, that chose what most chose, of the verdicts that fell
-            then; None without one.
-        judged: people who voted.
-        wrote: people who wrote and did not vote.
-        problems: how many problems the site has, which says for how long figures are kept.
+        first: The first day of each period, in UTC.
+        came: Problems that were written or imported; gold questions are never counted.
+        valid, rejected: Problems that judges or moderators found valid, or rejected.
+        backlog: Problems that waited for a judge or a moderator at the end.
+        votes: Votes given.
+        agreed: The fraction, 0–1, of votes equal to the majority, over the period's verdicts; None
+            without verdicts.
+        judged: People who voted.
+        wrote: People who wrote and did not vote.
+        problems: The site's number of problems, which determines how long the numbers are cached.
     """
 
     first: list[date]
@@ -57,17 +57,17 @@ class Counts:
     problems: int
 
 
-def counts(view: str) -> Counts:
-    """Return what is counted; on a large site it is kept for a while.
+def load_statistics(view: str) -> Statistics:
+    """Return the numbers of a view; a large site caches them for a while.
 
     Args:
-        view: one of `SPANS`.
+        view: One of `SPANS`.
     """
-    return cached(f"run.dashboard.{view}", lambda: count(view, timezone.now()))
+    return cached(f"run.dashboard.{view}", lambda: compute_statistics(view, timezone.now()))
 
 
-def count(view: str, now: datetime) -> Counts:
-    """Count by days, or weeks of seven days, of which the last ends with the day of `now`."""
+def compute_statistics(view: str, now: datetime) -> Statistics:
+    """Return the numbers by day, or by weeks of seven days, up to the day of `now`."""
     days, bars = SPANS[view]
     last = now.astimezone(UTC).date()
     start = last - timedelta(days=days * bars - 1)
@@ -76,23 +76,23 @@ def count(view: str, now: datetime) -> Counts:
     def at(day: date) -> int:
         return (day - start).days // days
 
-    moves = _moves(since, at)
-    came = _sums(bars, moves, lambda before, after: before == "")
-    valid = _sums(bars, moves, lambda before, after: before in OPEN and after == State.VALID)
-    rejected = _sums(bars, moves, lambda before, after: before in OPEN and after == State.REJECTED)
-    entered = _sums(bars, moves, lambda before, after: before not in OPEN and after in OPEN)
-    left = _sums(bars, moves, lambda before, after: before in OPEN and after not in OPEN)
+    moves = _count_moves(since, at)
+    came = _sum(bars, moves, lambda before, after: before == "")
+    valid = _sum(bars, moves, lambda before, after: before in OPEN and after == State.VALID)
+    rejected = _sum(bars, moves, lambda before, after: before in OPEN and after == State.REJECTED)
+    entered = _sum(bars, moves, lambda before, after: before not in OPEN and after in OPEN)
+    left = _sum(bars, moves, lambda before, after: before in OPEN and after not in OPEN)
     problems = Problem.objects.filter(gold=False)
     waiting = problems.filter(state__in=OPEN).count()
     judged, wrote = _people(bars, since, at)
-    return Counts(
+    return Statistics(
         [start + timedelta(days=days * bar) for bar in range(bars)],
         came,
         valid,
         rejected,
         [waiting - sum(entered[bar + 1 :]) + sum(left[bar + 1 :]) for bar in range(bars)],
-        _votes(bars, since, at),
-        _agreed(bars, since, at),
+        _count_votes(bars, since, at),
+        _agreed_fractions(bars, since, at),
         judged,
         wrote,
         problems.count(),
@@ -100,10 +100,10 @@ def count(view: str, now: datetime) -> Counts:
 
 
 Moves = Mapping[tuple[int, Any, Any], int]
-"""How many problems went from one state to another in a span."""
+"""The number of problems that moved from one state to another in a period."""
 
 
-def _moves(since: datetime, at: Callable[[date], int]) -> Moves:
+def _count_moves(since: datetime, at: Callable[[date], int]) -> Moves:
     rows = Event.objects.filter(at__gte=since, problem__gold=False).exclude(before=F("after"))
     found: Counter[tuple[int, str, str]] = Counter()
     grouped = rows.annotate(day=TruncDate("at")).values_list("day", "before", "after")
@@ -112,7 +112,7 @@ def _moves(since: datetime, at: Callable[[date], int]) -> Moves:
     return found
 
 
-def _sums(bars: int, moves: Moves, counts: Callable[[Any, Any], bool]) -> list[int]:
+def _sum(bars: int, moves: Moves, counts: Callable[[Any, Any], bool]) -> list[int]:
     sums = [0] * bars
     for (bar, before, after), n in moves.items():
         if 0 <= bar < bars and counts(before, after):
@@ -120,7 +120,7 @@ def _sums(bars: int, moves: Moves, counts: Callable[[Any, Any], bool]) -> list[i
     return sums
 
 
-def _votes(bars: int, since: datetime, at: Callable[[date], int]) -> list[int]:
+def _count_votes(bars: int, since: datetime, at: Callable[[date], int]) -> list[int]:
     sums = [0] * bars
     rows = Slot.objects.votes().filter(answered_at__gte=since)
     days = rows.annotate(day=TruncDate("answered_at")).values_list("day")
@@ -130,7 +130,7 @@ def _votes(bars: int, since: datetime, at: Callable[[date], int]) -> list[int]:
     return sums
 
 
-def _agreed(bars: int, since: datetime, at: Callable[[date], int]) -> list[float | None]:
+def _agreed_fractions(bars: int, since: datetime, at: Callable[[date], int]) -> list[float | None]:
     most, all_ = [0] * bars, [0] * bars
     rows = Verdict.objects.filter(at__gte=since, problem__gold=False)
     days = rows.annotate(day=TruncDate("at")).values_list("day", "counts")
@@ -145,17 +145,19 @@ def _agreed(bars: int, since: datetime, at: Callable[[date], int]) -> list[float
 def _people(bars: int, since: datetime, at: Callable[[date], int]) -> tuple[list[int], list[int]]:
     votes = Slot.objects.votes().filter(answered_at__gte=since)
     pairs = votes.annotate(day=TruncDate("answered_at")).values_list("day", "holder")
-    judged = _sets(pairs.distinct().order_by(), at)
+    judged = _group_people(pairs.distinct().order_by(), at)
     twins = Twin.objects.filter(created__gte=since, contributor__isnull=False)
     pairs = twins.annotate(day=TruncDate("created")).values_list("day", "contributor")
-    wrote = _sets(pairs.distinct().order_by(), at)
+    wrote = _group_people(pairs.distinct().order_by(), at)
     return (
         [len(judged[bar]) for bar in range(bars)],
         [len(wrote[bar] - judged[bar]) for bar in range(bars)],
     )
 
 
-def _sets(pairs: Iterable[tuple[date, int]], at: Callable[[date], int]) -> dict[int, set[int]]:
+def _group_people(
+    pairs: Iterable[tuple[date, int]], at: Callable[[date], int]
+) -> dict[int, set[int]]:
     found: dict[int, set[int]] = defaultdict(set)
     for day, person in pairs:
         found[at(day)].add(person)
@@ -163,14 +165,14 @@ def _sets(pairs: Iterable[tuple[date, int]], at: Callable[[date], int]) -> dict[
 
 
 LABELS = 6
-"""Bars that have their day under them."""
+"""Number of bars with a label."""
 
 
-def plots(found: Counts) -> list[dict[str, Any]]:
-    """Return the numbers of the page, each drawn, and as a table.
+def draw_plots(found: Statistics) -> list[dict[str, Any]]:
+    """Return the charts of the page, each with a table.
 
-    `parts` says what each number of a row is called; of two, the second is drawn on the first.
-    `rows` has a row a span, the newest first: its day, and its numbers in words.
+    `parts` has the names of the numbers in a row; the second of two is stacked on the first. `rows`
+    has a row per period, newest first: its day, and its formatted numbers.
     """
     shares = [None if one is None else 100 * one for one in found.agreed]
     figures: list[tuple[str, str, str, dict[str, Sequence[float | None]]]] = [
@@ -183,7 +185,7 @@ def plots(found: Counts) -> list[dict[str, Any]]:
         (
             "decided",
             _("Outcome of problems"),
-            _("Problems whose judging ended: valid, and above them, pale, not valid."),
+            _("Decided problems: valid, and stacked in a pale colour, rejected."),
             {_("valid"): found.valid, _("not valid"): found.rejected},
         ),
         (
@@ -208,16 +210,16 @@ def plots(found: Counts) -> list[dict[str, Any]]:
             "people",
             _("Active people"),
             _(
-                "People who voted, and above them, pale, people who wrote but did "
-                "not vote. Each counts once."
+                "People who voted, and stacked in a pale colour, people who wrote but did "
+                "not vote. Each person counts once."
             ),
             {_("voted"): found.judged, _("only wrote"): found.wrote},
         ),
     ]
-    return [_plot(found.first, *figure) for figure in figures]
+    return [_draw_plot(found.first, *figure) for figure in figures]
 
 
-def _plot(
+def _draw_plot(
     first: Sequence[date],
     key: str,
     title: str,
@@ -229,7 +231,7 @@ def _plot(
     unit = " %" if key == "agreement" else ""
     every = max(1, -(-len(first) // LABELS))
     told = ", ".join(
-        f"{date_format(day, _('j M Y'))}: {_told(total, unit)}"
+        f"{date_format(day, _('j M Y'))}: {_format_value(total, unit)}"
         for day, total in zip(first, totals, strict=True)
         if total
     )
@@ -238,7 +240,9 @@ def _plot(
         "title": title,
         "hint": hint,
         "parts": list(parts),
-        "rows": [(day, [_told(one, unit) for one in values]) for day, *values in reversed(rows)],
+        "rows": [
+            (day, [_format_value(one, unit) for one in values]) for day, *values in reversed(rows)
+        ],
         "drawing": drawn(
             [
                 [(value, part > 0) for part, value in enumerate(values) if value]
@@ -255,14 +259,13 @@ def _plot(
     }
 
 
-def _told(value: float | None, unit: str) -> str:
+def _format_value(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
     return fixed(value, 1 if unit else 0) + unit
 
 
 def _round_up(most: float) -> float:
-    """Return an even number, 2, 4, 10, 20, 40, 100 …, that is not below another one."""
     size = 1.0
     while True:
         for step in (2, 4, 10):
@@ -271,10 +274,11 @@ def _round_up(most: float) -> float:
         size *= 10
 
 
-def funnel(found: Counts) -> list[tuple[str, int, float | None]]:
-    """Return the steps from what came in to what is valid: how many, and in percent of the decided.
+def funnel_rows(found: Statistics) -> list[tuple[str, int, float | None]]:
+    """Return the numbers of submitted, decided and valid problems, with percentages of the decided.
 
-    What was decided may have come in before, so that it is no fraction of what came.
+    Decided problems may have been submitted earlier, so they are not a fraction of the submitted
+    ones.
     """
     came, valid = sum(found.came), sum(found.valid)
     decided = valid + sum(found.rejected)
@@ -283,7 +287,7 @@ def funnel(found: Counts) -> list[tuple[str, int, float | None]]:
     return [(_("came in"), came, None), *shares]
 
 
-def _waiting() -> Kept[dict[str, int]]:
+def _count_waiting() -> Kept[dict[str, int]]:
     """Return what waits, by kind."""
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
@@ -298,15 +302,15 @@ def _waiting() -> Kept[dict[str, int]]:
     return Kept(states.total(), by_kind)
 
 
-def as_context(asked: str) -> dict[str, Any]:
-    """Return what the page shows, for the view that an address names, or the usual one."""
+def page_context(asked: str) -> dict[str, Any]:
+    """Return the context of the page for a view, or for the default view."""
     view = asked if asked in SPANS else next(iter(SPANS))
-    found = counts(view)
+    found = load_statistics(view)
     return {
         "view": view,
-        "plots": plots(found),
-        "funnel": funnel(found),
-        "now": cached("run.dashboard.now", _waiting).value,
+        "plots": draw_plots(found),
+        "funnel": funnel_rows(found),
+        "now": cached("run.dashboard.now", _count_waiting).value,
         "since": found.first[0],
         "week": view == "weeks",
     }

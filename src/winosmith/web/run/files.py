@@ -1,7 +1,7 @@
-"""Files of problems that an admin sends: looked at, shown, and let in when that is confirmed.
+"""Files of problems that an admin uploads: reading, preview, and import after confirmation.
 
-A file is read by `winosmith.formats` and let in by the calls of `winosmith admin import` and
-`gold`; what can't come in is named with its line and omitted.
+Files are read by `winosmith.formats` and imported by the functions of `winosmith admin import` and
+`gold`. Records that can't be imported are listed with their line and skipped.
 """
 
 from __future__ import annotations
@@ -30,50 +30,50 @@ from winosmith.web.jobs import IMPORT, Job, Progress, Reading
 from winosmith.web.pages import row_fault
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.run.uploads import PIECE, most, taken
+from winosmith.web.run.uploads import PIECE, max_bytes, store_file
 
 LONGEST = 80
-"""Characters of a file's name that are kept: the source of a published sentence has no more."""
+"""Maximum length of a stored file name, as for the source of a published sentence."""
 
-TOLD = 100
-"""Records that can't come in that are named; of more, how many."""
+LISTED = 100
+"""Maximum number of listed records that can't be imported."""
 
 EXAMPLES = 5
-"""Problems that are shown before they come in."""
+"""Number of example problems in the preview."""
 
-AS = (
-    ("judging", gettext_lazy("people judge them here")),
-    ("valid", gettext_lazy("they are part of the set at once, because they were judged elsewhere")),
-    ("gold", gettext_lazy("gold questions: judges get them, and they are never in the data")),
-    ("published", gettext_lazy("only to compare: new sentences must not be similar to them")),
+PURPOSES = (
+    ("judging", gettext_lazy("let people judge them here")),
+    ("valid", gettext_lazy("add them to the data at once, because they were judged elsewhere")),
+    ("gold", gettext_lazy("use them as gold questions, which are never in the data")),
+    ("published", gettext_lazy("only compare new sentences with them")),
 )
-"""What becomes of the problems of a file."""
+"""The purposes of imported problems."""
 
-OWN = {
+OWN_FORMATS = {
     "csv": gettext_lazy("a spreadsheet, saved as CSV UTF-8"),
     "questions": gettext_lazy("questions with choices: a table or JSON"),
     "winosmith": gettext_lazy("JSON Lines of winosmith"),
 }
-"""The formats of files that people make themselves, and what these files are."""
+"""Formats of files that people create themselves, and their descriptions."""
 
 FORMATS = [
     ("", gettext_lazy("found by its content")),
-    (gettext_lazy("Your own file"), list(OWN.items())),
+    (gettext_lazy("Your own file"), list(OWN_FORMATS.items())),
     (
         gettext_lazy("A published data set"),
-        [(one.name, one.title) for one in formats.FORMATS if one.name not in OWN],
+        [(one.name, one.title) for one in formats.FORMATS if one.name not in OWN_FORMATS],
     ),
 ]
 
 
 class FileForm(forms.Form):
-    """A form with a file, which a script sends in pieces beforehand where one request is too small.
+    """A form with a file, which a script uploads in pieces first if it is too large for a request.
 
-    Where it did, `sent` is the mark under which the pieces lie, and no file comes with the form.
+    Then `sent` is the mark of the uploaded pieces, and the form contains no file.
 
     Attributes:
-        kind: of the job that comes of it.
-        asks: the fields that the job keeps, next to the name of the file.
+        kind: The kind of the resulting job.
+        asks: The fields that the job stores, in addition to the file's name.
     """
 
     kind = ""
@@ -85,7 +85,7 @@ class FileForm(forms.Form):
     sent_bytes = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def clean_file(self) -> Any:
-        """Refuse what came in one request and should have come in several."""
+        """Reject a file that is too large for one request."""
         file = self.cleaned_data["file"]
         if file and file.size > PIECE:
             raise forms.ValidationError(
@@ -97,31 +97,31 @@ class FileForm(forms.Form):
         return file
 
     def clean(self) -> dict[str, Any]:
-        """Ask for a file, one way or the other; of two, the one that comes with the form is it."""
+        """Require a file, in either way; a file in the form takes precedence."""
         typed: dict[str, Any] = super().clean()
         if typed.get("file"):
-            typed["sent"] = ""  # it was picked after those pieces
+            typed["sent"] = ""  # the file was selected after the upload
         elif not self.errors and not typed["sent"]:
             self.add_error("file", forms.Field.default_error_messages["required"])
         return typed
 
     def proposed(self, person: Person, **beside: str) -> Job:
-        """Keep the file; return what would come of it, a job to be saved.
+        """Store the file; return a preview as an unsaved job.
 
-        It may take seconds: it is called in no transaction, so that others can write meanwhile.
+        This may take seconds, so it must be called outside of a transaction.
 
         Args:
-            person: an admin.
-            beside: what else is asked for, such as the study.
+            person: An admin.
+            beside: Other values for the job, such as the study.
 
         Raises:
-            InputError: it can't be read, or nothing can come of it.
+            InputError: The file can't be read, or has no usable content.
         """
         typed = self.cleaned_data
         name = typed["sent_name"] if typed["sent"] else typed["file"].name
         asked = {"file": PurePath(str(name)).name[-LONGEST:] or "file", **beside}  # no path
         asked |= {name.rstrip("_"): typed[name] for name in self.asks}
-        return taken(Job(actor=person, kind=self.kind, asked=asked), typed)
+        return store_file(Job(actor=person, kind=self.kind, asked=asked), typed)
 
 
 class DataForm(FileForm):
@@ -142,23 +142,23 @@ class DataForm(FileForm):
         super().__init__(*args, **kwargs)
         self.fields["file"].help_text = _(
             "A spreadsheet saved as CSV UTF-8, JSON Lines, or a published data set; at most %d MB."
-        ) % (most() // 1_000_000)
+        ) % (max_bytes() // 1_000_000)
 
 
 class ImportForm(DataForm):
-    """What is asked for with a file that comes in."""
+    """The form of an import."""
 
     kind = IMPORT
     asks = ("as_", "format", "new_ids", "embargo", "source")
     as_ = forms.ChoiceField(
         label=gettext_lazy("What to do with them"),
-        choices=AS,
+        choices=PURPOSES,
         initial="judging",
         widget=forms.RadioSelect,
     )
     embargo = forms.BooleanField(
         label=gettext_lazy("Exclude them from everything public"),
-        help_text=gettext_lazy("Under embargo, for tests; not for gold questions."),
+        help_text=gettext_lazy("Puts them under embargo for tests; not for gold questions."),
         required=False,
     )
     source = forms.CharField(
@@ -171,14 +171,14 @@ class ImportForm(DataForm):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What a file holds.
+class FileContent:
+    """The content of a file.
 
     Attributes:
-        format: as which it was read.
-        dataset: the problems that can come in.
-        refused: (line, reason) of each record that can't, by lines.
-        notes: what was done beyond what the file says.
+        format: The format in which it was read.
+        dataset: The problems that can be imported.
+        refused: (line, reason) for each other record, by line.
+        notes: Notes on changes beyond the file's content.
     """
 
     format: str
@@ -187,30 +187,32 @@ class Look:
     notes: tuple[str, ...]
 
 
-READ, NAMED = 0.6, 0.75
-"""Shares of the work of looking at a file: up to where its lines are read, and have their ids."""
+READ, IDENTIFIED = 0.6, 0.75
+"""Fractions of the progress of reading: after the lines are read, and after ids are assigned."""
 
 
-def look_at(
+def read_file(
     path: Path, asked: dict[str, Any], as_: As | None, reading: Reading | None = None
-) -> Look:
-    """Read a file as it is asked for.
+) -> FileContent:
+    """Read a file according to the form.
 
     Args:
-        path: of what was sent.
-        asked: "file", its name with who sent it; "format", "" for the one that fits; "new_ids".
-        as_: what the problems are to become; None if they do not come in.
-        reading: told how far this is.
+        path: The path of the uploaded file.
+        asked: "file", the sender's name of it; "format", "" to detect it; "new_ids".
+        as_: The purpose of the problems; None if they are not imported.
+        reading: A function that is called with the progress.
 
     Raises:
-        InputError: it can't be read at all; with its name, and the line if there is one.
+        InputError: The file can't be read; the message has its name, and the line if known.
     """
     name, tell = asked["file"], reading or (lambda _share: None)
     try:
         if _is_parquet(path):
             raise InputError(f"{name}: " + _("Only the command can read Parquet"))
         contents = formats.scan(
-            formats.Source(path, path.read_bytes()),  # as it is: what is packed is refused
+            formats.Source(
+                path, path.read_bytes()
+            ),  # not decompressed: compressed files are rejected
             asked["format"] or None,
             on_progress=lambda share: tell(READ * share),
         )
@@ -226,17 +228,16 @@ def look_at(
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
     if asked["new_ids"]:
         data = with_free_ids(data, settings.SITE.secret)
-    tell(NAMED)
+    tell(IDENTIFIED)
     lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
     while as_ and (unfit := list(refused(data, as_))):
         bad += [(lines[problem.id], str(error)) for problem, error in unfit]
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
-    return Look(contents.format.name, data, sorted(bad), contents.notes)
+    return FileContent(contents.format.name, data, sorted(bad), contents.notes)
 
 
 def _without_options(reason: str) -> str:
-    """Return why a file can't be read, without commands and their options: the form has a list."""
     for advice in ("; convert it first", "; name it with `encoding="):
         if advice in reason:
             return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
@@ -244,21 +245,20 @@ def _without_options(reason: str) -> str:
 
 
 def _is_parquet(path: Path) -> bool:
-    """Return whether a file is packed, so that it may hold far more than its size says."""
     with path.open("rb") as file:
         return file.read(4) == b"PAR1"
 
 
-def look(job: Job, reading: Reading) -> None:
-    """Read the file of an import, and write into the row what would come of it.
+def preview_import(job: Job, reading: Reading) -> None:
+    """Read the file of an import, and store a preview in the job.
 
     Raises:
-        InputError: it can't be read, or nothing of it can come in.
+        InputError: The file can't be read, or has no problem that can be imported.
     """
     asked = job.asked
-    found = look_at(there(job), asked, _as(asked), reading)
+    found = read_file(job_file(job), asked, _purpose(asked), reading)
     if not len(found.dataset):
-        raise InputError("\n".join([_("No problem can be imported."), *told(asked, found)]))
+        raise InputError("\n".join([_("No problem can be imported."), *first_faults(asked, found)]))
     job.total = len(found.dataset)
     known = 0 if asked["as"] == "published" else count_known(found.dataset)
     job.came = {
@@ -268,7 +268,7 @@ def look(job: Job, reading: Reading) -> None:
         "twins": len({problem.twin_id for problem in found.dataset if problem.twin_id}),
         "notes": list(found.notes),
         "refused": len(found.refused),
-        "told": told(asked, found),
+        "told": first_faults(asked, found),
         "examples": [
             {"sentence": one.sentence, "options": list(one.options), "answer": one.answer}
             for one in found.dataset[:EXAMPLES]
@@ -276,34 +276,34 @@ def look(job: Job, reading: Reading) -> None:
     }
 
 
-def there(job: Job) -> Path:
+def job_file(job: Job) -> Path:
     """Return the file of a job.
 
     Raises:
-        InputError: it is gone.
+        InputError: The file no longer exists.
     """
     path = job.file
     if not path.exists():
-        raise InputError(_("The file is gone; send it again."))
+        raise InputError(_("The file no longer exists; send it again."))
     return path
 
 
-def told(asked: dict[str, Any], found: Look) -> list[str]:
-    """Return the first of what can't come in, as "file:line: reason"."""
-    return [f"{asked['file']}:{line}: {reason}" for line, reason in found.refused[:TOLD]]
+def first_faults(asked: dict[str, Any], found: FileContent) -> list[str]:
+    """Return the first records that can't be imported, as "file:line: reason"."""
+    return [f"{asked['file']}:{line}: {reason}" for line, reason in found.refused[:LISTED]]
 
 
-def _as(asked: dict[str, Any]) -> As | None:
+def _purpose(asked: dict[str, Any]) -> As | None:
     found: As | None = None if asked["as"] == "published" else asked["as"]
     return found
 
 
-def let_in(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out an import; called again after an interrupt, it continues."""
+def run_import(job: Job, progress: Progress) -> dict[str, Any]:
+    """Carry out an import; after an interruption, another call resumes."""
     asked = job.asked
-    as_ = _as(asked)
-    found = look_at(there(job), asked, as_)
-    left = {"refused": len(found.refused), "told": told(asked, found)}
+    as_ = _purpose(asked)
+    found = read_file(job_file(job), asked, as_)
+    left = {"refused": len(found.refused), "told": first_faults(asked, found)}
     if as_ is None:
         source = asked["source"] or found.dataset.name
         added = remember_published(found.dataset, source, on_progress=progress)

@@ -1,4 +1,4 @@
-"""Human tests that an admin opens, closes and publishes, as `winosmith admin test` does it."""
+"""Human tests that an admin opens, closes and publishes, like `winosmith admin test`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from winosmith.errors import InputError
 from winosmith.humans import TITLE
 from winosmith.web.jobs import TEST, TEST_CLOSE, TEST_PUBLISH, Job, Progress, Reading, note
 from winosmith.web.people.models import Person
-from winosmith.web.run.files import TOLD, DataForm, Look, look_at, there, told
+from winosmith.web.run.files import LISTED, DataForm, FileContent, first_faults, job_file, read_file
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 
@@ -22,7 +22,7 @@ LONGEST_CONSENT = 20_000
 
 
 class TestForm(DataForm):
-    """What is asked for with the problems of a test."""
+    """The form for the problems of a test."""
 
     kind = TEST
     asks = ("name", "title", "orders", "consent", "public_too", "format", "new_ids")
@@ -34,7 +34,7 @@ class TestForm(DataForm):
     title = forms.CharField(label=gettext_lazy("Heading"), max_length=100, initial=TITLE)
     orders = forms.IntegerField(
         label=gettext_lazy("Orders of each sheet"),
-        help_text=gettext_lazy("With more orders, the effect of the order is spread over people."),
+        help_text=gettext_lazy("More orders spread the effect of the order over people."),
         min_value=1,
         max_value=MOST_ORDERS,
         initial=1,
@@ -55,85 +55,87 @@ class TestForm(DataForm):
     )
 
 
-def look_test(job: Job, reading: Reading) -> None:
-    """Read the file of a test, and write into the row the sheets that it would have.
+def preview_test(job: Job, reading: Reading) -> None:
+    """Read the file of a test, and store a preview of its sheets in the job.
 
     Raises:
-        InputError: it can't be read as a whole, or no test can be made of it.
+        InputError: The file has errors, or no test can be made of it.
     """
-    found = _whole(job, reading)
-    made = rounds.plan_round(found.dataset, job.asked["name"], **_options(job.asked))
+    found = _read_all(job, reading)
+    made = rounds.plan_round(found.dataset, job.asked["name"], **_round_options(job.asked))
     job.total = len(found.dataset)
     job.came = {
         "format": found.format,
         "notes": list(found.notes),
         "sheets": [[sheet.name, len(sheet)] for sheet in made.sheets],
         "alone": len(made.left_out),
-        "left_out": [[each.problem.id, each.reason] for each in made.left_out[:TOLD]],
+        "left_out": [[each.problem.id, each.reason] for each in made.left_out[:LISTED]],
     }
 
 
-def _whole(job: Job, reading: Reading | None = None) -> Look:
-    found = look_at(there(job), job.asked, "valid", reading)
+def _read_all(job: Job, reading: Reading | None = None) -> FileContent:
+    found = read_file(job_file(job), job.asked, "valid", reading)
     if found.refused:
         raise InputError(
-            "\n".join([_("A test is opened with all problems of a file, or not at all."),
-                       *told(job.asked, found)])
+            "\n".join([_("A test needs all problems of a file, but some are not valid."),
+                       *first_faults(job.asked, found)])
         )  # fmt: skip
     return found
 
 
-def _options(asked: dict[str, Any]) -> dict[str, Any]:
+def _round_options(asked: dict[str, Any]) -> dict[str, Any]:
     return {"title": asked["title"], "orders": asked["orders"], "public": asked["public_too"]}
 
 
 def open_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out the opening of a test; called again after an interrupt, it continues."""
+    """Open a test; after an interruption, another call resumes."""
     asked = job.asked
     opened = None
     if job.state == job.State.RUNNING:  # its last step may have been done before an interrupt
         opened = Round.objects.filter(name=asked["name"], created__gte=job.at).first()
     if opened is None:
         consent = asked["consent"].replace("\r\n", "\n").strip() or None
-        data = _whole(job).dataset
-        opened, _left = rounds.open_round(data, asked["name"], consent=consent, **_options(asked))
+        data = _read_all(job).dataset
+        opened, _left = rounds.open_round(
+            data, asked["name"], consent=consent, **_round_options(asked)
+        )
     return {"sheets": [[sheet.code, len(sheet.record["items"])] for sheet in opened.sheets.all()]}
 
 
 def close_test(person: Person, name: str, *, drop: bool) -> Job:
-    """Let nobody take a test any more, and note who closed it; its results are found after that.
+    """Close a test, and log who closed it; compute its results next.
 
     Raises:
-        InputError: there is none, it is closed, or sheets are out and are not to be dropped.
+        InputError: There is no such test, it is closed, or sheets are in use and not to be dropped.
     """
     rounds.end_round(name, drop=drop)
     return note(person, TEST_CLOSE, {"name": name, "drop": drop})
 
 
 def propose_publishing(person: Person, name: str) -> Job:
-    """Return what would become public of a closed test, a job to be saved.
+    """Return a preview of the publication of a closed test, as an unsaved job.
 
     Raises:
-        InputError: it is open, or was published; or another open one asks some of this.
-        DataError: nobody was given a sheet.
+        InputError: The test is open or published, or another open test uses its problems.
+        DataError: No sheet was handed out.
     """
     return Job(
         actor=person,
         kind=TEST_PUBLISH,
         asked={"name": name},
         state=Job.State.SHOWN,
-        came=_public(rounds.plan_publishing(name)),
+        came=_release_counts(rounds.plan_publishing(name)),
     )
 
 
 def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out the publishing of a test; called again after an interrupt, it is done."""
+    """Publish a test; after an interruption, another call finishes it."""
     name = job.asked["name"]
-    published = rounds.round_named(name).published if job.state == job.State.RUNNING else None
+    published = rounds.get_round(name).published if job.state == job.State.RUNNING else None
     if published is not None and published >= job.at:
         return dict(job.came)
-    return _public(rounds.publish_round(name, by=job.decided))
+    return _release_counts(rounds.publish_round(name, by=job.decided))
 
 
-def _public(plan: rounds.Released) -> dict[str, int]:
+def _release_counts(plan: rounds.Released) -> dict[str, int]:
     return {"used": plan.used, "alternates": plan.alternates, "withheld": plan.withheld}

@@ -1,4 +1,4 @@
-"""What admins did, in the words of the forms by which they did it."""
+"""Admins' actions, in the words of the forms that started them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.web import jobs
 from winosmith.web.jobs import Job
-from winosmith.web.run.choices import label, word
+from winosmith.web.run.choices import label, value_label
 from winosmith.web.run.files import ImportForm
 from winosmith.web.run.human_tests import TestForm
 from winosmith.web.run.studies import ListForm, PaidForm, PlacesForm, StudyForm
@@ -27,27 +27,27 @@ OTHERS = {
 }
 
 
-@register.filter
-def told(job: Job) -> list[tuple[Any, str]]:
-    """Return what was asked for: what each thing is called, and its value, "" for a mere yes.
+@register.filter("told")
+def describe_request(job: Job) -> list[tuple[Any, str]]:
+    """Return the labels and values of a job's request; the value is "" for a checked box.
 
-    Of what is not asked for, a form's empty fields, nothing is reported; of settings all is.
+    Empty fields of a form are omitted; for settings, all values are included.
     """
     if job.kind == jobs.SETTINGS:
-        return [(label(name), _chosen(name, value)) for name, value in job.asked.items()]
+        return [(label(name), _describe_setting(name, value)) for name, value in job.asked.items()]
     told = [(name, str(value)) for name, value in job.asked.items() if value is not None]
-    return [_of_form(job.kind, *each) for each in told if each[1] not in ("", "False")]
+    return [_describe_field(job.kind, *each) for each in told if each[1] not in ("", "False")]
 
 
-def _chosen(name: str, value: Any) -> str:
+def _describe_setting(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
         value = ", ".join(value)
-    return word(name, str(value)) or "–"
+    return value_label(name, str(value)) or "–"
 
 
-def _of_form(kind: str, name: str, value: str) -> tuple[Any, str]:
+def _describe_field(kind: str, name: str, value: str) -> tuple[Any, str]:
     fields = FORMS[kind].base_fields if kind in FORMS else {}
     field = fields.get(name) or fields.get(f"{name}_")  # `as` is no name in Python
     label = OTHERS.get(name, name) if field is None else field.label

@@ -1,4 +1,4 @@
-"""What an admin does next on a new site: each step with how it stands, and where it is done."""
+"""The setup steps for the admin of a new site, each with its state and page."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from django.utils.translation import gettext as _, ngettext
 
 from winosmith.web._rules import GROUPS, SiteRules, choosable, settings_of
 from winosmith.web.jobs import BACKUP, SETTINGS, Job
-from winosmith.web.judge.trust import askable_questions, enough_gold, judges_of_one_address
+from winosmith.web.judge.trust import askable_questions, has_enough_gold, judges_of_one_address
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
 from winosmith.web.people.models import Invitation, Person, pseudonym
-from winosmith.web.people.privacy import to_erase_again
-from winosmith.web.predict.asking import current_models, state_of
+from winosmith.web.people.privacy import people_to_erase_again
+from winosmith.web.predict.asking import current_models, model_state
 from winosmith.web.problems.models import Problem
 from winosmith.web.take.models import Round
 
 FRESH = timedelta(days=7)
-"""For which a backup is as good as a new one here."""
+"""Maximum age of a backup that counts as recent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to do.
+    """A setup step.
 
     Attributes:
-        title: what.
-        why: what it is for, in a sentence.
-        state: how it stands, in words.
-        done: nothing is left to do.
-        needed: a site does not go without it.
-        to: the address of the page where it is done.
-        act: what the link there says.
+        title: The title.
+        why: The purpose, in a sentence.
+        state: The state, in words.
+        done: Whether nothing is left to do.
+        needed: Whether the site needs this step.
+        to: The address of the page for the step.
+        act: The label of the link.
     """
 
     title: str
@@ -51,39 +51,39 @@ class Step:
     act: str
 
 
-def steps() -> list[Step]:
-    """Return the steps in the order in which they are best done."""
+def setup_steps() -> list[Step]:
+    """Return the steps in the recommended order."""
     return [
-        _name(),
-        _rules(),
-        _problems(),
-        _gold(),
-        _backup(),
-        _invitations(),
-        _model(),
-        _test(),
-        _study(),
+        _name_step(),
+        _rules_step(),
+        _problems_step(),
+        _gold_step(),
+        _backup_step(),
+        _invitations_step(),
+        _model_step(),
+        _test_step(),
+        _study_step(),
     ]
 
 
-def left(found: list[Step]) -> int:
-    """Return how many needed steps are not done."""
+def count_left(found: list[Step]) -> int:
+    """Return the number of needed steps that are not done."""
     return sum(step.needed and not step.done for step in found)
 
 
-def faults() -> list[str]:
-    """Return what is wrong with the site and changes verdicts, in sentences."""
-    found = addresses.faults()
+def list_faults() -> list[str]:
+    """Return faults of the site that change verdicts, as sentences."""
+    found = addresses.list_faults()
     if judges := judges_of_one_address():
         told = _(
-            "All %d judges of an hour had one address, so that their votes decide nothing. If they "
-            "are not in one place, a proxy is missing in site.toml (proxies); if they are, set "
-            "hold_accounts to 0 for that time."
+            "All %d judges of an hour had the same address, so their votes decide nothing. If they "
+            "are in different places, add the missing proxy to `proxies` in site.toml; otherwise, "
+            "set `hold_accounts` to 0 for that time."
         )
         found.append(told % judges)
-    if people := to_erase_again():
+    if people := people_to_erase_again():
         told = _(
-            "This site comes from a backup. Erased since: %(names)s. Run on the server: "
+            "This site was restored from a backup. Erased since: %(names)s. Run on the server: "
             "winosmith admin erase-again %(folder)s"
         )
         names = ", ".join(pseudonym(person) for person, _texts in people)
@@ -91,7 +91,7 @@ def faults() -> list[str]:
     return found
 
 
-def _name() -> Step:
+def _name_step() -> Step:
     rules = settings.RULES
     named = rules.title != SiteRules().title
     return Step(
@@ -99,7 +99,7 @@ def _name() -> Step:
         _("The name is at the top of each page, the contact at the bottom."),
         ", ".join(
             [
-                rules.title if named else _("still called %s") % rules.title,
+                rules.title if named else _("default name: %s") % rules.title,
                 rules.contact or _("no contact yet"),
             ]
         ),
@@ -110,7 +110,7 @@ def _name() -> Step:
     )
 
 
-def _rules() -> Step:
+def _rules_step() -> Step:
     rules = settings.RULES
     judges = ngettext("%d judge a problem", "%d judges a problem", rules.judges) % rules.judges
     join = _("everyone can sign up") if rules.signup == "open" else _("accounts only by invitation")
@@ -127,7 +127,7 @@ def _rules() -> Step:
     )
 
 
-def _problems() -> Step:
+def _problems_step() -> Step:
     counts = Problem.objects.filter(gold=False).aggregate(
         all=Count("pk"), public=Count("pk", filter=Q(public=True))
     )
@@ -136,7 +136,7 @@ def _problems() -> Step:
     return Step(
         _("Import problems"),
         _(
-            "From a file, to be judged or as part of the set. People can also "
+            "Import a file, to be judged or as valid problems. People can also "
             "write all problems on the site."
         ),
         f"{told}, {public}" if counts["all"] else _("none yet"),
@@ -147,7 +147,7 @@ def _problems() -> Step:
     )
 
 
-def _gold() -> Step:
+def _gold_step() -> Step:
     wanted = settings.RULES.training_questions
     there = askable_questions().values("twin").distinct().count()
     if there < wanted:
@@ -161,21 +161,21 @@ def _gold() -> Step:
         _("Add questions with a known answer"),
         _("Gold questions train judges and show who reads carefully. They are never in the data."),
         state,
-        bool(there) if not wanted else enough_gold(),
+        bool(there) if not wanted else has_enough_gold(),
         True,
         f"{reverse('run:import')}?as=gold",
         _("Import gold questions"),
     )
 
 
-def _invitations() -> Step:
+def _invitations_step() -> Step:
     accounts = Person.objects.filter(anonymous=False, hired=False, erased=None).count()
     open_ = Invitation.objects.filter(used=None, person=None, expires__gt=timezone.now()).count()
     told = ngettext("%d account", "%d accounts", accounts) % accounts
     links = ngettext("%d link works", "%d links work", open_) % open_
     return Step(
         _("Invite people"),
-        _("A link makes somebody a contributor, a judge or a moderator. Two moderators are best."),
+        _("Create links for contributors, judges and moderators. Two moderators are best."),
         f"{told}, {links}",
         accounts > 1 or open_ > 0,
         True,
@@ -184,12 +184,12 @@ def _invitations() -> Step:
     )
 
 
-def _model() -> Step:
+def _model_step() -> Step:
     models = current_models()
-    alive = sum(state_of(model)[0] for model in models)
+    alive = sum(model_state(model)[0] for model in models)
     return Step(
         _("Check that models answer"),
-        _("They show what a model can guess. Other models are added in site.toml on the server."),
+        _("Models show what can be guessed. Add other models in site.toml on the server."),
         _("%(alive)d of %(all)d running") % {"alive": alive, "all": len(models)}
         if models
         else _("none"),
@@ -200,11 +200,11 @@ def _model() -> Step:
     )
 
 
-def _test() -> Step:
+def _test_step() -> Step:
     counts = Round.objects.aggregate(
         all=Count("pk"), open=Count("pk", filter=Q(state=Round.State.OPEN))
     )
-    return _counted(
+    return _counts_step(
         _("Test problems on people"),
         _("A human test measures how well people solve problems that nobody has seen."),
         counts,
@@ -213,32 +213,32 @@ def _test() -> Step:
     )
 
 
-def _study() -> Step:
+def _study_step() -> Step:
     counts = Study.objects.aggregate(
         all=Count("pk"), open=Count("pk", filter=Q(closed__isnull=True))
     )
-    return _counted(
+    return _counts_step(
         _("Pay people of a crowd market"),
-        _("A study link lets them judge or write here, and the ledger shows each person’s pay."),
+        _("People judge or write here through a study link, and the ledger shows their pay."),
         counts,
         reverse("run:studies"),
         _("Studies"),
     )
 
 
-def _counted(title: str, why: str, counts: dict[str, Any], to: str, act: str) -> Step:
+def _counts_step(title: str, why: str, counts: dict[str, Any], to: str, act: str) -> Step:
     told = _("%(all)d made, %(open)d open") % counts if counts["all"] else _("none yet")
     return Step(title, why, told, counts["all"] > 0, False, to, act)
 
 
-def _backup() -> Step:
+def _backup_step() -> Step:
     last = Job.objects.filter(kind=BACKUP, state=Job.State.DONE).order_by("-pk").first()
     return Step(
         _("Make a backup"),
         _("It contains the whole site with its key, and stays on the server."),
-        _("the last one of %s") % f"{date_format(last.at, _('j M Y, H:i'))} UTC"
+        _("last backup: %s") % f"{date_format(last.at, _('j M Y, H:i'))} UTC"
         if last
-        else _("none made in the browser yet"),
+        else _("no backup made in the browser yet"),
         last is not None and last.at > timezone.now() - FRESH,
         True,
         reverse("run:backups"),

@@ -1,6 +1,6 @@
-"""Paid studies that an admin makes and looks after, as `winosmith admin study` does it.
+"""Paid studies that an admin creates and manages, like `winosmith admin study`.
 
-What changes who may come, or whose votes count, is shown before it is done.
+Changes of admission or of votes are previewed first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from winosmith.errors import InputError
 from winosmith.web import jobs
 from winosmith.web.jobs import Job, Progress, Reading, note
-from winosmith.web.market.exports import Plan, apply, plan, read_export
+from winosmith.web.market.exports import Plan, apply_plan, plan_changes, read_export
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import PROVIDERS
 from winosmith.web.market.studies import (
@@ -24,18 +24,18 @@ from winosmith.web.market.studies import (
     Requirement,
     close_study,
     create_study,
-    give_places,
-    new_link,
+    get_study,
     read_ids,
-    screen,
-    study_named,
+    replace_link,
+    set_places,
+    store_screen,
 )
 from winosmith.web.people.models import Person
-from winosmith.web.run.files import TOLD, FileForm, there
+from winosmith.web.run.files import LISTED, FileForm, job_file
 
 
 class StudyForm(forms.ModelForm):
-    """What a study asks and pays."""
+    """The work and pay of a study."""
 
     provider = forms.ChoiceField(
         label=gettext_lazy("Market"),
@@ -62,7 +62,7 @@ class StudyForm(forms.ModelForm):
             "name": gettext_lazy("Name of the study"),
             "places": gettext_lazy("People sent by the market"),
             "minutes": gettext_lazy("Expected minutes"),
-            "reward": gettext_lazy("Pay for all of it"),
+            "reward": gettext_lazy("Pay for complete work"),
             "currency": gettext_lazy("Currency"),
             "least_wage": gettext_lazy("Minimum hourly pay"),
             "code": gettext_lazy("Completion code"),
@@ -74,12 +74,12 @@ class StudyForm(forms.ModelForm):
         help_texts: ClassVar = {
             "name": gettext_lazy("Letters, digits, dashes. Workers don’t see it."),
             "places": gettext_lazy(
-                "Up to half as many more may start, to replace people who return their place."
+                "Up to half as many more can start, to replace people who return their place."
             ),
             "currency": gettext_lazy("GBP, USD, EUR …"),
             "least_wage": gettext_lazy("The ledger warns about lower pay."),
             "code": gettext_lazy(
-                "The market’s code. If it gives none, each worker gets an own code."
+                "The market’s code. If it gives none, each worker gets an individual code."
             ),
             "short_code": gettext_lazy("For people who could not do all of the work."),
             "market_study": gettext_lazy("Links must then contain it."),
@@ -93,14 +93,14 @@ class StudyForm(forms.ModelForm):
         }
 
     def validate_unique(self) -> None:
-        """Leave a name that is taken to `create_study`: a form that is sent twice is no fault."""
+        """Skip the check, because `create_study` detects taken names and repeated submissions."""
 
 
-def make_study(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
-    """Make a study and note who did; return it with the secret part of its link.
+def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
+    """Create a study and log who did so; return it with the secret part of its link.
 
     Raises:
-        InputError: the name is taken, or a value can't be used.
+        InputError: The name is taken, or a value is not valid.
     """
     rest = {key: value for key, value in values.items() if key not in _FIRST}
     study, token = create_study(*(values[key] for key in _FIRST), **rest)
@@ -113,31 +113,31 @@ def make_study(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
 _FIRST = ("name", "provider", "kind", "amount")
 
 
-def link_anew(person: Person, name: str) -> tuple[Study, str]:
-    """Make a new link in place of one that is lost; return the study and the secret part.
+def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
+    """Replace the link of a study; return the study and the link's secret part.
 
     Raises:
-        InputError: there is no such study, or it is closed.
+        InputError: There is no such study, or it is closed.
     """
-    study = study_named(name)
+    study = get_study(name)
     if study.closed:
         raise InputError(_("This study is closed."))
     note(person, jobs.STUDY_LINK, {"name": name})
-    return study, new_link(study)
+    return study, replace_link(study)
 
 
 def end_study(person: Person, name: str) -> Job:
-    """Let nobody new come; who is at work may finish.
+    """Close a study to new people; those who have started can finish.
 
     Raises:
-        InputError: there is no such study, or it is closed.
+        InputError: There is no such study, or it is closed.
     """
-    close_study(study_named(name))
+    close_study(get_study(name))
     return note(person, jobs.STUDY_CLOSE, {"name": name})
 
 
 class PlacesForm(forms.Form):
-    """How many people the market sends from now on."""
+    """The number of people that the market sends from now on."""
 
     kind = jobs.STUDY_PLACES
 
@@ -146,7 +146,7 @@ class PlacesForm(forms.Form):
     )
 
     def proposed(self, person: Person, *, name: str) -> Job:
-        """Return what other places of a study would come to, a job to be saved."""
+        """Return a preview of the new number of places, as an unsaved job."""
         places = self.cleaned_data["places"]
         return Job(
             actor=person,
@@ -154,7 +154,7 @@ class PlacesForm(forms.Form):
             state=Job.State.SHOWN,
             asked={"name": name, "places": places},
             came={
-                "before": study_named(name).places,
+                "before": get_study(name).places,
                 "places": places,
                 "may_begin": Study(places=places).most,
             },
@@ -162,7 +162,7 @@ class PlacesForm(forms.Form):
 
 
 class ListForm(FileForm):
-    """Who may come, or may not."""
+    """A list of people who are admitted or excluded."""
 
     kind = jobs.STUDY_LIST
     asks = ("allowed", "require")
@@ -187,20 +187,20 @@ class ListForm(FileForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["file"].help_text = _("The market’s ids, one a line, or a table (CSV).")
+        self.fields["file"].help_text = _("The market’s ids, one per line, or a table (CSV).")
 
     def clean_require(self) -> str:
-        """Refuse a line that requires nothing."""
+        """Reject a line that is not a requirement."""
         text = str(self.cleaned_data["require"])
         try:
-            _required(text)
+            _parse_requirements(text)
         except InputError as error:
             raise forms.ValidationError(str(error)) from None
         return text
 
 
 class PaidForm(FileForm):
-    """What the market says of those who came."""
+    """The market's decisions on the participants."""
 
     kind = jobs.STUDY_PAID
     asks = ("final",)
@@ -216,84 +216,86 @@ class PaidForm(FileForm):
 
 
 def change_places(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out a change of places."""
-    give_places(study_named(job.asked["name"]), job.asked["places"])
+    """Apply a change of places."""
+    set_places(get_study(job.asked["name"]), job.asked["places"])
     return dict(job.came)
 
 
-def look_list(job: Job, _reading: Reading) -> None:
-    """Read a list of people, and write into the row how many they are.
+def preview_list(job: Job, _reading: Reading) -> None:
+    """Read a list of people, and store their number in the job.
 
     Raises:
-        InputError: it can't be read, or nobody is on it.
+        InputError: The list can't be read, or is empty.
     """
-    study = study_named(job.asked["name"])
-    listed = study.screens.filter(allowed=_alone(job)).count()
+    study = get_study(job.asked["name"])
+    listed = study.screens.filter(allowed=_admits_only(job)).count()
     job.came = {
-        "people": len(_ids(job, study)),
+        "people": len(_read_ids(job, study)),
         "listed": listed,
         "began": study.participations.count(),
     }
 
 
-def let_come(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out a list: those on it alone may come, or may not; again, it changes nothing."""
-    study = study_named(job.asked["name"])
-    return {**job.came, "listed": screen(study, _ids(job, study), allowed=_alone(job))}
+def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
+    """Admit only the people on a list, or exclude them; repeated calls have no effect."""
+    study = get_study(job.asked["name"])
+    return {
+        **job.came,
+        "listed": store_screen(study, _read_ids(job, study), allowed=_admits_only(job)),
+    }
 
 
-def look_paid(job: Job, _reading: Reading) -> None:
-    """Read what the market says, and write into the row what that would change.
+def preview_decisions(job: Job, _reading: Reading) -> None:
+    """Read the market's decisions, and store their effect in the job.
 
     Raises:
-        InputError: it is no export of this market; with each fault's line.
+        InputError: The file is not an export of this market; the message lists each error's line.
     """
-    job.came = _came(_plan(job))
+    job.came = _plan_record(_make_plan(job))
 
 
-def reconcile(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out what the market says; called again after an interrupt, it continues."""
-    found, study = _plan(job), study_named(job.asked["name"])
-    return {**_came(found), "counted": apply(study, found)}
+def apply_decisions(job: Job, progress: Progress) -> dict[str, Any]:
+    """Apply the market's decisions; after an interruption, another call resumes."""
+    found, study = _make_plan(job), get_study(job.asked["name"])
+    return {**_plan_record(found), "counted": apply_plan(study, found)}
 
 
-def _came(found: Plan) -> dict[str, Any]:
+def _plan_record(found: Plan) -> dict[str, Any]:
     told = found.record()
     lists = ("changes", "doubts", "notes", "unknown", "missing")
     return {
         "same": found.same,
         "unmatched": told["unmatched"],
         "votes": sum(change.votes for change in found.changes),
-        **{name: told[name][:TOLD] for name in lists},
+        **{name: told[name][:LISTED] for name in lists},
         **{f"all_{name}": len(told[name]) for name in lists},
     }
 
 
-def _plan(job: Job) -> Plan:
-    study, path = study_named(job.asked["name"]), there(job)
-    with _named(job, path):
+def _make_plan(job: Job) -> Plan:
+    study, path = get_study(job.asked["name"]), job_file(job)
+    with _errors_with_name(job, path):
         rows = read_export(path, study.provider, study.currency)
-    return plan(study, rows, final=job.asked["final"], sent=job.at)
+    return plan_changes(study, rows, final=job.asked["final"], sent=job.at)
 
 
-def _ids(job: Job, study: Study) -> list[str]:
-    path = there(job)
-    with _named(job, path):
-        return read_ids(path, study.provider, _required(job.asked["require"]))
+def _read_ids(job: Job, study: Study) -> list[str]:
+    path = job_file(job)
+    with _errors_with_name(job, path):
+        return read_ids(path, study.provider, _parse_requirements(job.asked["require"]))
 
 
 @contextmanager
-def _named(job: Job, path: Path) -> Iterator[None]:
-    """Let what is wrong with a file be told under the name that its sender gave it."""
+def _errors_with_name(job: Job, path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
         raise InputError(str(error).replace(str(path), job.asked["file"])) from None
 
 
-def _required(text: str) -> list[Requirement]:
+def _parse_requirements(text: str) -> list[Requirement]:
     return [Requirement.of(line) for line in text.splitlines() if line.strip()]
 
 
-def _alone(job: Job) -> bool:
+def _admits_only(job: Job) -> bool:
     return bool(job.asked["allowed"] == "only")

@@ -1,7 +1,7 @@
-"""Files that admins send: kept next to the database until a job has carried them out.
+"""Files that admins upload, stored next to the database until a job has processed them.
 
-One request holds a small one; a large one comes in pieces, a request each, so that the bounds of
-requests need not be those of files.
+A small file is sent in one request; a large one in pieces, one request each, so that files can be
+larger than the limit for requests.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ from winosmith.outputs import write_error
 from winosmith.web.jobs import BUSY, UPLOADS, Job, looks
 
 DAY = timedelta(days=1)
-"""For which a file waits to be confirmed."""
+"""Time for which a file waits for confirmation."""
 
-AT_ONCE = 5
-"""Total size of all uploads that wait, in files of the largest size."""
+MAX_FILES = 5
+"""Maximum total size of all waiting uploads, in files of the maximum size."""
 
-IDLE = timedelta(minutes=10)
-"""After which a file of no job, to which no piece comes, goes if there is no room for others:
-its sending was cancelled, or broke off."""
+ABANDONED_AFTER = timedelta(minutes=10)
+"""Time after which an incomplete upload without a job is deleted if its space is needed: it was
+cancelled or interrupted."""
 
 PIECE = 900_000
-"""Bytes of a file that one request holds; it has no more than a million with all else."""
+"""Number of bytes of a file in one request, which has at most a million in total."""
 
 
-def most() -> int:
-    """Return how many bytes a file may have that comes through the browser."""
+def max_bytes() -> int:
+    """Return the maximum size in bytes of a file sent by the browser."""
     return int(settings.RULES.upload_mb) * 1_000_000
 
 
-def put(mark: str, at: int, data: bytes) -> None:
-    """Keep a piece of a file, for the site's owner alone to read; sent again, it changes nothing.
+def store_piece(mark: str, at: int, data: bytes) -> None:
+    """Store a piece of a file, readable only by the site's owner; repeating it has no effect.
 
     Args:
-        mark: of the job that is to come, from `new_key`.
-        at: where the piece begins, in bytes; at 0 a new file begins.
-        data: `PIECE` bytes, or what is left of the file.
+        mark: The mark of the future job, from `new_key`.
+        at: The offset of the piece in bytes; 0 starts a new file.
+        data: `PIECE` bytes, or the rest of the file.
 
     Raises:
-        InputError: the job is there already, a piece before this one is missing, or the file
-            would be larger than it may, or all files together larger than they may.
-        OutputError: it can't be written.
+        InputError: The job already exists, an earlier piece is missing, or the file or all files
+            together would exceed the limit.
+        OutputError: The piece can't be written.
     """
     path = Path(settings.SITE.folder, UPLOADS, mark)
     if Job.objects.filter(mark=mark).exists():
         raise InputError(_("This file has already been sent; open the page again."))
-    if at + len(data) > most():
-        raise InputError(too_large(at + len(data)))
-    room = AT_ONCE * most() - at - len(data)
-    if _lies(path) > room:
-        _forget_unnoted(timezone.now() - IDLE)
-    if _lies(path) > room:
+    if at + len(data) > max_bytes():
+        raise InputError(too_large_message(at + len(data)))
+    room = MAX_FILES * max_bytes() - at - len(data)
+    if _other_bytes(path) > room:
+        _delete_orphans(timezone.now() - ABANDONED_AFTER)
+    if _other_bytes(path) > room:
         raise InputError(
             _(
                 "Earlier files take all the space; confirm, discard or stop some "
@@ -79,34 +79,33 @@ def put(mark: str, at: int, data: bytes) -> None:
         raise write_error(error, path) from error
 
 
-def _lies(but: Path) -> int:
-    """Return how many bytes lie in the folder of files next to one of them."""
+def _other_bytes(but: Path) -> int:
     sizes = 0
     for path in but.parent.glob("*"):
-        with suppress(FileNotFoundError):  # its job has ended in the meantime
+        with suppress(FileNotFoundError):  # deleted in the meantime
             sizes += path.stat().st_size if path != but else 0
     return sizes
 
 
-def too_large(size: int) -> str:
-    """Return why a file of so many bytes is refused."""
+def too_large_message(size: int) -> str:
+    """Return the message for a file that is too large."""
     return _("The file has %(size).1f MB; the limit in the browser is %(most)d MB.") % {
         "size": size / 1e6,
         "most": settings.RULES.upload_mb,
     }
 
 
-def taken(job: Job, typed: dict[str, Any]) -> Job:
-    """Take the file of a form: a small one is read now, one that came in pieces by the worker.
+def store_file(job: Job, typed: dict[str, Any]) -> Job:
+    """Store the file of a form: a small file is read now, a file sent in pieces by the worker.
 
     Args:
-        job: new, to be saved by the caller; its kind has a function in `looks`.
-        typed: what the form holds: `file`; or `sent`, the mark of what came in pieces, and its
-            size `sent_bytes`.
+        job: A new job, saved by the caller; its kind has a function in `looks`.
+        typed: The form's data: `file`; or `sent`, the mark of an upload in pieces, and its size
+            `sent_bytes`.
 
     Raises:
-        InputError: it can't be read, or did not come whole.
-        OutputError: it can't be written.
+        InputError: The file can't be read, or is incomplete.
+        OutputError: The file can't be written.
     """
     sent = typed.get("sent")
     if sent:
@@ -116,11 +115,11 @@ def taken(job: Job, typed: dict[str, Any]) -> Job:
     path = job.file
     try:
         if not sent:
-            put(job.mark, 0, typed["file"].read())
+            store_piece(job.mark, 0, typed["file"].read())
         elif not path.exists() or path.stat().st_size != typed["sent_bytes"]:
             raise InputError(_("The file did not arrive completely; send it again."))
         with path.open("rb") as file:
-            os.fsync(file.fileno())  # it is on the disk before the job is
+            os.fsync(file.fileno())  # the file must be on the disk before the job
         if not sent:
             looks[job.kind](job, lambda _share: None)
     except BaseException:
@@ -131,23 +130,22 @@ def taken(job: Job, typed: dict[str, Any]) -> Job:
 
 
 def forget_files(now: datetime, before: datetime) -> int:
-    """Drop what nobody confirmed within a day, with its file; return how many jobs.
+    """Delete jobs that nobody confirmed within a day, with their files; return their number.
 
-    A file that belongs to no job, because its form was never noted, goes as well.
+    Files without a job, because their form was never submitted, are deleted, too.
     """
     old = list(Job.objects.filter(state=Job.State.SHOWN, at__lt=now - DAY))
     for job in old:
         with suppress(InputError):
             job.drop()
-    _forget_unnoted(now - DAY)
+    _delete_orphans(now - DAY)
     return len(old)
 
 
-def _forget_unnoted(before: datetime) -> None:
-    """Delete files that belong to no job and to which nothing came since a time."""
+def _delete_orphans(before: datetime) -> None:
     states = (Job.State.SHOWN, *BUSY)
     open_ = set(Job.objects.filter(state__in=states).values_list("mark", flat=True))
     for path in Path(settings.SITE.folder, UPLOADS).glob("*"):
-        with suppress(FileNotFoundError):  # its job has ended in the meantime
+        with suppress(FileNotFoundError):  # deleted in the meantime
             if path.name not in open_ and path.stat().st_mtime < before.timestamp():
                 path.unlink()

@@ -1,4 +1,4 @@
-"""The platform's area `take`: human tests online; nobody sees both halves of a twin."""
+"""Human tests online, in which nobody sees both halves of a twin."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The application, and what it registers to tidy up and erase data."""
+    """The Django application; registers its functions to delete and erase data."""
 
     name = "winosmith.web.take"
 
@@ -16,9 +16,9 @@ class Config(AppConfig):
         from winosmith.web.people import news, privacy
         from winosmith.web.take import sheets
 
-        privacy.telling["tests"] = (sheets.tests_of, "take.Subject")
-        privacy.tidying["take"] = sheets.forget_times
-        privacy.erasing.append(sheets.forget_subject)
-        turns.test_checks.append(sheets.in_a_test)
+        privacy.exporters["tests"] = (sheets.export_tests, "take.Subject")
+        privacy.cleaners["take"] = sheets.forget_times
+        privacy.erasers.append(sheets.erase_subject)
+        turns.test_checks.append(sheets.is_taking_test)
         news.news_sources.append(sheets.test_news)
         news.work_sources.append(sheets.test_work)

@@ -1,4 +1,4 @@
-"""Human tests online: rounds with their sheets, the respondents, and their answers."""
+"""Human tests online: rounds with their sheets, respondents, and answers."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ class Round(models.Model):
     """A test of a set of problems on people, with its sheets and respondents.
 
     Attributes:
-        name: part of the addresses of its pages.
-        title: at the top of each sheet.
-        data: the digest of the problems, without their answers.
-        seed: for the halves, the orders, and the assignment of sheets.
-        consent: what people agree to before they get a sheet; it never changes.
-        declared: questions about the respondents: a list of {"name", "asked", "choices"}.
-        figures: the results of `humans.results` when it was closed; None before, or without
-            answers.
+        name: The name, part of the addresses of its pages.
+        title: The title at the top of each sheet.
+        data: The digest of the problems, without their answers.
+        seed: Random seed for the halves, the orders, and the assignment of sheets.
+        consent: The text that people agree to before they get a sheet; it never changes.
+        declared: The questions about respondents: a list of {"name", "asked", "choices"}.
+        figures: The results of `humans.results` at closing; None before, or without answers.
     """
 
     class State(models.TextChoices):
-        """Whether people may take it."""
+        """Whether people can take the test."""
 
         OPEN = "open", _("open")
         CLOSED = "closed", _("closed")
@@ -53,7 +52,7 @@ class Round(models.Model):
 
 
 class Material(models.Model):
-    """A problem of a round's data, whether it is asked or not; `place` is its place there."""
+    """A problem of a round's data, used or not; `place` is its position in the data."""
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="materials", db_index=False)
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="+")
@@ -73,9 +72,9 @@ class Sheet(models.Model):
     """One test of a round in one order.
 
     Attributes:
-        code: made by `humans.Sheet` from the items and their order.
+        code: The code made by `humans.Sheet` from the items and their order.
         test: "a" or "b" (a half of each schema), or "common".
-        record: from `humans.sheet_record`.
+        record: The content, from `humans.sheet_record`.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="sheets", db_index=False)
@@ -95,13 +94,13 @@ class Sheet(models.Model):
 
 
 class Subject(models.Model):
-    """A respondent of a round, by a code; only this table knows whose it is.
+    """A respondent of a round, by a code that only this table links to the person.
 
     Attributes:
-        person: None once they are erased; their answers stay, without a person.
-        code: random, for the results; no other name of theirs follows from it.
-        agreed: when they agreed to the round's consent text.
-        declared: their answers to the questions about themselves, by name.
+        person: The person; None once they are erased, as their answers stay anonymous.
+        code: A random code for the results, unrelated to their other names.
+        agreed: The time when they agreed to the round's consent text.
+        declared: Their answers to the questions about themselves, by name.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="subjects", db_index=False)
@@ -122,25 +121,25 @@ class Subject(models.Model):
 
 
 class Sitting(models.Model):
-    """A sheet that was given to somebody, and their progress.
+    """A sheet that is assigned to a respondent, and their progress.
 
     Attributes:
-        ref: for addresses; random.
-        state: as in `humans.Assignment`. The sheet was seen in any case.
-        at: the number of the next question; one more than there are at the end.
-        given, ended: when it was given, and submitted or given up; None once that is too old to
-            keep, and before it ended.
-        pace: the median seconds between its answers, when it was submitted; None before, and once
-            that is too old to keep.
-        held: it was filled in faster than people read, and is excluded from results until a
+        ref: A random reference for addresses.
+        state: The state, as in `humans.Assignment`; the sheet was seen in any case.
+        at: The number of the next question; at the end, the number of questions plus 1.
+        given, ended: The times of its assignment, and of its submission or giving up; None before,
+            and after the retention time.
+        pace: The median seconds between its answers at submission; None before, and after the
+            retention time.
+        held: Whether it was filled in faster than people read, and is excluded from results until a
             moderator (`looked_by`) approves it.
     """
 
     class State(models.TextChoices):
-        """The state of the sheet."""
+        """States of a sheet."""
 
         GIVEN = "given", _("being taken")
-        DONE = "done", _("handed in")
+        DONE = "done", _("submitted")
         DROPPED = "dropped", _("given up")
 
     ref = models.CharField(max_length=32, unique=True)
@@ -169,11 +168,11 @@ class Sitting(models.Model):
 
 
 class Answer(models.Model):
-    """An answer to a question of a sheet, and how long the question was shown.
+    """An answer to a question of a sheet, and the time for which the question was shown.
 
     Attributes:
-        letter: of an option, or "X"; empty if the question was only shown.
-        seconds: for which it was shown; None once that is too old to keep.
+        letter: The letter of an option, or "X"; empty if the question was only shown.
+        seconds: The seconds for which it was shown; None after the retention time.
     """
 
     sitting = models.ForeignKey(Sitting, models.CASCADE, related_name="answers", db_index=False)
@@ -192,14 +191,14 @@ class Answer(models.Model):
 
 
 class Remark(models.Model):
-    """A respondent's note: a text that they know, or a word that they asked about.
+    """A respondent's note: a text that they know, or a word that they looked up.
 
     Attributes:
-        number: of the question; None if they named none.
+        number: The number of the question, or None.
     """
 
     class Kind(models.TextChoices):
-        """The subject of the note."""
+        """Kinds of notes."""
 
         RECOGNISED = "recognised", _("a text that you know")
         WORD = "word", _("a word that you looked up")

@@ -1,4 +1,4 @@
-"""The results of a round: for `humans`, as a folder of files, and for its page."""
+"""Results of a round: for `humans`, as a folder of files, and for its page."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from winosmith.web.pages import fixed, percent
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Answer, Remark, Round, Sitting
-from winosmith.web.take.sheets import sheet_of
+from winosmith.web.take.sheets import read_sheet
 
-Gathered = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
-"""The input of `humans.results`: problems with answers, responses, and subjects."""
+ResultsInput = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
+"""Input of `humans.results`: problems with answers, responses, and subjects."""
 
 
-def dataset_of(round_: Round) -> Dataset:
+def load_dataset(round_: Round) -> Dataset:
     """Return a round's problems in the order of its data, without erased texts."""
     rows = Problem.objects.filter(pk__in=round_.materials.values("problem"))
     of = {row.pk: row for row in rows.select_related("twin__contributor")}
@@ -37,18 +37,18 @@ def dataset_of(round_: Round) -> Dataset:
     return Dataset((as_problem(of[key]) for key in keys if of[key].answer is not None), round_.name)
 
 
-def ledger_of(round_: Round) -> humans.Ledger:
-    """Return who was given what in a round, by code, in the order in which it was given."""
+def load_ledger(round_: Round) -> humans.Ledger:
+    """Return the assignments of a round by code, in their order."""
     rows = Sitting.objects.filter(subject__round=round_).order_by("pk")
     given = rows.values_list("subject__code", "sheet__code", "state")
     sheets = round_.sheets.filter(sittings__isnull=False).distinct()
     return humans.Ledger(
         tuple(humans.Assignment(who, code, state) for who, code, state in given),
-        {sheet.code: sheet_of(sheet) for sheet in sheets},
+        {sheet.code: read_sheet(sheet) for sheet in sheets},
     )
 
 
-def sittings_of(round_: Round) -> list[humans.Sitting]:
+def load_sittings(round_: Round) -> list[humans.Sitting]:
     """Return the submitted sheets, by code, in the order of the files that contain them.
 
     Sheets on hold for their pace are omitted.
@@ -59,48 +59,47 @@ def sittings_of(round_: Round) -> list[humans.Sitting]:
         Prefetch("answers", Answer.objects.order_by("number")),
         Prefetch("remarks", Remark.objects.order_by("number", "pk")),
     )
-    return [_sitting(row) for row in rows]
+    return [_read_sitting(row) for row in rows]
 
 
-def _sitting(row: Sitting) -> humans.Sitting:
+def _read_sitting(row: Sitting) -> humans.Sitting:
     declared = dict(row.subject.declared)
     native = declared.pop("native", None)
     seen = [answer.seconds for answer in row.answers.all()]
     known = [seconds for seconds in seen if seconds is not None]
     return humans.Sitting(
         row.subject.code,
-        sheet_of(row.sheet),
+        read_sheet(row.sheet),
         {
-            answer.number: humans.Answer(answer.letter, _tenths(answer.seconds))
+            answer.number: humans.Answer(answer.letter, _round_seconds(answer.seconds))
             for answer in row.answers.all()
             if answer.letter
         },
-        _time(row.given),
-        _time(row.ended),
-        _tenths(sum(known)) if seen and len(known) == len(seen) else None,
-        _notes_of(row, "recognised"),
-        _notes_of(row, "word"),
+        _format_time(row.given),
+        _format_time(row.ended),
+        _round_seconds(sum(known)) if seen and len(known) == len(seen) else None,
+        _read_notes(row, "recognised"),
+        _read_notes(row, "word"),
         {"yes": True, "no": False}.get(native or ""),
         declared,
     )
 
 
-def _notes_of(row: Sitting, kind: str) -> tuple[humans.Noted, ...]:
+def _read_notes(row: Sitting, kind: str) -> tuple[humans.Noted, ...]:
     return tuple(
         humans.Noted(each.number, each.text) for each in row.remarks.all() if each.kind == kind
     )
 
 
-def _tenths(seconds: float | None) -> float | None:
-    """Return seconds rounded as in the form for a browser."""
+def _round_seconds(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 1)
 
 
-def _time(at: datetime | None) -> str | None:
+def _format_time(at: datetime | None) -> str | None:
     return at.astimezone(UTC).isoformat(timespec="milliseconds") if at else None
 
 
-def gather(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> Gathered:
+def gather_input(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> ResultsInput:
     """Return the input of `humans.results`, without questions whose text is erased."""
     asked = set(dataset.ids)
     responses = humans.responses_of(sittings)
@@ -119,9 +118,9 @@ def _without_erased(subject: humans.Subject, asked: Collection[str]) -> humans.S
     return replace(subject, taken=tuple(taken))
 
 
-def figures_of(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
+def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
     """Return the results of a round for JSON; None without answers."""
-    dataset, responses, subjects = gather(dataset_of(round_), sittings)
+    dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
     if not responses:
         return None
     try:
@@ -131,57 +130,57 @@ def figures_of(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, A
 
 
 def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> dict[str, int]:
-    """Write the results of a round as a folder; return how many there are of each kind.
+    """Write the results of a round to a folder; return the number of items of each kind.
 
     Args:
-        round_: open or closed; only submitted sheets count.
-        folder: new, empty, or with the same results; others are refused.
-        force: replace earlier results of the round.
+        round_: An open or closed round; only submitted sheets count.
+        folder: A folder that is new, empty, or has the same results; others are rejected.
+        force: Whether to replace earlier results of the round.
 
     Raises:
-        OutputError: the folder can't be used.
+        OutputError: The folder can't be used.
     """
-    records = [humans.answers_record(sitting) for sitting in sittings_of(round_)]
-    given = [[one.subject, one.sheet, one.state] for one in ledger_of(round_).given]
+    records = [humans.answers_record(sitting) for sitting in load_sittings(round_)]
+    given = [[one.subject, one.sheet, one.state] for one in load_ledger(round_).given]
     said = hashlib.sha256(canonical({"answers": records, "given": given}).encode())
     recipe = {
         "command": "winosmith admin test results",
         "round": round_.name,
         "answers": said.hexdigest(),
     }
-    secret = {"data": dataset_of(round_).digest}
+    secret = {"data": load_dataset(round_).digest}
     out = OutputFolder.open(folder, recipe, secret=secret, force=force)
     with out.discard_on_error():
         return write_round(out, round_)
 
 
 def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, int]:
-    """Write a round among the files of a folder; return how many there are of each kind.
+    """Add a round to a folder's files; return the number of items of each kind.
 
-    `sheets/*.json`, `answers/*.json` (as the form for a browser saves them), `responses.jsonl`,
-    `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`: the input of the
-    commands of `winosmith humans`. Sheets that were not submitted, or are on hold for their pace,
-    are only in the ledger.
+    The files are `sheets/*.json`, `answers/*.json` (in the format of the form for a browser),
+    `responses.jsonl`, `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`:
+    the input of `winosmith humans`. Sheets that were not submitted, or are on hold, are only in the
+    ledger.
 
     Args:
-        out: the folder.
-        round_: open or closed.
-        under: the start of the files' names, such as "private/tests/NAME/".
+        out: The output folder.
+        round_: An open or closed round.
+        under: The prefix of the files' names, such as "private/tests/NAME/".
     """
-    sittings = sittings_of(round_)
-    dataset, responses, subjects = gather(dataset_of(round_), sittings)
-    for sheet in map(sheet_of, round_.sheets.order_by("pk")):
-        _write(out, f"{under}sheets/{sheet.name}.json", [humans.sheet_record(sheet)])
+    sittings = load_sittings(round_)
+    dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
+    for sheet in map(read_sheet, round_.sheets.order_by("pk")):
+        _write_records(out, f"{under}sheets/{sheet.name}.json", [humans.sheet_record(sheet)])
     for record in map(humans.answers_record, sittings):
         name = f"{under}answers/answers-{record['subject']}-{record['sheet']}.json"
         with out.write(name) as file:
             file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     write_votes(responses, out.path / f"{under}responses.jsonl")
     out.add(f"{under}responses.jsonl")
-    _write(out, f"{under}subjects.jsonl", map(humans.subject_record, subjects))
-    humans.write_ledger(ledger_of(round_), out.path / f"{under}ledger.json")
+    _write_records(out, f"{under}subjects.jsonl", map(humans.subject_record, subjects))
+    humans.write_ledger(load_ledger(round_), out.path / f"{under}ledger.json")
     out.add(f"{under}ledger.json")
-    _write(out, f"{under}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
+    _write_records(out, f"{under}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
     held = Sitting.objects.filter(subject__round=round_, held=True).count()
     return {
         "sheets": round_.sheets.count(),
@@ -192,18 +191,18 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
     }
 
 
-def _write(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
+def _write_records(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
     with out.write(name) as file:
         file.writelines(canonical(record) + "\n" for record in records)
 
 
-def shown_results(round_: Round) -> dict[str, Any]:
+def results_context(round_: Round) -> dict[str, Any]:
     """Return the results for the page of a closed round: `fault`, or `tests` and the totals."""
     figures = round_.figures
-    if not figures:  # anyone who closed it may have been interrupted
-        figures = figures_of(round_, sittings_of(round_))
+    if not figures:  # closing the round may have been interrupted
+        figures = compute_results(round_, load_sittings(round_))
     if not figures:
-        return {"fault": _("Nobody submitted an answer.")}
+        return {"fault": _("Nobody has submitted an answer.")}
     if fault := figures.get("fault"):
         return {"fault": fault}
     asked = {item["problem"] for test in figures["tests"] for item in test["items"]}
@@ -213,8 +212,8 @@ def shown_results(round_: Round) -> dict[str, Any]:
         "right": figures["right"],
         "answers": figures["answers"],
         "subjects": figures["subjects"],
-        "tests": [_test(test, texts) for test in figures["tests"]],
-        "halves": [_halves(level) for level in figures["halves"]],
+        "tests": [_test_context(test, texts) for test in figures["tests"]],
+        "halves": [_halves_context(level) for level in figures["halves"]],
         "pace": [
             {**pace, "seconds": fixed(pace["seconds"], 1), "times": fixed(pace["times_median"], 2)}
             for pace in figures["pace"]
@@ -224,11 +223,11 @@ def shown_results(round_: Round) -> dict[str, Any]:
     }
 
 
-def _test(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
+def _test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
     items = sorted(test["items"], key=lambda item: item["right"] / item["asked"])
     return {
         "name": test["name"],
-        "facts": _facts(test),
+        "facts": _test_facts(test),
         "subjects": [{**row, "percent": percent(row["share"])} for row in test["people"]],
         "histogram": test["histogram"],
         "items": [{**item, "row": texts.get(item["problem"])} for item in items],
@@ -236,16 +235,16 @@ def _test(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, An
     }
 
 
-def _facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     share, chance = test["share"], test["chance"]
     facts = [
-        (_("answers intended"), f"{percent(share['value'])} ({share['right']} / {share['n']})"),
-        (_("95 % interval"), _span(share["interval"], 100, 1)),
+        (_("intended answers"), f"{percent(share['value'])} ({share['right']} / {share['n']})"),
+        (_("95 % interval"), _format_interval(share["interval"], 100, 1)),
         (_("guessing"), percent(chance["share"])),
-        (_("the item’s most frequent answer"), percent(test["same"])),
+        (_("most frequent answer of the item"), percent(test["same"])),
         (_("answers of X"), str(test["ambiguous"])),
-        (_("Fleiss’ kappa"), _agreement(test["kappa"])),
-        (_("Krippendorff’s alpha"), _agreement(test["alpha"])),
+        (_("Fleiss’ kappa"), _format_agreement(test["kappa"])),
+        (_("Krippendorff’s alpha"), _format_agreement(test["alpha"])),
     ]
     if test["deviation"] is not None:
         points = _("%s points") % fixed(100 * test["deviation"], 1)
@@ -259,18 +258,18 @@ def _facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def _agreement(found: Mapping[str, Any]) -> str:
+def _format_agreement(found: Mapping[str, Any]) -> str:
     if found["value"] is None or found["interval"] is None:
         return _("not defined: %s") % why_undefined(found["reason"])
-    return f"{fixed(found['value'], 2)} ({_span(found['interval'], 1, 2)})"
+    return f"{fixed(found['value'], 2)} ({_format_interval(found['interval'], 1, 2)})"
 
 
-def _halves(level: Mapping[str, Any]) -> dict[str, Any]:
+def _halves_context(level: Mapping[str, Any]) -> dict[str, Any]:
     better, other = (
         f"{right} / {of}" for right, of in zip(level["right"], level["of"], strict=True)
     )
     return {"better": better, "other": other, "schemas": level["schemas"]}
 
 
-def _span(interval: list[float], scale: float, places: int) -> str:
+def _format_interval(interval: list[float], scale: float, places: int) -> str:
     return "–".join(fixed(scale * end, places) for end in interval)

@@ -1,6 +1,6 @@
-"""A round of a test: opened under embargo with its sheets, watched, closed, and published.
+"""A round of a test: its opening under embargo, progress, closing, and publication.
 
-Only the problems that the round used are published; the others stay under embargo.
+Only the problems used in the round are published; the others stay under embargo.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Material, Round, Sheet, Sitting
-from winosmith.web.take.results import dataset_of, figures_of, sittings_of
-from winosmith.web.take.sheets import minutes, refs
+from winosmith.web.take.results import compute_results, load_dataset, load_sittings
+from winosmith.web.take.sheets import minutes, problem_ids
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dropped
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 def consent_text(questions: list[int]) -> str:
-    """Return the text that respondents agree to; a round may use another text.
+    """Return the default consent text for respondents.
 
     Headings are lines without a full stop.
 
     Args:
-        questions: the number of questions of each sheet.
+        questions: The number of questions on each sheet.
     """
     least, most = min(questions), max(questions)
     short, long = minutes(least), minutes(most)
@@ -49,7 +49,7 @@ def consent_text(questions: list[int]) -> str:
 
 
 CHUNK = 500
-"""Problems that are looked up at once."""
+"""Number of problems per query."""
 
 
 def open_round(
@@ -65,38 +65,38 @@ def open_round(
 ) -> tuple[Round, tuple[Dropped, ...]]:
     """Open a test of problems to the people of the site.
 
-    New problems enter the site as valid and under embargo; known ones, by their id, go under
-    embargo unless they are public. After an interrupt, the same call continues.
+    New problems are stored as valid and under embargo; known ones, by their id, are put under
+    embargo unless they are public. After an interruption, the same call resumes.
 
     Args:
-        dataset: problems with their answers.
-        name: small letters, digits and dashes; part of the addresses.
-        declared: questions about the respondents.
-        consent: the text that they agree to; None for the default text.
-        public: allow problems that everybody can read already.
-        title: of the test.
-        seed: for the halves, the orders, and the assignment of sheets.
+        dataset: The problems with their answers.
+        name: The name, in lower-case letters, digits and dashes; part of the addresses.
+        declared: The questions about the respondents.
+        consent: The text that they agree to; None for the default text.
+        public: Whether to allow problems that everybody can already read.
+        title: The title of the test.
+        seed: Random seed for the halves, the orders, and the assignment of sheets.
         how: `versions` and `orders`, as in `humans.make_sheets`.
 
     Returns:
-        The round, and the problems on no sheet with the reason.
+        The round, and the problems that are on no sheet, with the reason.
 
     Raises:
-        InputError: the name is taken or not valid; a problem has no answer, or differs on the site,
+        InputError: The name is taken or not valid; a problem has no answer, or differs on the site,
             or is public, withdrawn, rejected or a gold question there.
-        DataError: no sheets can be made of these problems.
+        DataError: No sheets can be made of these problems.
     """
     how |= {"title": title, "seed": seed}
     plan_round(dataset, name, public=public, **how)
     import_problems(dataset, "valid", embargo=True)
-    rows = _known_rows(dataset)
+    rows = _find_known(dataset)
     for row in rows.values():
         row.embargo = row.embargo or not row.public
     held = Dataset((as_problem(rows[problem_id]) for problem_id in dataset.ids), dataset.name)
     made = humans.make_sheets(held, **how)
     with writing():
         _check_name(name)
-        _embargo(rows.values())
+        _set_embargo(rows.values())
         opened = Round.objects.create(
             name=name,
             title=title,
@@ -126,14 +126,14 @@ def open_round(
 
 
 def plan_round(dataset: Dataset, name: str, *, public: bool = False, **how: Any) -> humans.Sheets:
-    """Return the sheets that a round would have; nothing is written.
+    """Return the sheets that a round would have, without writing anything.
 
-    Arguments and errors are those of `open_round` and of `humans.make_sheets`; with new problems in
-    the data set, the options may get other letters there.
+    Arguments and errors are those of `open_round` and `humans.make_sheets`; for new problems, the
+    letters of the options may differ from those of the round.
     """
     _check_name(name)
     _check_answers(dataset)
-    for row in _known_rows(dataset).values():
+    for row in _find_known(dataset).values():
         _check_known(row, dataset, public)
     return humans.make_sheets(dataset, **how)
 
@@ -143,7 +143,7 @@ def _check_name(name: str) -> None:
         Round._meta.get_field("name").clean(name, None)
     except ValidationError:
         raise InputError(
-            _("%r can't name a round; use up to 40 letters, digits and dashes") % name
+            _("%r is not a valid name; use up to 40 letters, digits and dashes") % name
         ) from None
     if Round.objects.filter(name=name).exists():
         raise InputError(_("a round named %r exists already; choose another name") % name)
@@ -161,8 +161,7 @@ def _check_answers(dataset: Dataset) -> None:
             )
 
 
-def _known_rows(dataset: Dataset) -> dict[str, Problem]:
-    """Return the site's rows of these problems, by id."""
+def _find_known(dataset: Dataset) -> dict[str, Problem]:
     rows = Problem.objects.select_related("twin__contributor")
     some = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
     return {row.ref: row for found in some for row in found}
@@ -189,8 +188,7 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
         )
 
 
-def _embargo(rows: Any) -> None:
-    """Put problems that are not public under embargo, and log it."""
+def _set_embargo(rows: Any) -> None:
     for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
         if not row.embargo:
             set_embargo(row)
@@ -202,10 +200,10 @@ class Released:
     """The problems of a published round.
 
     Attributes:
-        used: number of problems that the round asked.
-        alternates: their other halves that it did not ask, released with them.
-        withheld: number of problems that stay under embargo.
-        canary: the line that all of them have.
+        used: The number of problems that the round used.
+        alternates: The number of their unused other halves, released with them.
+        withheld: The number of problems that stay under embargo.
+        canary: The canary string that all of them contain.
     """
 
     used: int
@@ -214,11 +212,11 @@ class Released:
     canary: str
 
 
-def round_named(name: str) -> Round:
-    """Return a round by its name.
+def get_round(name: str) -> Round:
+    """Return the round with a name.
 
     Raises:
-        InputError: there is none; with the names that there are.
+        InputError: There is no such round; the message lists the rounds.
     """
     found = Round.objects.filter(name=name).first()
     if found is None:
@@ -231,27 +229,27 @@ def close_round(name: str, *, drop: bool = False) -> Round:
     """Close a round, and compute its results; the arguments are those of `end_round`.
 
     Raises:
-        InputError: there is no such round, it is closed, or sheets are in use.
+        InputError: There is no such round, it is closed, or sheets are in use.
     """
     closed = end_round(name, drop=drop)
-    keep_figures(closed)
+    store_results(closed)
     return closed
 
 
 def end_round(name: str, *, drop: bool = False) -> Round:
-    """Close a round; call `keep_figures` next.
+    """Close a round; call `store_results` next.
 
     Args:
-        name: of the round.
-        drop: sheets in use count as given up.
+        name: The name of the round.
+        drop: Whether sheets in use count as given up.
 
     Raises:
-        InputError: there is no such round, it is closed, or sheets are in use.
+        InputError: There is no such round, it is closed, or sheets are in use.
     """
     with writing():
-        locked = Round.objects.select_for_update(no_key=True).get(pk=round_named(name).pk)
+        locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
         if locked.state == Round.State.CLOSED:
-            raise InputError(_("the round %r is closed already") % name)
+            raise InputError(_("the round %r is already closed") % name)
         out = Sitting.objects.filter(subject__round=locked, state=Sitting.State.GIVEN)
         if (count := out.count()) and not drop:
             used = ngettext("%d sheet is still in use", "%d sheets are still in use", count) % count
@@ -263,26 +261,26 @@ def end_round(name: str, *, drop: bool = False) -> Round:
     return locked
 
 
-def keep_figures(round_: Round) -> None:
+def store_results(round_: Round) -> None:
     """Compute and store the results of a closed round.
 
-    It repeats if the data change meanwhile: a sheet is approved, or somebody is erased.
+    The computation is repeated if the data change in the meantime, as when a sheet is approved.
     """
-    counted, found = None, sittings_of(round_)
+    counted, found = None, load_sittings(round_)
     while counted != found:
         counted = found
-        round_.figures = figures_of(round_, counted)
+        round_.figures = compute_results(round_, counted)
         with writing():
             Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
-            if (found := sittings_of(round_)) == counted:
+            if (found := load_sittings(round_)) == counted:
                 round_.save(update_fields=["figures"])
 
 
 def approve_sheet(round_: Round, ref: str, by: Person) -> None:
-    """Approve a sheet that is on hold for its pace; a closed round's results are computed again.
+    """Approve a sheet that is on hold because it was filled in too fast.
 
     Raises:
-        InputError: it is not on hold, or is `by`'s own.
+        InputError: The sheet is not on hold, or belongs to `by`.
     """
     with writing():
         rows = Sitting.objects.filter(subject__round=round_, ref=ref, held=True)
@@ -292,28 +290,28 @@ def approve_sheet(round_: Round, ref: str, by: Person) -> None:
             raise InputError(_("This sheet is not on hold; open the page again."))
     round_.refresh_from_db(fields=["state"])  # it may have been closed in the meantime
     if round_.state == Round.State.CLOSED:
-        keep_figures(round_)
+        store_results(round_)
 
 
 def publish_round(name: str, *, by: Person | None = None) -> Released:
-    """Publish the problems that a closed round asked, with their other halves.
+    """Publish the problems that a closed round used, with their other halves.
 
-    That is the policy of Davis et al. (2016, section 6). All problems of the round get a canary.
+    This is the policy of Davis et al. (2016, section 6). All problems of the round get a canary.
 
     Args:
-        name: of the round.
-        by: who does it, for the log of problems; None for a command.
+        name: The name of the round.
+        by: The person in the log of problems; None for a command.
 
     Raises:
-        InputError: the round is open, or was published; or another open round asks some of this.
-        DataError: no sheet was given to anybody.
+        InputError: The round is open or already published, or another open round uses its problems.
+        DataError: No sheet was handed out.
     """
     with writing():
-        locked = Round.objects.select_for_update(no_key=True).get(pk=round_named(name).pk)
-        used, after = _publication(locked)
-        for row in _rows(after.withheld.ids):
+        locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
+        used, after = _plan_publication(locked)
+        for row in _load_problems(after.withheld.ids):
             _add_canary(row, after.canary)
-        for row in _rows(after.released.ids):
+        for row in _load_problems(after.released.ids):
             lift_embargo(row)
             row.released = True
             _add_canary(row, after.canary)
@@ -324,34 +322,33 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
 
 
 def plan_publishing(name: str) -> Released:
-    """Return what `publish_round` would publish; nothing is written.
+    """Return the effect of `publish_round`, without writing anything.
 
-    The canary of a round is drawn when it is published: it will differ.
+    The canary differs, because it is drawn when the round is published.
 
     Raises:
-        InputError, DataError: as `publish_round`.
+        InputError, DataError: As in `publish_round`.
     """
-    used, after = _publication(round_named(name))
+    used, after = _plan_publication(get_round(name))
     return Released(used, after.alternates, len(after.withheld), after.canary)
 
 
-def _publication(round_: Round) -> tuple[int, humans.Published]:
-    """Return how many problems of a closed round were asked, and what may be published of it."""
+def _plan_publication(round_: Round) -> tuple[int, humans.Published]:
     name = round_.name
     if round_.state != Round.State.CLOSED:
         raise InputError(_("the round %r is open; close it first") % name)
     if round_.published:
         values = {"name": name, "at": f"{round_.published:%Y-%m-%d}"}
-        raise InputError(_("the round %(name)r was published %(at)s") % values)
-    dataset = dataset_of(round_)
+        raise InputError(_("the round %(name)r was already published on %(at)s") % values)
+    dataset = load_dataset(round_)
     given = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
-    used = refs(given) & set(dataset.ids)
+    used = problem_ids(given) & set(dataset.ids)
     after = humans.publish(dataset, used)
-    _check_free(round_, after.released.ids)
+    _check_not_in_use(round_, after.released.ids)
     return len(used), after
 
 
-def _rows(ids: Iterable[str]) -> list[Problem]:
+def _load_problems(ids: Iterable[str]) -> list[Problem]:
     return list(Problem.objects.filter(ref__in=list(ids)).select_for_update(no_key=True))
 
 
@@ -361,7 +358,7 @@ def _add_canary(row: Problem, canary: str) -> None:
     row.save(update_fields=["released", "record"])
 
 
-def _check_free(closed: Round, ids: Iterable[str]) -> None:
+def _check_not_in_use(closed: Round, ids: Iterable[str]) -> None:
     others = Round.objects.filter(
         state=Round.State.OPEN, materials__problem__ref__in=list(ids)
     ).exclude(pk=closed.pk)
@@ -380,9 +377,9 @@ _COUNTS = {
 def round_progress(round_: Round) -> dict[str, Any]:
     """Return the progress of a round.
 
-    The `round`; the number of `problems` in its data; its `sheets`, a row each: code, test, order,
-    questions, and how many are being taken (`given`), submitted (`done`), given up (`dropped`); and
-    these three over all sheets.
+    It contains the `round`; the number of `problems` in its data; its `sheets`, one row each (code,
+    test, order, questions, and the numbers being taken (`given`), submitted (`done`) and given up
+    (`dropped`)); and these three numbers over all sheets.
     """
     rows = round_.sheets.annotate(**_COUNTS).order_by("test", "order")
     sheets = [
@@ -400,8 +397,8 @@ def round_progress(round_: Round) -> dict[str, Any]:
     return {"round": round_, "problems": problems, **totals, "sheets": sheets}
 
 
-def subjects_of(round_: Round, by: Person) -> list[dict[str, Any]]:
-    """Return each given sheet with its respondent's code and progress, but never their answers.
+def list_assignments(round_: Round, by: Person) -> list[dict[str, Any]]:
+    """Return each assigned sheet with its respondent's code and progress, but without answers.
 
     `own` marks a sheet of `by`, the reader.
     """

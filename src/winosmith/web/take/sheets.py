@@ -1,8 +1,8 @@
-"""Sheets: chosen so that nobody knows their texts, given out, answered, and submitted.
+"""Sheets: their choice, assignment, answers, and submission.
 
 A person knows a round's problems if they read, judged, wrote or answered them before. Answers are
-stored one by one, with their times. A person's data on tests can be exported, and are deleted in
-time.
+stored one by one, with their times. A person's test data can be exported, and times are deleted
+after the retention time.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 
 SECONDS_A_QUESTION = 18.3
-"""The average time of a question (Davis, Morgenstern & Ortiz 2016, section 4)."""
+"""Mean seconds per question (Davis, Morgenstern & Ortiz 2016, section 4)."""
 
 
 def minutes(questions: int) -> int:
-    """Return about how many minutes this many questions take, 1 or more.
+    """Return the approximate minutes that a number of questions takes, 1 or more.
 
     >>> minutes(89)
     27
@@ -53,67 +53,67 @@ def minutes(questions: int) -> int:
     return max(1, round(questions * SECONDS_A_QUESTION / 60))
 
 
-def sheet_of(row: Sheet) -> humans.Sheet:
-    """Return a row's sheet."""
+def read_sheet(row: Sheet) -> humans.Sheet:
+    """Return the sheet stored in a row."""
     return humans.sheet_of(row.record)
 
 
-def refs(sheets: Iterable[Sheet]) -> set[str]:
-    """Return the ids of the problems that sheets ask."""
+def problem_ids(sheets: Iterable[Sheet]) -> set[str]:
+    """Return the ids of the problems on sheets."""
     return {item["problem"] for sheet in sheets for item in sheet.record["items"]}
 
 
-def instructions_of(sheet: humans.Sheet) -> dict[str, Any]:
+def get_instructions(sheet: humans.Sheet) -> dict[str, Any]:
     """Return the instructions of a sheet, as on paper."""
     return humans.instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
 
 
-def _by_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Add `kin`: the twin of a perturbed problem's root; its own twin for others."""
+def _add_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Add `kin`: the twin of a perturbed problem's root; the problem's own twin for others."""
     return rows.annotate(kin=Coalesce(F("version__root__twin"), F("twin")))
 
 
 def known_problems(person: Person, round_: Round) -> set[str]:
     """Return the ids of a round's problems that a person knows, or whose answers they could know.
 
-    These are problems of a twin, or of a family, of which they have read (`judge.models.Seen`) or
-    written any problem, even if only the local context.
+    These are the problems of a twin or family of which they have read (`judge.models.Seen`) or
+    written any problem, even if only its local context.
     """
     asked = Problem.objects.filter(pk__in=Material.objects.filter(round=round_).values("problem"))
-    family_of = dict(_by_family(asked).values_list("ref", "kin"))
+    family_of = dict(_add_family(asked).values_list("ref", "kin"))
     read = Seen.objects.filter(person=person).values("twin")
     own = Twin.objects.filter(contributor=person).values("pk")
-    met = _by_family(Problem.objects.filter(Q(twin__in=read) | Q(twin__in=own)))
+    met = _add_family(Problem.objects.filter(Q(twin__in=read) | Q(twin__in=own)))
     families = set(met.values_list("kin", flat=True))
     return {ref for ref, family in family_of.items() if family in families}
 
 
-def note_sheet(person: Person, sheet: Sheet) -> None:
-    """Record that a person reads a sheet: from now on they judge none of its twins.
+def record_reading(person: Person, sheet: Sheet) -> None:
+    """Record that a person reads a sheet, so that they judge none of its twins.
 
     If the site lets one person judge both halves, the other halves count as read, too, because a
     test reveals more than one judgement does.
     """
-    asked = refs([sheet])
+    asked = problem_ids([sheet])
     twins = set(Problem.objects.filter(ref__in=asked).values_list("twin", flat=True))
     halves = sorted(Problem.objects.filter(twin__in=twins), key=lambda row: row.ref not in asked)
     note_all(person, halves)
 
 
-SIGNS = "23456789BCDFGHJKLMNPQRSTVWXZ"
-"""The characters of a code: none looks like another, and they form no words."""
+CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
+"""The characters of codes: none looks like another, and they form no words."""
 
 LONGEST = 200
-"""The most characters of a declared text or a note."""
+"""Maximum number of characters of a declared text or a note."""
 
 
 def may_take(person: Person | None) -> bool:
-    """Return whether somebody may take tests: with an account, which remembers what they read."""
+    """Return whether a person can take tests, which needs an account that stores what they read."""
     return person is not None and not person.anonymous and person.is_active and not person.erased
 
 
 def unfinished(person: Person) -> Sitting | None:
-    """Return the sheet that a person is filling in, in any round; None if there is none.
+    """Return the sheet that a person is filling in, in any round, or None.
 
     Until it is submitted or given up, they get no other sheet and no problem to judge.
     """
@@ -121,23 +121,24 @@ def unfinished(person: Person) -> Sitting | None:
     return rows.select_related("subject__round", "sheet").first()
 
 
-def enrol(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting:
-    """Give a person a sheet of a round, or the one that they are filling in.
+def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting:
+    """Assign a sheet of a round to a person, or return the one that they are filling in.
 
-    With it they agree to the round's text; the time is stored. A problem that they hold as a judge
-    goes back to the others.
+    They thereby agree to the round's text, and the time is stored. A problem that they hold as a
+    judge is returned.
 
     Args:
-        person: the respondent.
-        round_: an open one.
-        declared: their answers about themselves, by name; others than the round's are ignored.
+        person: The respondent.
+        round_: An open round.
+        declared: Their answers about themselves, by name; names that the round does not ask for are
+            ignored.
 
     Raises:
-        InputError: they have no account, have a sheet of another round, or know a part of every
-            test; the round is closed; a declared value is not one of the choices.
+        InputError: They have no account, have a sheet of another round, or know part of every test;
+            the round is closed; or a declared value is not one of the choices.
     """
     if not may_take(person):
-        raise InputError(_("Tests are taken with an account; log in first."))
+        raise InputError(_("You need an account to take a test; log in first."))
     with writing():
         lock_reader(person)
         out = unfinished(person)
@@ -146,37 +147,37 @@ def enrol(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting
         if out is not None:
             raise InputError(_("You have a sheet of another test; finish it or give it up first."))
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
-        sheet = next_sheet(person, round_)
-        checked = _checked_declared(round_, declared)
+        sheet = choose_sheet(person, round_)
+        checked = _clean_declared(round_, declared)
         slot = current_slot(person)
         if slot is not None:
             give_back(slot)
         subject = _subject(person, round_)
         subject.declared = {**subject.declared, **checked}
         subject.save(update_fields=["declared"])
-        note_sheet(person, sheet)
+        record_reading(person, sheet)
         return Sitting.objects.create(ref=secrets.token_hex(8), subject=subject, sheet=sheet)
 
 
-def next_sheet(person: Person, round_: Round) -> Sheet:
-    """Return the sheet that a person gets next, by `humans.assign` on all earlier assignments.
+def choose_sheet(person: Person, round_: Round) -> Sheet:
+    """Return the next sheet for a person, by `humans.assign` on all earlier assignments.
 
     Raises:
-        InputError: the round is closed, or they know a part of each of its tests.
+        InputError: The round is closed, or they know part of each of its tests.
     """
     if round_.state != Round.State.OPEN:
         raise InputError(_("This test is closed."))
     rows = {sheet.code: sheet for sheet in round_.sheets.order_by("pk")}
     met = known_problems(person, round_)
-    spoilt = {sheet.test for sheet in rows.values() if refs([sheet]) & met}
-    free = [sheet_of(sheet) for sheet in rows.values() if sheet.test not in spoilt]
-    ledger, mark = _ledger(person, rows.values()), _ledger_name(person.pk, 0)
+    spoilt = {sheet.test for sheet in rows.values() if problem_ids([sheet]) & met}
+    free = [read_sheet(sheet) for sheet in rows.values() if sheet.test not in spoilt]
+    ledger, mark = _load_ledger(person, rows.values()), _ledger_name(person.pk, 0)
     try:
         given = humans.assign(ledger, free, mark, another=True, seed=round_.seed)
     except DataError:
         raise InputError(
             _(
-                "You know a part of each of these tests: you took one of them, "
+                "You know part of each of these tests: you took one of them, "
                 "or you have read or written some of the texts on this site. "
                 "Other people must take the rest."
             )
@@ -184,8 +185,7 @@ def next_sheet(person: Person, round_: Round) -> Sheet:
     return rows[given[1].code]
 
 
-def _ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
-    """Return who was given what in all rounds, with the sheets for this person's next one."""
+def _load_ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
     given = Sitting.objects.order_by("pk").values_list(
         "subject__person", "subject", "sheet__code", "state"
     )
@@ -195,29 +195,29 @@ def _ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
             humans.Assignment(_ledger_name(who, row), code, state)
             for who, row, code, state in given
         ),
-        {sheet.code: sheet_of(sheet) for sheet in (*sheets, *own)},
+        {sheet.code: read_sheet(sheet) for sheet in (*sheets, *own)},
     )
 
 
 def _ledger_name(person: int | None, subject: int) -> str:
-    """Return the name of a person in the ledger: the same in all rounds, never shown."""
+    """Return a person's name in the ledger: the same in all rounds, and never shown."""
     return f"x{subject}" if person is None else f"p{person}"
 
 
 def _subject(person: Person, round_: Round) -> Subject:
     found = Subject.objects.filter(round=round_, person=person).first()
     while found is None:
-        code = "S" + "".join(secrets.choice(SIGNS) for _ in range(6))
+        code = "S" + "".join(secrets.choice(CODE_CHARACTERS) for _ in range(6))
         if not Subject.objects.filter(code=code).exists():
             found = Subject.objects.create(round=round_, person=person, code=code)
     return found
 
 
-def _checked_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
+def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
     """Return the declared values that the round asks for.
 
     Raises:
-        InputError: one is too long, or is not one of the choices.
+        InputError: A value is too long, or is not one of the choices.
     """
     checked = {}
     for each in round_.declared:
@@ -231,29 +231,29 @@ def _checked_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, s
     return checked
 
 
-FEWEST = 5
-"""The fewest answers for which the pace of a sheet counts."""
+MIN_ANSWERS = 5
+"""Minimum number of answers for which a sheet's pace is measured."""
 
 LONGEST_UNSEEN = 600.0
-"""The most seconds that count if no script reports when the page was hidden or left open."""
+"""Maximum seconds that count if no script reports when the page was hidden or left open."""
 
 _SALT = "take.shown"
 
 
 def mark_shown(sitting: Sitting, number: int) -> str:
-    """Return a signed mark of when a question's page was shown."""
+    """Return a signed mark with the time when a question's page was shown."""
     return signing.dumps([sitting.pk, number, time.time()], salt=_SALT)
 
 
-def seconds_seen(mark: str, told: str, sitting: Sitting, number: int) -> float:
-    """Return the seconds that count for one view of a question.
+def seconds_seen(mark: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
+    """Return the seconds that count for a view of a question.
 
     Args:
-        mark: from `mark_shown`.
-        told: the seconds for which the page was visible, by its script; "" without a script, and
-            then the whole time counts, up to `LONGEST_UNSEEN`.
-        sitting: of the form.
-        number: of the question there; a mark of another question counts 0.
+        mark: The mark from `mark_shown`.
+        visible_seconds: The seconds for which the page was visible, as reported by its script.
+            Without a script it is "", and the whole time counts, up to `LONGEST_UNSEEN`.
+        sitting: The sitting of the form.
+        number: The number of the question; a mark of another question counts 0.
     """
     try:
         of, at, shown = signing.loads(mark, salt=_SALT)
@@ -262,31 +262,32 @@ def seconds_seen(mark: str, told: str, sitting: Sitting, number: int) -> float:
     if [of, at] != [sitting.pk, number]:
         return 0.0
     passed = max(0.0, time.time() - shown)
-    if not told:
+    if not visible_seconds:
         return min(passed, LONGEST_UNSEEN)
     try:
-        visible = float(told)
+        visible = float(visible_seconds)
     except ValueError:
         return 0.0
     return min(max(0.0, visible), passed) if math.isfinite(visible) else 0.0
 
 
-def pace_of(sitting: Sitting) -> float | None:
+def measure_pace(sitting: Sitting) -> float | None:
     """Return the median seconds between the answers of a sheet, by the server's clock.
 
-    The first time starts when the sheet was given. None for fewer than `FEWEST` answers.
+    The first interval starts when the sheet was assigned. The result is None for fewer than
+    `MIN_ANSWERS` answers.
     """
     if sitting.given is None:
         return None
     times = sorted(sitting.answers.exclude(letter="").values_list("at", flat=True))
-    if len(times) < FEWEST:
+    if len(times) < MIN_ANSWERS:
         return None
     gaps = pairwise([min(sitting.given, times[0]), *times])
     return round(median((later - earlier).total_seconds() for earlier, later in gaps), 1)
 
 
 MOST_REMARKS = 200
-"""The most notes on one sheet."""
+"""Maximum number of notes on a sheet."""
 
 
 class SheetClosedError(InputError):
@@ -294,10 +295,10 @@ class SheetClosedError(InputError):
 
 
 def _lock_sitting(person: Person, ref: str) -> Sitting:
-    """Return a sheet that a person is filling in; it is locked until the transaction ends.
+    """Return a sheet that a person is filling in, locked until the transaction ends.
 
     Raises:
-        SheetClosedError: it is closed, or not theirs.
+        SheetClosedError: The sheet is closed, or not theirs.
     """
     rows = Sitting.objects.select_for_update(of=("self",)).select_related("sheet", "subject__round")
     sitting = rows.filter(ref=ref, subject__person=person).first()
@@ -311,26 +312,26 @@ def _lock_sitting(person: Person, ref: str) -> Sitting:
     return sitting
 
 
-def answer(
+def store_answer(
     person: Person, ref: str, number: int, letter: str, seconds: float, *, to: int | None = None
 ) -> Sitting:
-    """Store an answer in place of an earlier one, and the time for which the question was shown.
+    """Store an answer, replacing an earlier one, and the time for which the question was shown.
 
     Args:
-        person: the respondent.
-        ref: of the sitting.
-        number: of the question.
+        person: The respondent.
+        ref: The reference of the sitting.
+        number: The number of the question.
         letter: "A", "B", … or "X"; "" keeps the earlier answer.
-        seconds: for which it was shown now; they are added up.
-        to: the number of the next question; None to stay.
+        seconds: The seconds for which it was shown now, added to earlier ones.
+        to: The number of the next question; None to stay.
 
     Raises:
-        SheetClosedError: the sheet is closed.
-        InputError: it has no such question, or the question no such answer.
+        SheetClosedError: The sheet is closed.
+        InputError: There is no such question, or no such answer to it.
     """
     with writing():
         sitting = _lock_sitting(person, ref)
-        sheet = sheet_of(sitting.sheet)
+        sheet = read_sheet(sitting.sheet)
         letter = letter.strip().upper()
         if letter:
             sheet[number].option(letter)
@@ -344,11 +345,11 @@ def answer(
         return sitting
 
 
-def note(person: Person, ref: str, number: int, kind: str, text: str) -> None:
+def store_question_note(person: Person, ref: str, number: int, kind: str, text: str) -> None:
     """Store a note on a question's page; an empty text deletes it.
 
     Raises:
-        SheetClosedError, InputError: as `remark`.
+        SheetClosedError, InputError: As in `add_note`.
     """
     with writing():
         sitting, text = _locked_with_text(person, ref, number, text)
@@ -359,19 +360,19 @@ def note(person: Person, ref: str, number: int, kind: str, text: str) -> None:
             _add_remark(sitting, kind, number, text)
 
 
-def remark(person: Person, ref: str, kind: str, number: str, text: str) -> None:
+def add_note(person: Person, ref: str, kind: str, number: str, text: str) -> None:
     """Add a note at the end of a sheet.
 
     Args:
-        person: the respondent.
-        ref: of the sitting.
-        kind: of `Remark.Kind`.
-        number: of the question as it was typed; "" for none.
-        text: the known text, or the word.
+        person: The respondent.
+        ref: The reference of the sitting.
+        kind: One of `Remark.Kind`.
+        number: The number of the question as it was typed, or "".
+        text: The known text, or the word.
 
     Raises:
-        SheetClosedError: the sheet is closed.
-        InputError: there is no such question, or the text is empty or too long.
+        SheetClosedError: The sheet is closed.
+        InputError: There is no such question, or the text is empty or too long.
     """
     number = number.strip()
     if number and not is_number(number, 4):
@@ -388,7 +389,7 @@ def _locked_with_text(
 ) -> tuple[Sitting, str]:
     sitting = _lock_sitting(person, ref)
     if number is not None:
-        sheet_of(sitting.sheet)[number]
+        read_sheet(sitting.sheet)[number]
     text = " ".join(text.split())
     if len(text) > LONGEST or not text.isprintable():
         raise InputError(_("Write at most %d characters.") % LONGEST)
@@ -397,17 +398,17 @@ def _locked_with_text(
 
 def _add_remark(sitting: Sitting, kind: str, number: int | None, text: str) -> None:
     if kind not in Remark.Kind.values:
-        raise InputError(_("Nothing else can be noted here."))
+        raise InputError(_("This kind of note is not supported."))
     if sitting.remarks.count() >= MOST_REMARKS:
         raise InputError(_("You already have %d notes.") % MOST_REMARKS)
     Remark.objects.create(sitting=sitting, kind=kind, number=number, text=text)
 
 
-def take_back(person: Person, ref: str, key: str) -> None:
-    """Delete a note; a deleted one stays deleted.
+def remove_note(person: Person, ref: str, key: str) -> None:
+    """Delete a note; repeated calls have no effect.
 
     Raises:
-        SheetClosedError: the sheet is closed.
+        SheetClosedError: The sheet is closed.
     """
     with writing():
         sitting = _lock_sitting(person, ref)
@@ -415,33 +416,33 @@ def take_back(person: Person, ref: str, key: str) -> None:
             sitting.remarks.filter(pk=int(key)).delete()
 
 
-def finish(person: Person, ref: str) -> Sitting:
+def submit_sheet(person: Person, ref: str) -> Sitting:
     """Submit a sheet; empty answers stay empty, and nothing can be changed later.
 
-    A sheet with a median of less than `SiteRules.hold_pace_seconds` for a question is put on hold:
-    it is excluded from results until a moderator approves it.
+    A sheet with a median of less than `SiteRules.hold_pace_seconds` per question is put on hold: it
+    is excluded from results until a moderator approves it.
 
     Raises:
-        SheetClosedError: the sheet is closed.
+        SheetClosedError: The sheet is closed.
     """
-    return _end(person, ref, "done")
+    return _end_sitting(person, ref, "done")
 
 
-def give_up(person: Person, ref: str) -> Sitting:
-    """Give a sheet up, for somebody else; its texts count as read anyway.
+def give_up_sheet(person: Person, ref: str) -> Sitting:
+    """Give up a sheet, so that others can take it; its texts still count as read.
 
     Raises:
-        SheetClosedError: the sheet is closed.
+        SheetClosedError: The sheet is closed.
     """
-    return _end(person, ref, "dropped")
+    return _end_sitting(person, ref, "dropped")
 
 
-def _end(person: Person, ref: str, state: str) -> Sitting:
+def _end_sitting(person: Person, ref: str, state: str) -> Sitting:
     with writing():
         sitting = _lock_sitting(person, ref)
         sitting.state, sitting.ended = state, timezone.now()
         if state == "done":
-            sitting.pace = pace_of(sitting)
+            sitting.pace = measure_pace(sitting)
             least = settings.RULES.hold_pace_seconds
             sitting.held = sitting.pace is not None and sitting.pace < least
         sitting.save(update_fields=["state", "ended", "pace", "held"])
@@ -471,10 +472,10 @@ def test_work(person: Person) -> Iterator[Work]:
         yield Work(text % left, reverse("take:sheet", args=[out.ref]))
 
 
-def forget_subject(person: Person, texts: bool) -> None:
-    """Unlink an erased person from their codes; their answers stay without a person.
+def erase_subject(person: Person, texts: bool) -> None:
+    """Unlink an erased person from their codes; their answers stay anonymous.
 
-    Deleted are the times, the notes, and declared texts in their own words; a sheet that they are
+    The times, the notes, and declared texts in their own words are deleted; a sheet that they are
     filling in is given up. With `texts`, their unreleased sentences are blanked on all sheets, too.
     """
     subjects = Subject.objects.filter(person=person).select_related("round")
@@ -488,12 +489,12 @@ def forget_subject(person: Person, texts: bool) -> None:
         subject.declared = {k: v for k, v in subject.declared.items() if k in chosen}
         subject.person = None
         subject.save(update_fields=["declared", "person"])
-        _forget_in_figures(subject)
+        _remove_from_results(subject)
     if texts:
         _blank_sheets(person)
 
 
-def _forget_in_figures(subject: Subject) -> None:
+def _remove_from_results(subject: Subject) -> None:
     figures = subject.round.figures
     if figures:
         for part in ("recognised", "words", "pace"):
@@ -502,7 +503,6 @@ def _forget_in_figures(subject: Subject) -> None:
 
 
 def _blank_sheets(person: Person) -> None:
-    """Blank a person's unreleased sentences on the sheets that ask them."""
     gone = set(
         Problem.objects.filter(twin__contributor=person, released=False).values_list(
             "ref", flat=True
@@ -519,7 +519,7 @@ def _blank_sheets(person: Person) -> None:
 
 
 def _blank_items(sheet: Sheet, gone: Collection[str]) -> None:
-    """Blank items of a sheet; its code depends on ids and orders, and stays."""
+    """Blank items of a sheet; its code depends on ids and orders, and does not change."""
     for item in sheet.record["items"]:
         if item["problem"] in gone:
             item["text"] = item["snippet"] = ["", BLANK, ""]
@@ -541,13 +541,13 @@ def forget_times(_now: datetime, before: datetime) -> int:
         return changed
 
 
-def in_a_test(person: Person) -> bool:
+def is_taking_test(person: Person) -> bool:
     """Return whether a person is filling in a sheet."""
     rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
     return bool(rows.exists())
 
 
-def tests_of(person: Person) -> list[dict[str, Any]]:
+def export_tests(person: Person) -> list[dict[str, Any]]:
     """Return a person's sheets with their answers, for JSON."""
     rows = Sitting.objects.filter(subject__person=person).order_by("pk")
     return [

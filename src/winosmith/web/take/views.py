@@ -1,4 +1,4 @@
-"""The pages of tests: what one can take, one question at a time, and the progress of rounds."""
+"""Pages of tests: the available tests, their questions, and the progress of rounds."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from winosmith import humans
 from winosmith.errors import InputError
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import agree, missing
+from winosmith.web.people.privacy import agree, missing_documents
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
-from winosmith.web.take.results import shown_results
-from winosmith.web.take.rounds import approve_sheet, round_progress, subjects_of
+from winosmith.web.take.results import results_context
+from winosmith.web.take.rounds import approve_sheet, list_assignments, round_progress
 
-ENROLMENTS = 60
-"""How often a person may start a test within an hour; each start shows them a sheet."""
+MAX_STARTS = 60
+"""Maximum number of tests that a person may start within an hour; each start shows a sheet."""
 
 
 @require_safe
-def start(request: HttpRequest) -> HttpResponse:
-    """Show the tests that can be taken, and those that this person took."""
-    person = _person(request)
+def show_tests(request: HttpRequest) -> HttpResponse:
+    """Show the available tests, and those that this person took."""
+    person = _current_person(request)
     sittings = Sitting.objects.filter(subject__person=person) if person else Sitting.objects.none()
     page = {
         "rounds": [
-            {"round": round_, **_size(round_)}
+            {"round": round_, **_sheet_sizes(round_)}
             for round_ in Round.objects.filter(state=Round.State.OPEN).order_by("-created")
         ],
         "out": sheets.unfinished(person) if person else None,
@@ -43,50 +43,53 @@ def start(request: HttpRequest) -> HttpResponse:
     return render(request, "take/start.html", page)
 
 
-def about(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a test and what people agree to by taking it; start it."""
+def show_test(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Show a test with its consent text, and start it."""
     round_ = get_object_or_404(Round, name=name)
     if request.method == "POST":
-        return _begin(request, round_)
-    return _about(request, round_)
+        return _start_test(request, round_)
+    return _render_test(request, round_)
 
 
 @gates.accounts_only
-def _begin(request: HttpRequest, round_: Round) -> HttpResponseBase:
+def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
     person = cast(Person, request.user)
 
     def act() -> dict[str, Any]:
         if not request.POST.get("agree"):
-            raise InputError(_("Tick the box if you agree; otherwise you can’t take the test."))
-        gates.rate_limit(person, "enrol", ENROLMENTS)
+            raise InputError(_("Tick the box to agree; without it, you can’t take the test."))
+        gates.rate_limit(person, "enrol", MAX_STARTS)
         agree(person, gates.shown_documents(request))
         prefix = "declared-"
         declared = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}
-        return {"ref": sheets.enrol(person, round_, {k: str(v) for k, v in declared.items()}).ref}
+        return {
+            "ref": sheets.assign_sheet(person, round_, {k: str(v) for k, v in declared.items()}).ref
+        }
 
     try:
         done = gates.form_once(request, person, act)
     except InputError as error:
-        return _about(request, round_, error=str(error))
+        return _render_test(request, round_, error=str(error))
     return redirect("take:sheet", ref=done["ref"])
 
 
-def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpResponse:
-    person = _person(request)
-    documents = missing(person) if person else []
+def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> HttpResponse:
+    person = _current_person(request)
+    documents = missing_documents(person) if person else []
     read = {document.pk for document in documents} <= gates.shown_documents(request)
     page = {
         "round": round_,
-        **_size(round_),
+        **_sheet_sizes(round_),
         "person": person,
-        "hindrance": _hindrance(person, round_) if person else "",
+        "hindrance": _why_not(person, round_) if person else "",
         "out": sheets.unfinished(person) if person else None,
         "declared": [
             {**each, "value": request.POST.get(f"declared-{each['name']}", "")}
             for each in round_.declared
         ],
         "documents": documents,
-        "agreed": read and bool(request.POST.get("agree")),  # nobody agreed to what came since
+        # A newer document needs a new agreement.
+        "agreed": read and bool(request.POST.get("agree")),
         "again": person is not None and round_.subjects.filter(person=person).exists(),
         "longest": sheets.LONGEST,
         "error": error,
@@ -94,25 +97,23 @@ def _about(request: HttpRequest, round_: Round, *, error: str = "") -> HttpRespo
     return render(request, "take/about.html", page, status=422 if error else 200)
 
 
-def _hindrance(person: Person, round_: Round) -> str:
-    """Return why a person can't start a round's test now, or ""."""
+def _why_not(person: Person, round_: Round) -> str:
     out = sheets.unfinished(person)
     if out is not None:
         return ""  # the page leads to it
     try:
-        sheets.next_sheet(person, round_)
+        sheets.choose_sheet(person, round_)
     except InputError as error:
         return str(error)
     return ""
 
 
-def _person(request: HttpRequest) -> Person | None:
+def _current_person(request: HttpRequest) -> Person | None:
     person = request.user if request.user.is_authenticated else None
     return cast(Person, person) if sheets.may_take(person) else None
 
 
-def _size(round_: Round) -> dict[str, int]:
-    """Return how many questions the shortest and the longest sheet have, and their minutes."""
+def _sheet_sizes(round_: Round) -> dict[str, int]:
     counts = [len(sheet.record["items"]) for sheet in round_.sheets.all()]
     return {
         "fewest": min(counts),
@@ -122,23 +123,23 @@ def _size(round_: Round) -> dict[str, int]:
     }
 
 
-# Who has begun agreed to what held then: nothing is asked again in the middle of a sheet.
+# A started sheet is covered by the documents agreed to at its start; nothing is asked again.
 
-SENDS = 4000
-"""How many forms of tests a person may send within an hour: one a second, and as many when pages
-are hidden and shown again."""
+MAX_FORMS = 4000
+"""Maximum number of test forms per person and hour: one per second, and as many again when pages
+are hidden and shown."""
 
 NOTES = {"source": "recognised", "word": "word"}
-"""Fields of a question's page, and the kind of their notes."""
+"""Fields of a question's page, and the kinds of their notes."""
 
 
 @gates.accounts_only
-def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Redirect to the current question; before the first one, show how the test works."""
-    sitting = _sitting(request, ref)
-    asked = sheets.sheet_of(sitting.sheet)
+def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
+    """Redirect to the current question; before the first one, show the instructions."""
+    sitting = _get_sitting(request, ref)
+    asked = sheets.read_sheet(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
-        return _thank(request, sitting)
+        return _render_thanks(request, sitting)
     if sitting.at > len(asked):
         return redirect("take:end", ref=ref)
     if sitting.at > 1 or sitting.answers.exists():
@@ -146,63 +147,63 @@ def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
     page = {
         "sitting": sitting,
         "sheet": asked,
-        "told": sheets.instructions_of(asked),
+        "told": sheets.get_instructions(asked),
         "minutes": sheets.minutes(len(asked)),
     }
     return render(request, "take/instructions.html", page)
 
 
 @gates.accounts_only
-def question(request: HttpRequest, ref: str, number: int) -> HttpResponseBase:
-    """Show a question; store the answer, and continue, go back, or stay."""
-    sitting = _sitting(request, ref)
-    asked = sheets.sheet_of(sitting.sheet)
+def show_question(request: HttpRequest, ref: str, number: int) -> HttpResponseBase:
+    """Show a question, or store its answer and go to another question."""
+    sitting = _get_sitting(request, ref)
+    asked = sheets.read_sheet(sitting.sheet)
     if not 1 <= number <= len(asked):
         raise Http404
     if request.method == "POST":
-        return _answered(request, sitting, asked[number])
+        return _process_answer(request, sitting, asked[number])
     if sitting.state != Sitting.State.GIVEN:
         return redirect("take:sheet", ref=ref)
-    return _question(request, sitting, asked, number)
+    return _render_question(request, sitting, asked, number)
 
 
-def _answered(request: HttpRequest, sitting: Sitting, item: humans.Item) -> HttpResponseBase:
+def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -> HttpResponseBase:
     person, sent = cast(Person, request.user), request.POST
     to = {"next": item.number + 1, "back": item.number - 1}.get(sent.get("do", "next"))
 
     def act() -> dict[str, Any]:
-        gates.rate_limit(person, "test", SENDS)
+        gates.rate_limit(person, "test", MAX_FORMS)
         seconds = sheets.seconds_seen(
             sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number
         )
         for name, kind in NOTES.items():
             if name in sent:
-                sheets.note(person, sitting.ref, item.number, kind, sent[name])
+                sheets.store_question_note(person, sitting.ref, item.number, kind, sent[name])
         letter = sent.get("letter", "")
-        sheets.answer(person, sitting.ref, item.number, letter, seconds, to=to)
+        sheets.store_answer(person, sitting.ref, item.number, letter, seconds, to=to)
         return {}
 
     def again(error: str) -> HttpResponse:
-        return _question(request, sitting, sheets.sheet_of(sitting.sheet), item.number, error=error)
+        return _render_question(
+            request, sitting, sheets.read_sheet(sitting.sheet), item.number, error=error
+        )
 
-    return _act(request, sitting, act, _place(sitting, to or item.number), again)
+    return _process_form(request, sitting, act, _address(sitting, to or item.number), again)
 
 
-def _place(sitting: Sitting, number: int) -> str:
-    """Return the address of a question, or of the end after the last one."""
+def _address(sitting: Sitting, number: int) -> str:
     if number > len(sitting.sheet.record["items"]):
         return reverse("take:end", args=[sitting.ref])
     return reverse("take:question", args=[sitting.ref, max(1, number)])
 
 
-def _act(
+def _process_form(
     request: HttpRequest,
     sitting: Sitting,
     act: Callable[[], dict[str, Any]],
     to: str,
     again: Callable[[str], HttpResponse],
 ) -> HttpResponseBase:
-    """Carry out a form once, and lead on; a script gets the address, a browser a redirect."""
     try:
         gates.form_once(request, cast(Person, request.user), act)
     except sheets.SheetClosedError as error:
@@ -216,7 +217,7 @@ def _act(
     return redirect(to)
 
 
-def _question(
+def _render_question(
     request: HttpRequest, sitting: Sitting, asked: humans.Sheet, number: int, *, error: str = ""
 ) -> HttpResponse:
     item, sent = asked[number], request.POST
@@ -228,7 +229,7 @@ def _question(
         "item": item,
         "of": len(asked),
         "answered": sitting.answers.exclude(letter="").count(),
-        "asks": sheets.instructions_of(asked)["question"],
+        "asks": sheets.get_instructions(asked)["question"],
         "choices": [
             {"letter": sign, "text": text, "chosen": sign == letter}
             for sign, text in zip(item.letters, item.options, strict=True)
@@ -247,31 +248,33 @@ def _question(
 
 
 @gates.accounts_only
-def end(request: HttpRequest, ref: str) -> HttpResponseBase:
+def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Show empty answers and notes; add a note, or submit the sheet."""
-    sitting = _sitting(request, ref)
+    sitting = _get_sitting(request, ref)
     if request.method != "POST":
         if sitting.state != Sitting.State.GIVEN:
             return redirect("take:sheet", ref=ref)
-        return _end(request, sitting)
+        return _render_end(request, sitting)
     person, sent = cast(Person, request.user), request.POST
     what, _, which = sent.get("do", "").partition(" ")
 
     def act() -> dict[str, Any]:
-        gates.rate_limit(person, "test", SENDS)
+        gates.rate_limit(person, "test", MAX_FORMS)
         if what == "note":
-            sheets.remark(person, ref, which, sent.get("number", ""), sent.get("text", ""))
+            sheets.add_note(person, ref, which, sent.get("number", ""), sent.get("text", ""))
         elif what == "take-back":
-            sheets.take_back(person, ref, which)
+            sheets.remove_note(person, ref, which)
         elif what == "finish":
-            sheets.finish(person, ref)
+            sheets.submit_sheet(person, ref)
         return {}
 
     to = reverse("take:sheet" if what == "finish" else "take:end", args=[ref])
-    return _act(request, sitting, act, to, lambda error: _end(request, sitting, error=error))
+    return _process_form(
+        request, sitting, act, to, lambda error: _render_end(request, sitting, error=error)
+    )
 
 
-def _end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResponse:
+def _render_end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResponse:
     count = len(sitting.sheet.record["items"])
     full = set(sitting.answers.exclude(letter="").values_list("number", flat=True))
     wrong = request.POST.get("do", "").partition(" ")[2] if error else ""
@@ -297,9 +300,9 @@ def _end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResp
 
 
 @gates.accounts_only
-def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Ask whether a sheet should be given up, and give it up."""
-    sitting = _sitting(request, ref)
+def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
+    """Ask for confirmation, and give up a sheet."""
+    sitting = _get_sitting(request, ref)
     person = cast(Person, request.user)
 
     def ask(error: str = "") -> HttpResponse:
@@ -307,33 +310,32 @@ def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
         return render(request, "take/give_up.html", page, status=422 if error else 200)
 
     def act() -> dict[str, Any]:
-        sheets.give_up(person, ref)
+        sheets.give_up_sheet(person, ref)
         return {}
 
     if request.method == "POST":
-        return _act(request, sitting, act, reverse("take:sheet", args=[ref]), ask)
+        return _process_form(request, sitting, act, reverse("take:sheet", args=[ref]), ask)
     if sitting.state != Sitting.State.GIVEN:
         return redirect("take:sheet", ref=ref)
     return ask()
 
 
-def _thank(request: HttpRequest, sitting: Sitting) -> HttpResponse:
-    """Thank the respondent, and show whether there is a further test for them."""
+def _render_thanks(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     round_ = sitting.subject.round
-    further = not _hindrance(cast(Person, request.user), round_)
+    further = not _why_not(cast(Person, request.user), round_)
     page = {"sitting": sitting, "round": round_, "further": further}
     return render(request, "take/thanks.html", page)
 
 
-def _sitting(request: HttpRequest, ref: str) -> Sitting:
-    """Return a sheet of the person; other people's don't exist for them."""
+def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
+    """Return a sheet of the person; another person's sheet gives 404."""
     rows = Sitting.objects.select_related("sheet", "subject__round")
     return get_object_or_404(rows, ref=ref, subject__person=cast(Person, request.user))
 
 
 @require_safe
 @gates.moderators_only
-def rounds(request: HttpRequest) -> HttpResponse:
+def show_rounds(request: HttpRequest) -> HttpResponse:
     """Show the progress of all rounds."""
     rows = [round_progress(round_) for round_ in Round.objects.order_by("-created")]
     return render(request, "take/progress.html", {"rows": rows})
@@ -341,26 +343,26 @@ def rounds(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @gates.moderators_only
-def one(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the progress of a round; once it is closed, its results by code and by item."""
+def show_round(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the progress of a round, and once it is closed, its results by code and item."""
     round_ = get_object_or_404(Round, name=name)
-    return _round(request, round_)
+    return _render_round(request, round_)
 
 
 @require_POST
 @gates.moderators_only
-def count(request: HttpRequest, name: str) -> HttpResponse:
+def approve_held_sheet(request: HttpRequest, name: str) -> HttpResponse:
     """Approve a sheet that is on hold for its pace."""
     round_ = get_object_or_404(Round, name=name)
     try:
         approve_sheet(round_, request.POST.get("sheet", ""), cast(Person, request.user))
     except InputError as error:
-        return _round(request, round_, str(error))
+        return _render_round(request, round_, str(error))
     return redirect("take:round", name=name)
 
 
-def _round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse:
-    subjects = subjects_of(round_, cast(Person, request.user))
+def _render_round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse:
+    subjects = list_assignments(round_, cast(Person, request.user))
     page: dict[str, Any] = {
         "standing": round_progress(round_),
         "round": round_,
@@ -368,7 +370,7 @@ def _round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse
         "error": error,
     }
     if round_.state == Round.State.CLOSED:
-        page["results"] = shown_results(round_)
+        page["results"] = results_context(round_)
     else:
         page["subjects"] = subjects
     return render(request, "take/round.html", page, status=422 if error else 200)

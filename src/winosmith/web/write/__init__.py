@@ -1,4 +1,4 @@
-"""The platform's area `write`: a topic, a twin, live checks, drafts."""
+"""Writing: topics, twins, live checks, and drafts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The application, and what it registers to tidy up and erase data."""
+    """The Django application; registers its functions to delete and erase data."""
 
     name = "winosmith.web.write"
 
@@ -15,8 +15,8 @@ class Config(AppConfig):
         from winosmith.web.people import accounts, news, privacy
         from winosmith.web.write import page, rules
 
-        privacy.tidying["write"] = rules.drop_old_drafts
-        privacy.erasing.append(rules.drop_drafts)
-        accounts.adopting.append(rules.adopt_drafts)
+        privacy.cleaners["write"] = rules.drop_old_drafts
+        privacy.erasers.append(rules.drop_drafts)
+        accounts.adopters.append(rules.adopt_drafts)
         news.news_sources.append(page.submission_news)
         news.work_sources.append(page.draft_work)

@@ -15,12 +15,13 @@ class Draft(models.Model):
     """A topic with a person's input for it.
 
     Attributes:
-        ref: its address, and the key under which it is sent: one draft becomes one twin, from any
-            number of windows.
-        topic: the title of the topic; `text` is its text, `anchors` the words drawn from it.
-        typed: the input, as `rules.Typed.as_form` has it.
-        version: increases with each save, so that no window overwrites another's input.
-        revises: the twin that it will replace; None for a new one.
+        ref: The reference for addresses, and the key of the submission: one draft becomes one twin,
+            from any number of windows.
+        topic: The title of the topic; `text` is its text, `anchors` the words drawn from it.
+        typed: The input, as returned by `rules.TwinInput.as_form`.
+        version: A number that increases with each save, so that no window overwrites another's
+            input.
+        revises: The twin that it will replace, or None.
     """
 
     ref = models.CharField(max_length=32, unique=True, default=new_key)

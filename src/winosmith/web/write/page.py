@@ -1,4 +1,4 @@
-"""The context of the pages of writing: a draft's form, checklist and preview; counts; own twins."""
+"""The context of the writing pages: a draft's form, checklist and preview; counts; own twins."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems import checks
-from winosmith.web.problems.association import association
-from winosmith.web.problems.checks import refused, summary, text_hints
-from winosmith.web.problems.family import root_of
-from winosmith.web.problems.lookalikes import lookalikes
+from winosmith.web.problems.association import measure_association
+from winosmith.web.problems.checks import mark_rejected, summarize, text_hints
+from winosmith.web.problems.family import find_root
+from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
-from winosmith.web.problems.states import LATE, public_problems, visible_to, waits_until
+from winosmith.web.problems.states import LATE, is_visible_to, public_at_latest, public_problems
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft
-from winosmith.web.write.rules import Typed, examine
+from winosmith.web.write.rules import TwinInput, examine_twin
 
 
 class Piece(NamedTuple):
-    """A piece of a sentence: plain, the filled blank, or a difference of the halves."""
+    """A piece of a sentence: plain, the filled blank, or a difference between the halves."""
 
     text: str
     kind: Literal["", "filled", "differs"]
@@ -50,11 +50,11 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """One half with one option in its blank.
+    """One half with an option in its blank.
 
     Attributes:
-        right: whether the contributor means this reading.
-        pieces: in order; together they are the sentence.
+        right: Whether this is the reading that the contributor intends.
+        pieces: The pieces of the sentence, in order.
     """
 
     option: str
@@ -62,12 +62,12 @@ class Filled:
     pieces: tuple[Piece, ...]
 
 
-def preview(typed: Typed) -> list[tuple[Filled, ...]]:
-    """Return the readings of each half, one for each option; none for a half without a blank."""
+def preview_readings(typed: TwinInput) -> list[tuple[Filled, ...]]:
+    """Return the readings of each half, one per option; none for a half without a blank."""
     first, second = typed.sentences
     return [
         tuple(
-            Filled(option, answer == number, _filled(differing(half, other or half), option))
+            Filled(option, answer == number, _fill_blank(differing(half, other or half), option))
             for number, option in enumerate(typed.options)
             if option and half.count(BLANK) == 1
         )
@@ -75,7 +75,7 @@ def preview(typed: Typed) -> list[tuple[Filled, ...]]:
     ]
 
 
-def _filled(half: Iterable[Change], option: str) -> tuple[Piece, ...]:
+def _fill_blank(half: Iterable[Change], option: str) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     for text, kind in half:
         before, blank, after = text.partition(BLANK)
@@ -89,12 +89,12 @@ def _filled(half: Iterable[Change], option: str) -> tuple[Piece, ...]:
 
 
 MOST_NEAR = 3
-"""Near-duplicates that are shown."""
+"""Maximum number of near-duplicates shown."""
 
 
-def page(
+def context(
     draft: Draft,
-    typed: Typed,
+    typed: TwinInput,
     person: Person,
     *,
     faults: dict[str, list[str]] | None = None,
@@ -104,12 +104,12 @@ def page(
     """Return the context of the whole page.
 
     Args:
-        draft: as this window last read it.
-        typed: the input of the form.
-        person: the contributor.
-        faults: why it was refused, by field.
-        stored: the input of another window in the meantime.
-        error: why the action failed.
+        draft: The draft as last read by this window.
+        typed: The input of the form.
+        person: The contributor.
+        faults: The advice for a rejected form, by field.
+        stored: The draft with the newer input of another window.
+        error: The reason that the action failed.
     """
     form, faults = typed.as_form(), faults or {}
     halves = [
@@ -134,30 +134,30 @@ def page(
         "domain_faults": faults.get("domain", []),
         "halves": halves,
         "stored": stored,
-        "stored_typed": Typed.of(stored.typed) if stored else None,
+        "stored_typed": TwinInput.of(stored.typed) if stored else None,
         "error": error,
-        **checks.form_of(typed.options, faults),
-        **checked(draft, typed, person, faults),
+        **checks.form_context(typed.options, faults),
+        **checks_context(draft, typed, person, faults),
     }
 
 
-def checked(
-    draft: Draft, typed: Typed, person: Person, faults: dict[str, list[str]] | None = None
+def checks_context(
+    draft: Draft, typed: TwinInput, person: Person, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the context of the part that changes while somebody types, or of a refused form."""
-    checks = refused(examine(typed, draft.anchors), faults or {})
+    """Return the context of the part that changes during typing, or of a rejected form."""
+    checks = mark_rejected(examine_twin(typed, draft.anchors), faults or {})
     typed = typed.read()
     halves = typed.halves()
-    meter = association(halves)
+    meter = measure_association(halves)
     groups = ((0, _("First half")), (1, _("Second half")), (None, _("Both together")))
     return {
         "draft": draft,
         "groups": [
             (name, [check for check in checks if check.half == half]) for half, name in groups
         ],
-        **summary(checks),
-        "previews": preview(typed),
-        "near": _near(draft, typed, person),
+        **summarize(checks),
+        "previews": preview_readings(typed),
+        "near": _near_duplicates(draft, typed, person),
         "hints": text_hints(halves, settings.RULES.words_to_flag),
         "meter": meter,
         "readings": [
@@ -173,26 +173,27 @@ def checked(
     }
 
 
-def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:
+def _near_duplicates(draft: Draft, typed: TwinInput, person: Person) -> list[dict[str, Any]]:
     """Return the near-duplicates of both halves; fewer than five words are not a sentence yet."""
     begun = [half for half in typed.halves() if len(half.sentence.split()) >= 5]
     if not begun:
         return []
-    near = lookalikes(begun, without=draft.revises_id, reader=person, most=MOST_NEAR)
+    near = find_lookalikes(begun, without=draft.revises_id, reader=person, most=MOST_NEAR)
     return [{"one": one, "percent": whole_percent(one.share)} for one in near]
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """Numbers of a person's problems, and the site's goal.
+class ProblemCounts:
+    """The numbers of a person's problems, and the site's goal.
 
     Attributes:
-        today: problems (halves) that the person wrote since midnight, in the site's time.
-        waiting: their problems that wait for a moderator.
-        judging: those that are being judged.
-        valid: those that were found valid.
-        site: public problems of the site.
-        goal: the number of valid problems that the site wants; 0 for none.
+        today: The number of problems (halves) that the person wrote since midnight, in the site's
+            time.
+        waiting: The number of their problems that wait for a moderator.
+        judging: The number of their problems that are being judged.
+        valid: The number of their valid problems.
+        site: The number of public problems on the site.
+        goal: The number of valid problems that the site wants, or 0.
     """
 
     today: int
@@ -204,45 +205,45 @@ class Counts:
 
     @property
     def share(self) -> int:
-        """The reached part of the goal in percent, 0–100."""
+        """Return the reached part of the goal in percent, 0–100."""
         return min(100, self.site * 100 // self.goal) if self.goal else 0
 
 
-def counts(person: Person | None) -> Counts:
-    """Return the counts of a person; None for somebody who has not written yet.
+def count_problems(person: Person | None) -> ProblemCounts:
+    """Return the counts of a person; None for a visitor who has not written yet.
 
     Counts of many problems may be cached.
     """
-    site, goal = cached("write.public", _public).value, settings.RULES.goal
+    site, goal = cached("write.public", _count_public).value, settings.RULES.goal
     if person is None:
-        return Counts(0, 0, 0, 0, site, goal)
+        return ProblemCounts(0, 0, 0, 0, site, goal)
     found = written_by(person)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     today = Problem.objects.filter(twin__contributor=person, gold=False, created__gte=midnight)
-    return Counts(today.count(), found.held, found.judging, found.valid, site, goal)
+    return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
-def _public() -> Kept[int]:
+def _count_public() -> Kept[int]:
     count = public_problems().count()
     return Kept(count, count)
 
 
-def place_of(person: Person | None, twin: Twin) -> dict[str, Any] | None:
-    """Return the context of one's own perturbed problem; None for a twin.
+def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
+    """Return the context of a person's own perturbed problem; None for a twin.
 
-    It has the problem, its version with the depths, and its parent with the edits from it; these
-    are None if the person may not see the parent.
+    It contains the problem, its version with the depths, and its parent with the edits from it;
+    these are None if the person may not see the parent.
     """
-    return places_of(person, [twin]).get(twin.pk)
+    return version_contexts(person, [twin]).get(twin.pk)
 
 
-def places_of(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
-    """Return the same for many twins, by their keys, without original ones."""
+def version_contexts(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
+    """Return these contexts for many twins, by their keys, without original ones."""
     rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
     found: dict[int, dict[str, Any]] = {}
     for version in rows.select_related("problem", "parent__twin").order_by("problem"):
         problem, above = version.problem, version.parent
-        parent = above if above and visible_to(person, above) else None
+        parent = above if above and is_visible_to(person, above) else None
         place = {
             "problem": problem,
             "version": version,
@@ -254,40 +255,42 @@ def places_of(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[st
 
 
 SIZE = 20
-"""Twins on a page."""
+"""Number of twins on a page."""
 
 
-def twins_of(person: Person | None) -> QuerySet[Twin]:
-    """Return a person's twins with their halves, the newest first, without gold questions."""
+def own_twins(person: Person | None) -> QuerySet[Twin]:
+    """Return a person's twins with their halves, newest first, without gold questions."""
     halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
     mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
     return mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
 
 
 def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
-    """Return the context of the page of one's own twin.
+    """Return the context of the page of a person's own twin.
 
     Args:
-        person: the contributor.
-        found: the twin.
-        error: why the action failed.
-        sent: the form that was sent, to be shown again.
+        person: The contributor.
+        found: The twin.
+        error: The reason that the action failed.
+        sent: The submitted form, to be shown again.
     """
     problems = own_problems(person, found)
     held = any(problem.state == State.HELD for problem in problems)
     sent = sent or {}
-    readings = preview(rules.typed_of(found)) if len(problems) == 2 else [()] * len(problems)
+    readings = (
+        preview_readings(rules.read_twin(found)) if len(problems) == 2 else [()] * len(problems)
+    )
     return {
         "twin": found,
-        "version": place_of(person, found),
+        "version": version_context(person, found),
         "halves": [
             {
                 "problem": problem,
                 "state": State(problem.state),
-                "until": waits_until(problem),
+                "until": public_at_latest(problem),
                 "readings": reading,
-                "votes": _votes(problem),
-                "history": _history(problem),
+                "votes": _visible_votes(problem),
+                "history": _history_rows(problem),
                 "appeal": decisions.open_appeal(problem),
                 "may_appeal": decisions.may_appeal(person, problem),
                 "typed": sent.get("text", "") if sent.get("problem") == problem.ref else "",
@@ -295,7 +298,7 @@ def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None)
             for problem, reading in zip(problems, readings, strict=True)
         ],
         "held": held,
-        "hints": _hints(person, found, problems) if held else [],
+        "hints": _current_hints(person, found, problems) if held else [],
         "anonymous": person.anonymous,
         "may_withdraw": may_withdraw(person, found),
         "may_revise": may_revise(person, found),
@@ -305,19 +308,17 @@ def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None)
     }
 
 
-def _hints(person: Person, found: Twin, problems: list[Problem]) -> list[str]:
-    family = root_of(problems[0])
-    return checks.live_hints(problems, person, without=found.pk, family=family)
+def _current_hints(person: Person, found: Twin, problems: list[Problem]) -> list[str]:
+    family = find_root(problems[0])
+    return checks.contributor_hints(problems, person, without=found.pk, family=family)
 
 
-def _votes(problem: Problem) -> list[Vote]:
-    """Return the judges' votes, once judging is over."""
+def _visible_votes(problem: Problem) -> list[Vote]:
     undecided = problem.decided is None or problem.state == State.JUDGING
     return [] if undecided else votes_of(problem)
 
 
-def _history(problem: Problem) -> list[Any]:
-    """Return the history of a problem with reasons, without names."""
+def _history_rows(problem: Problem) -> list[Any]:
     entries = (
         (event.at, _describe_event(event), reason_for_contributor(event))
         for event in problem.events.order_by("pk")
@@ -326,7 +327,7 @@ def _history(problem: Problem) -> list[Any]:
 
 
 def _describe_event(event: Event) -> str:
-    """Return an event for the contributor; "" if its reason says it."""
+    """Return the contributor's text for an event; "" if its reason suffices."""
     if event.kind == "appeal":
         return _("You appealed")
     if event.kind == "exclude-vote":
@@ -334,12 +335,12 @@ def _describe_event(event: Event) -> str:
     if event.kind == "include-vote":
         return _("A vote counts now")
     if event.kind == "recount":
-        return _effect_of(event)
+        return _describe_effect(event)
     if not event.reason:
         return ""
     moved = event.before not in ("", event.after) and event.actor_id is not None
     own = event.actor_id == event.problem.twin.contributor_id
-    return _effect_of(event) if event.kind == "decline" or (moved and not own) else ""
+    return _describe_effect(event) if event.kind == "decline" or (moved and not own) else ""
 
 
 def submission_news(person: Person, after: datetime) -> Iterator[Item]:
@@ -350,12 +351,15 @@ def submission_news(person: Person, after: datetime) -> Iterator[Item]:
     for event in rows.select_related("problem__twin").order_by("-pk")[:MOST]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
         yield Item(
-            event.at, _effect_of(event), to, event.problem.sentence, reason_for_contributor(event)
+            event.at,
+            _describe_effect(event),
+            to,
+            event.problem.sentence,
+            reason_for_contributor(event),
         )
 
 
-def _effect_of(event: Event) -> str:
-    """Return the effect of an event for the contributor."""
+def _describe_effect(event: Event) -> str:
     if event.kind == "decline":
         return _("A moderator declined your appeal")
     if event.kind == LATE:
@@ -384,7 +388,7 @@ def _effect_of(event: Event) -> str:
 
 def draft_work(person: Person) -> Iterator[Work]:
     """Yield the number of a person's drafts."""
-    n = len(rules.drafts_of(person))
+    n = len(rules.list_drafts(person))
     if n:
         text = ngettext("%d draft is not sent yet", "%d drafts are not sent yet", n)
         yield Work(text % n, reverse("write:start"))

@@ -1,7 +1,8 @@
-"""Writing: drafts, their checks while somebody types, and sent or revised twins.
+"""Writing: drafts, their checks during typing, and submitted or revised twins.
 
-A structural rule of WinoGrande has passed, failed, or can't be checked yet. The verdicts are those
-of `winosmith.validate.examine_structure`, with a measured value and advice for the contributor.
+The result of a structural rule of WinoGrande is passed, failed, or not checked yet. The verdicts
+are those of `winosmith.validate.examine_structure`, with a measured value and advice for the
+contributor.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ from winosmith.text import with_blank_apart
 from winosmith.topics import Topic, open_topics
 from winosmith.validate import DOMAINS, Examined, StructureRules, examine_structure
 from winosmith.web._lock import writing
-from winosmith.web.judge.submissions import enter, may_revise, replace
-from winosmith.web.people.gates import act_once, result_of
-from winosmith.web.people.models import Person, stop_if_gone
+from winosmith.web.judge.submissions import enter, may_revise, retire_replaced
+from winosmith.web.people.gates import act_once, stored_result
+from winosmith.web.people.models import Person, check_still_active
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
-from winosmith.web.problems.checks import Check, RefusedError, Verdict, by_field, field_of, hints
+from winosmith.web.problems.checks import Check, RefusedError, Verdict, by_field, hints, read_field
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Twin, new_ref
 from winosmith.web.write.models import Draft
 
 MOST = 50
-"""Drafts that one person may have."""
+"""Maximum number of drafts per person."""
 
 UNTOUCHED = timedelta(hours=1)
-"""The age after which a topic without input makes room for the next one."""
+"""The age after which an unused topic is deleted when the next one is drawn."""
 
 
 class StaleDraftError(InputError):
-    """Another window saved the draft after this one read it; `draft` has its input."""
+    """Another window saved the draft after this one read it; `draft` has the newer input."""
 
     def __init__(self, draft: Draft):
         self.draft = draft
@@ -52,95 +53,95 @@ def draw_topic() -> Topic:
     """Return a random topic with its anchor words.
 
     Raises:
-        InputError: the site's source has no topics.
+        InputError: The site's source has no topics.
     """
     source = open_topics(settings.RULES.topics, settings.SITE.folder)
     return source.draw(secrets.randbits(32))
 
 
-def start(person: Person, topic: Topic) -> Draft:
+def start_draft(person: Person, topic: Topic) -> Draft:
     """Start a draft on a topic; topics without input for an hour are deleted.
 
     Raises:
-        InputError: the person has the most drafts allowed.
+        InputError: The person has the maximum number of drafts.
     """
     with writing():
         mine, since = Draft.objects.filter(person=person), timezone.now() - UNTOUCHED
         mine.filter(version=0, revises=None, saved__lt=since).delete()
         if mine.count() >= MOST:
             raise InputError(_("You have %d drafts; finish or discard some first.") % MOST)
-        return Draft.objects.create(person=person, **_columns(topic))
+        return Draft.objects.create(person=person, **_topic_fields(topic))
 
 
-def draft_of(person: Person | None, ref: str) -> Draft | None:
-    """Return a person's own draft; None for other people's."""
+def get_draft(person: Person | None, ref: str) -> Draft | None:
+    """Return a person's own draft, or None."""
     if person is None:
         return None
     return Draft.objects.select_related("revises").filter(person=person, ref=ref).first()
 
 
-def drafts_of(person: Person | None) -> list[Draft]:
-    """Return a person's drafts, the last saved first, without topics without input."""
+def list_drafts(person: Person | None) -> list[Draft]:
+    """Return a person's drafts, last saved first, without topics that have no input."""
     if person is None:
         return []
     mine = Draft.objects.filter(person=person).exclude(version=0, revises=None)
     return list(mine.order_by("-saved"))
 
 
-def save(draft: Draft, typed: Typed, version: int) -> Draft:
-    """Save a window's input, if no other window saved something else since this one read the draft.
+def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
+    """Save a window's input unless another window has saved the draft since this one read it.
 
     Args:
-        draft: read again under lock.
-        typed: the window's input.
-        version: the version that the window last read or saved.
+        draft: The draft, which is read again under lock.
+        typed: The window's input.
+        version: The version that the window last read or saved.
 
     Raises:
-        StaleDraftError: another window was quicker; nothing was overwritten.
-        InputError: the text is far too long, or the draft was sent or discarded in the meantime.
+        StaleDraftError: Another window saved first; nothing was overwritten.
+        InputError: The text is far too long, or the draft was sent or discarded in the meantime.
     """
-    stop_if_long(typed)
+    check_length(typed)
     with writing():
         now = _lock(draft)
-        if Typed.of(now.typed) == typed:
+        if TwinInput.of(now.typed) == typed:
             return now
         if now.version != version:
             raise StaleDraftError(now)
-        return _save_columns(now, typed=typed.as_form())
+        return _save_fields(now, typed=typed.as_form())
 
 
-def stop_if_long(typed: Typed) -> None:
-    """Refuse input that is longer than any draft.
+def check_length(typed: TwinInput) -> None:
+    """Reject input that is longer than any draft.
 
     Raises:
-        InputError: it is; it is not stored.
+        InputError: The input is too long; it is not stored.
     """
     if typed.size > checks.LARGEST:
         fault = _("That is far too long for a twin: more than %d characters.")
         raise InputError(fault % checks.LARGEST)
 
 
-def redraw(draft: Draft, what: Literal["topic", "words"]) -> Draft:
-    """Draw another topic, or other anchor words from the same one; the input stays.
+def redraw_topic(draft: Draft, what: Literal["topic", "words"]) -> Draft:
+    """Draw another topic, or other anchor words from the same one; the input is kept.
 
     Raises:
-        InputError: a revision keeps its topic; or the source has none.
+        InputError: A revision keeps its topic, or the source has no topics.
     """
     if draft.revises_id:
         raise InputError(_("A revision keeps the topic and the anchor words of its twin."))
-    topic = draw_topic() if what == "topic" else _other_words(draft)
+    topic = draw_topic() if what == "topic" else _draw_other_words(draft)
     with writing():
-        return _save_columns(_lock(draft), **_columns(topic))
+        return _save_fields(_lock(draft), **_topic_fields(topic))
 
 
-def discard(draft: Draft) -> None:
+def discard_draft(draft: Draft) -> None:
     """Delete a draft."""
     with writing():
         Draft.objects.filter(pk=draft.pk).delete()
 
 
-def revision(person: Person, twin: Twin, typed: Typed) -> Draft:
-    """Return the draft that revises a twin; a new one is filled with the twin."""
+def get_or_create_revision(person: Person, twin: Twin, typed: TwinInput) -> Draft:
+    """Return the draft that revises a twin; a new draft is filled with the twin."""
     with writing():
         draft, _new = Draft.objects.get_or_create(
             revises=twin,
@@ -161,7 +162,7 @@ def _lock(draft: Draft) -> Draft:
     return now
 
 
-def _save_columns(draft: Draft, **columns: object) -> Draft:
+def _save_fields(draft: Draft, **columns: object) -> Draft:
     for name, value in columns.items():
         setattr(draft, name, value)
     draft.version += 1
@@ -170,12 +171,11 @@ def _save_columns(draft: Draft, **columns: object) -> Draft:
     return draft
 
 
-def _columns(topic: Topic) -> dict[str, object]:
+def _topic_fields(topic: Topic) -> dict[str, object]:
     return {"topic": topic.title[:200], "text": topic.text, "anchors": list(topic.anchors)}
 
 
-def _other_words(draft: Draft) -> Topic:
-    """Return the draft's topic with at least one new anchor word, if the text has more."""
+def _draw_other_words(draft: Draft) -> Topic:
     topic = Topic(draft.topic, draft.text)
     drawn = topic
     for _try in range(10):
@@ -203,36 +203,36 @@ def adopt_drafts(account: Person, anonymous: Person) -> None:
 
 
 SOURCE = "crowd"
-"""The source of texts written on the site, in the data."""
+"""The source of texts written on the site, as given in the data."""
 
 OF_THE_FORM = ("domain", "options differ")
-"""Checks of fields that no half has; the other checks of both halves need both of them."""
+"""Checks of fields outside the halves; the other checks of both halves need both of them."""
 
 
 def submit(
     person: Person,
-    typed: Typed,
+    typed: TwinInput,
     draft: Draft,
     *,
     before: Callable[[], object] | None = None,
 ) -> Twin:
-    """Create a twin from the input, once for a draft, and give it to the judges or a moderator.
+    """Create a twin from the input, once per draft, and pass it to the judges or a moderator.
 
     The same transaction deletes the draft.
 
     Args:
-        person: the contributor, who has agreed to the current texts.
-        typed: both halves.
-        draft: its `ref` is the key: sent again, it returns the same twin. It has the topic, the
-            anchor words, and the person's twin that the new one replaces.
-        before: must succeed first, in the same transaction (a rate limit).
+        person: The contributor, who has agreed to the current texts.
+        typed: Both halves.
+        draft: The draft; its `ref` is the key, so that a repeated submission returns the same twin.
+            It has the topic, the anchor words, and the person's twin that the new one replaces.
+        before: A check that must succeed first, in the same transaction (a rate limit).
 
     Raises:
-        RefusedError: a rule is broken; nothing was written.
-        InputError: the person has not agreed to the texts, or may not revise that twin.
+        RefusedError: A rule is violated; nothing was written.
+        InputError: The person has not agreed to the texts, or may not revise that twin.
     """
-    # The texts are read before one's turn to write comes: others need not wait for that.
-    faults = _faults(typed, draft.anchors)
+    # Checked before the write lock is taken, so that others need not wait.
+    faults = _find_faults(typed, draft.anchors)
     found = [] if faults else hints(typed.halves(), person, without=draft.revises_id)
 
     def act() -> dict[str, str]:
@@ -252,26 +252,26 @@ def submit(
 
 
 def submitted_twin(person: Person | None, key: str) -> str:
-    """Return the `ref` of the twin that a form created; "" if it was not sent."""
-    return str(result_of(person, key).get("twin", ""))
+    """Return the `ref` of the twin that a form created; "" if it was not submitted."""
+    return str(stored_result(person, key).get("twin", ""))
 
 
 def revise(person: Person, twin: Twin) -> Draft:
-    """Return the draft that revises a twin, filled with it.
+    """Return the draft that revises a twin, filled with the twin.
 
     Raises:
-        InputError: the person can't revise the twin.
+        InputError: The person can't revise the twin.
     """
     with writing():
-        stop_if_gone(person)
+        check_still_active(person)
         if not may_revise(person, twin):
             raise InputError(
                 _("This twin can’t be revised: it was decided, replaced or withdrawn.")
             )
-        return revision(person, twin, typed_of(twin))
+        return get_or_create_revision(person, twin, read_twin(twin))
 
 
-def typed_of(twin: Twin) -> Typed:
+def read_twin(twin: Twin) -> TwinInput:
     """Return a twin as input; a missing half is empty."""
     problems = list(twin.problems.order_by("pk"))
     options = tuple(problems[0].options[:2]) if problems else ("", "")
@@ -280,12 +280,14 @@ def typed_of(twin: Twin) -> Typed:
     for number, problem in enumerate(problems[:2], 1):
         form[f"sentence_{number}"] = problem.sentence
         form[f"answer_{number}"] = "" if problem.answer is None else problem.answer
-    return Typed.of(form)
+    return TwinInput.of(form)
 
 
-def _faults(typed: Typed, anchors: Sequence[str]) -> dict[str, list[str]]:
-    """Return the advice, by field; for an empty half only to write it."""
-    open_checks = [check for check in examine(typed, anchors) if check.verdict in ("fail", "todo")]
+def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str]]:
+    """Return the advice, by field; for an empty half only the advice to write it."""
+    open_checks = [
+        check for check in examine_twin(typed, anchors) if check.verdict in ("fail", "todo")
+    ]
     first = [
         check
         for check in open_checks
@@ -295,16 +297,15 @@ def _faults(typed: Typed, anchors: Sequence[str]) -> dict[str, list[str]]:
     return by_field(first or open_checks)
 
 
-def _create_twin(person: Person, typed: Typed, draft: Draft, found: Sequence[str]) -> Twin:
-    """Create the twin with its halves in random order, and retire the one that it replaces."""
-    embargo = replace(person, draft.revises) if draft.revises else False
+def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence[str]) -> Twin:
+    embargo = retire_replaced(person, draft.revises) if draft.revises else False
     twin = Twin.objects.create(
         ref=new_ref(),
         contributor=person,
         source=SOURCE,
         domain=typed.domain,
         topic=draft.topic[:200],
-        anchor=anchor_of(typed.sentences, draft.anchors)[:200],
+        anchor=find_anchor(typed.sentences, draft.anchors)[:200],
         licence=settings.RULES.licence[:60],
         revises=draft.revises,
     )
@@ -313,16 +314,16 @@ def _create_twin(person: Person, typed: Typed, draft: Draft, found: Sequence[str
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TwinInput:
     """The input of a form.
 
     Attributes:
-        domain: one of `DOMAINS`, or "".
-        options: the two of both halves, perhaps empty.
-        sentences: of the first and the second half, perhaps without a blank yet; a blank that was
-            typed next to a word is separated from it.
-        answers: the 0-based index of each half's correct option; by default they differ.
-        parted: whether the blank of each sentence had to be separated.
+        domain: One of `DOMAINS`, or "".
+        options: The two options, perhaps empty.
+        sentences: The first and the second half, perhaps without a blank yet; a blank typed next to
+            a word is separated from it.
+        answers: The 0-based index of each half's correct option; by default they differ.
+        parted: Whether the blank of each sentence had to be separated.
     """
 
     domain: str = ""
@@ -332,25 +333,25 @@ class Typed:
     parted: tuple[bool, bool] = field(default=(False, False), compare=False)
 
     @classmethod
-    def of(cls, form: Mapping[str, Any]) -> Typed:
-        """Return the input of a form, or of a stored draft, without invalid values."""
+    def of(cls, form: Mapping[str, Any]) -> TwinInput:
+        """Return the input in a form or a stored draft, without invalid values."""
 
         def answer(name: str, preset: int) -> int | None:
             return {"0": 0, "1": 1, "": None}.get(str(form.get(name, preset)))
 
-        domain = field_of(form, "domain")
-        first, second = (field_of(form, f"sentence_{number}") for number in (1, 2))
+        domain = read_field(form, "domain")
+        first, second = (read_field(form, f"sentence_{number}") for number in (1, 2))
         apart = with_blank_apart(first), with_blank_apart(second)
         return cls(
             domain if domain in DOMAINS else "",
-            (field_of(form, "option_1"), field_of(form, "option_2")),
+            (read_field(form, "option_1"), read_field(form, "option_2")),
             apart,
             (answer("answer_1", 0), answer("answer_2", 1)),
             (apart[0] != first, apart[1] != second),
         )
 
     def as_form(self) -> dict[str, str]:
-        """Return the fields of the form by their names, for JSON."""
+        """Return the fields of the form by name, for JSON."""
         (option_1, option_2), (sentence_1, sentence_2) = self.options, self.sentences
         answers = ("" if answer is None else str(answer) for answer in self.answers)
         answer_1, answer_2 = answers
@@ -373,7 +374,7 @@ class Typed:
         )
         return first, second
 
-    def read(self) -> Typed:
+    def read(self) -> TwinInput:
         """Return the input without texts that are too long for the rules."""
         first, second = (
             checks.read_if_short(one, checks.LONGEST_SENTENCE) for one in self.sentences
@@ -381,16 +382,16 @@ class Typed:
         one, other = (
             checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
         )
-        return Typed(self.domain, (one, other), (first, second), self.answers, self.parted)
+        return TwinInput(self.domain, (one, other), (first, second), self.answers, self.parted)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing has been typed yet."""
+        """Return whether nothing has been typed yet."""
         return not any((*self.options, *self.sentences))
 
     @property
     def size(self) -> int:
-        """The number of characters."""
+        """Return the number of characters."""
         return sum(map(len, (*self.options, *self.sentences)))
 
 
@@ -401,16 +402,16 @@ LEAST_WORDS, MOST_WORDS = RULES.length or (1, checks.LONGEST_SENTENCE)
 OVERLAP = RULES.overlap or 0.0
 
 OF_WORDS, OF_ENGLISH = ("length", "overlap", "edit distance"), ("anchor", "function word")
-"""The rules that are not checked in text without spaces, and outside Latin letters."""
+"""Rules that are not checked in text without spaces, and in non-Latin scripts."""
 
 STAND_INS = ("option 1", "option 2")
-"""Options of a half whose own can't be used yet; rules on options then don't count."""
+"""Placeholder options if a half's options can't be used yet; rules on options then don't count."""
 
 
-def anchor_of(sentences: Sequence[str], anchors: Sequence[str]) -> str:
-    """Return the drawn words in all sentences; otherwise the one in most of them.
+def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
+    """Return the anchor words in all sentences, or else the one in most of them.
 
-    >>> anchor_of(["Boil the water now.", "Cool the water now."], ["boil", "water"])
+    >>> find_anchor(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'
     """
     held = [set(map(str.lower, text.tokens(sentence))) for sentence in sentences]
@@ -419,34 +420,36 @@ def anchor_of(sentences: Sequence[str], anchors: Sequence[str]) -> str:
     return " ".join(both) or max(anchors, key=lambda word: times[word], default="")
 
 
-def examine(typed: Typed, anchors: Sequence[str]) -> list[Check]:
-    """Return every check of a twin, in the order of the form.
+def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
+    """Return all checks of a twin, in the order of the form.
 
-    A rule of its own reports text that is too long; the other checks wait until it is shorter.
+    A separate rule reports text that is too long; the other checks wait until it is shorter.
     """
     whole, typed = typed, typed.read()
     usable = checks.are_distinct(typed.options)
-    anchor = anchor_of(typed.sentences, anchors)
+    anchor = find_anchor(typed.sentences, anchors)
     rows: dict[int, int] = {}
     problems: list[Problem] = []
     for half, sentence in enumerate(typed.sentences):
         if sentence.count(BLANK) == 1 and sentence != BLANK:
             rows[half] = len(problems)
-            problems.append(_problem(half, typed, usable, anchor))
-    seen = _Seen(typed, tuple(anchors), usable, rows, examine_structure(Dataset(problems), RULES))
+            problems.append(_make_problem(half, typed, usable, anchor))
+    seen = _Checked(
+        typed, tuple(anchors), usable, rows, examine_structure(Dataset(problems), RULES)
+    )
     return [
-        _domain(typed),
-        _options(whole, usable),
-        *(check for half in (0, 1) for check in _of_half(seen, half, whole.sentences[half])),
-        *_of_twin(seen),
+        _check_domain(typed),
+        _check_options(whole, usable),
+        *(check for half in (0, 1) for check in _check_half(seen, half, whole.sentences[half])),
+        *_check_twin(seen),
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Checked:
     """The examined input, and the findings."""
 
-    typed: Typed
+    typed: TwinInput
     anchors: tuple[str, ...]
     usable: bool
     rows: dict[int, int]
@@ -464,7 +467,7 @@ class _Seen:
         return "pass" if self.found.checked.get(rule) else "todo"
 
     def is_unreadable(self, rule: str, half: int | None = None) -> bool:
-        """Return whether a rule can't be checked in the script of a half, or of one of both."""
+        """Return whether a rule can't be checked in the script of a half, or of either half."""
         sentences = [self.typed.sentences[half]] if half is not None else self.typed.sentences
         if rule in OF_ENGLISH:
             return any(text.writing(one) != "latin" for one in (*sentences, *self.anchors))
@@ -476,7 +479,7 @@ class _Seen:
         return len(text.words(self.typed.sentences[half])) < LEAST_WORDS
 
 
-def _problem(half: int, typed: Typed, usable: bool, anchor: str) -> Problem:
+def _make_problem(half: int, typed: TwinInput, usable: bool, anchor: str) -> Problem:
     return Problem(
         f"half-{half + 1}",
         typed.sentences[half],
@@ -491,13 +494,13 @@ def _contains_word(word: str, words: set[str]) -> bool:
     return set(text.content_words(word)) <= words
 
 
-def _domain(typed: Typed) -> Check:
+def _check_domain(typed: TwinInput) -> Check:
     verdict: Verdict = "pass" if typed.domain else "todo"
     advice = _("Choose whether it is about people or about things.")
     return Check("domain", verdict, _("A domain is chosen"), "", advice, "domain")
 
 
-def _options(typed: Typed, usable: bool) -> Check:
+def _check_options(typed: TwinInput, usable: bool) -> Check:
     long = any(len(option) > checks.LONGEST_OPTION for option in typed.options)
     verdict: Verdict = "pass" if usable and not long else "fail" if all(typed.options) else "todo"
     if long:
@@ -510,11 +513,15 @@ def _options(typed: Typed, usable: bool) -> Check:
     return Check("options differ", verdict, _("Two different options"), "", advice, field)
 
 
-def _of_half(seen: _Seen, half: int, written: str) -> list[Check]:
+def _check_half(seen: _Checked, half: int, written: str) -> list[Check]:
     field = f"sentence_{half + 1}"
-    found = [_blank(seen, half, field), _length(seen, half, field), _present(seen, half, field)]
+    found = [
+        _check_blank(seen, half, field),
+        _check_length(seen, half, field),
+        _check_options_named(seen, half, field),
+    ]
     if seen.anchors:
-        found.append(_anchor(seen, half, field))
+        found.append(_check_anchor(seen, half, field))
     if written == seen.typed.sentences[half]:
         return found
     advice = _("A half has at most %d characters.") % checks.LONGEST_SENTENCE
@@ -526,7 +533,7 @@ def _of_half(seen: _Seen, half: int, written: str) -> list[Check]:
     ]
 
 
-def _blank(seen: _Seen, half: int, field: str) -> Check:
+def _check_blank(seen: _Checked, half: int, field: str) -> Check:
     sentence = seen.typed.sentences[half]
     count = sentence.count(BLANK)
     verdict: Verdict = "pass" if half in seen.rows else "fail" if count > 1 else "todo"
@@ -540,7 +547,7 @@ def _blank(seen: _Seen, half: int, field: str) -> Check:
     return Check("blank", verdict, _("One blank “_”"), figure, advice, field, half)
 
 
-def _length(seen: _Seen, half: int, field: str) -> Check:
+def _check_length(seen: _Checked, half: int, field: str) -> Check:
     sentence = seen.typed.sentences[half]
     count = len(text.words(sentence))
     verdict = seen.verdict("length", half)
@@ -561,7 +568,7 @@ def _length(seen: _Seen, half: int, field: str) -> Check:
     return Check("length", verdict, label, figure, advice, field, half)
 
 
-def _present(seen: _Seen, half: int, field: str) -> Check:
+def _check_options_named(seen: _Checked, half: int, field: str) -> Check:
     typed = seen.typed
     verdict = seen.verdict("options", half) if seen.usable else "todo"
     if verdict == "fail" and seen.short(half):
@@ -569,13 +576,13 @@ def _present(seen: _Seen, half: int, field: str) -> Check:
     sentence = typed.sentences[half].casefold()
     absent = [option for option in typed.options if option.casefold() not in sentence]
     named = ", ".join(f"“{option}”" for option in absent if option)
-    # Where none is given, the fields of the options say so.
+    # If an option is empty, its field reports that.
     advice = _("The sentence must name both options; missing: %s.") % named if named else ""
     return Check("options", verdict, _("Both options are named"), "", advice, field, half)
 
 
-def _anchor(seen: _Seen, half: int, field: str) -> Check:
-    anchor = anchor_of(seen.typed.sentences, seen.anchors)
+def _check_anchor(seen: _Checked, half: int, field: str) -> Check:
+    anchor = find_anchor(seen.typed.sentences, seen.anchors)
     verdict = seen.verdict("anchor", half)
     held = set(map(str.lower, text.tokens(seen.typed.sentences[half])))
     used = [word for word in seen.anchors if _contains_word(word, held)]
@@ -588,8 +595,8 @@ def _anchor(seen: _Seen, half: int, field: str) -> Check:
     return Check("anchor", verdict, _("An anchor word"), ", ".join(used), advice, field, half)
 
 
-def _of_twin(seen: _Seen) -> list[Check]:
-    checks = [_flipped(seen), _overlap(seen), _edit(seen)]
+def _check_twin(seen: _Checked) -> list[Check]:
+    checks = [_check_answers_differ(seen), _check_overlap(seen), _check_edit(seen)]
     if seen.anchors:
         verdict = seen.verdict("function word")
         advice = _("Draw other words: these are function words.")
@@ -600,7 +607,7 @@ def _of_twin(seen: _Seen) -> list[Check]:
     return [*checks, Check("same options", same, label, "", advice, "option_2")]
 
 
-def _flipped(seen: _Seen) -> Check:
+def _check_answers_differ(seen: _Checked) -> Check:
     verdict = seen.verdict("flipped answers") if seen.usable else "todo"
     if verdict == "todo" and None not in seen.typed.answers and len(set(seen.typed.answers)) == 1:
         verdict = "fail"
@@ -613,7 +620,7 @@ def _flipped(seen: _Seen) -> Check:
     return Check("flipped answers", verdict, _("Opposite answers"), "", advice, "answer_2")
 
 
-def _overlap(seen: _Seen) -> Check:
+def _check_overlap(seen: _Checked) -> Check:
     first, second = map(text.words, seen.typed.sentences)
     share = text.overlap(first, second) if first and second else 0.0
     is_told = first and second and not seen.is_unreadable("overlap")
@@ -623,7 +630,7 @@ def _overlap(seen: _Seen) -> Check:
     return Check("overlap", _verdict_on_both(seen, "overlap"), label, figure, advice, "sentence_2")
 
 
-def _edit(seen: _Seen) -> Check:
+def _check_edit(seen: _Checked) -> Check:
     first, second = map(text.tokens, seen.typed.sentences)
     figure = ""
     distance = text.edit_distance(first, second)
@@ -635,7 +642,7 @@ def _edit(seen: _Seen) -> Check:
     return Check("edit distance", verdict, _("The halves differ"), figure, advice, "sentence_2")
 
 
-def _verdict_on_both(seen: _Seen, rule: str) -> Verdict:
+def _verdict_on_both(seen: _Checked, rule: str) -> Verdict:
     """Return the verdict on both halves; an unfinished half does not fail."""
     verdict = seen.verdict(rule)
     unfinished = any(seen.short(half) for half in (0, 1))

@@ -1,4 +1,4 @@
-"""The pages on which twins are written, and those of one's own twins."""
+"""Pages for writing twins, and the pages of a person's own twins."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from winosmith.web.write import page as pages, rules
 from winosmith.web.write.models import Draft
 
 STARTS = 5
-"""Topics that may be drawn for each twin that may be written."""
+"""Number of topics that can be drawn for each twin that can be written."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@gates.agreed
-def start(request: HttpRequest) -> HttpResponse:
-    """Show how to write a twin, and one's drafts; or draw a topic and open a draft on it."""
+@gates.consent_required
+def show_start(request: HttpRequest) -> HttpResponse:
+    """Show how to write a twin, and the person's drafts; or draw a topic and open a draft."""
     error = ""
     if request.method == "POST":
         try:
@@ -43,81 +43,81 @@ def start(request: HttpRequest) -> HttpResponse:
         except InputError as refused:
             error = str(refused)
     person = gates.existing_writer(request)
-    shown = [(one, rules.Typed.of(one.typed)) for one in rules.drafts_of(person)]
+    shown = [(one, rules.TwinInput.of(one.typed)) for one in rules.list_drafts(person)]
     context = {
         "drafts": shown,
-        "counts": pages.counts(person),
+        "counts": pages.count_problems(person),
         "error": error,
     }
     return render(request, "write/start.html", context, status=422 if error else 200)
 
 
 def _open_draft(request: HttpRequest) -> str:
-    """Open a draft on a new topic, once for a form; return its address.
+    """Open a draft on a new topic, once per form; return its address.
 
-    Sent again, the form leads to the same draft, to the twin that it became, or to the start if it
-    was discarded.
+    A repeated submission leads to the same draft, to the twin that it became, or to the start page
+    if it was discarded.
 
     Raises:
-        InputError: the form has no key, the site has no topics, or the person has too many drafts.
+        InputError: The form has no key, the site has no topics, or the person has too many drafts.
     """
-    person, topic = gates.writer(request), rules.draw_topic()
+    person, topic = gates.get_or_create_writer(request), rules.draw_topic()
 
     def act() -> dict[str, str]:
         gates.rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
-        return {"draft": rules.start(person, topic).ref}
+        return {"draft": rules.start_draft(person, topic).ref}
 
     result, new = gates.act_once(person, request.POST.get("key", ""), request.path, act)
     ref = str(result["draft"])
-    there = new or rules.draft_of(person, ref) is not None or rules.submitted_twin(person, ref)
+    there = new or rules.get_draft(person, ref) is not None or rules.submitted_twin(person, ref)
     return reverse("write:draft", args=[ref]) if there else reverse("write:start")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a draft to its writer, and carry out its buttons."""
+def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
+    """Show a draft to its writer, and process its buttons."""
     person = gates.existing_writer(request)
-    found = rules.draft_of(person, ref)
+    found = rules.get_draft(person, ref)
     if found is None or person is None:
         return _redirect_to_twin(request, person, ref)
     if request.method != "POST":
-        return _shown(request, pages.page(found, rules.Typed.of(found.typed), person))
-    typed, do = rules.Typed.of(request.POST), request.POST.get("do", "check")
+        return _render(request, pages.context(found, rules.TwinInput.of(found.typed), person))
+    typed, do = rules.TwinInput.of(request.POST), request.POST.get("do", "check")
     if do != "submit":
         _count_typing(request, "save")
     if do == "copy":
-        typed = _copied(typed)
+        typed = _copy_first_half(typed)
     try:
-        rules.stop_if_long(typed)
-        if found.version != _version(request) and rules.Typed.of(found.typed) != typed:
+        rules.check_length(typed)
+        if found.version != _parse_version(request) and rules.TwinInput.of(found.typed) != typed:
             raise rules.StaleDraftError(found)
         if do == "submit":
             return _submit(request, person, found, typed)
-        saved = rules.save(found, typed, _version(request))
+        saved = rules.save_draft(found, typed, _parse_version(request))
         if do in ("topic", "words"):
-            rules.redraw(saved, "topic" if do == "topic" else "words")
+            rules.redraw_topic(saved, "topic" if do == "topic" else "words")
     except rules.StaleDraftError as stale:
-        return _shown(request, pages.page(found, typed, person, stored=stale.draft), 409)
+        return _render(request, pages.context(found, typed, person, stored=stale.draft), 409)
     except RefusedError as refused:
         kept = _save_unsent(request, found, typed)
-        return _shown(request, pages.page(kept, typed, person, faults=refused.faults), 422)
+        return _render(request, pages.context(kept, typed, person, faults=refused.faults), 422)
     except gates.RateLimitError:
         _save_unsent(request, found, typed)
         raise
     except InputError as refused:
-        return _shown(request, pages.page(found, typed, person, error=str(refused)), 422)
+        return _render(request, pages.context(found, typed, person, error=str(refused)), 422)
     place = "topic" if do in ("topic", "words") else "checks"
     return redirect(f"{reverse('write:draft', args=[ref])}#{place}")
 
 
 @require_POST
-def check(request: HttpRequest, ref: str) -> HttpResponse:
+def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
     """Return the checklist of the form's input, as a part of the page; nothing is written.
 
-    A check of a twin that was sent meanwhile changes nothing on the page (204).
+    For a twin that was submitted in the meantime, the page stays unchanged (204).
     """
     person = gates.existing_writer(request)
-    found = rules.draft_of(person, ref)
+    found = rules.get_draft(person, ref)
     if person is None or found is None:
         if rules.submitted_twin(person, ref):
             return HttpResponse(status=204)
@@ -125,29 +125,31 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
     try:
         _count_typing(request, "check")
     except gates.RateLimitError as many:
-        return gates.paused_part(request, many)
+        return gates.render_paused_part(request, many)
     return render(
-        request, "write/checks.html", pages.checked(found, rules.Typed.of(request.POST), person)
+        request,
+        "write/checks.html",
+        pages.checks_context(found, rules.TwinInput.of(request.POST), person),
     )
 
 
 @require_POST
-def save(request: HttpRequest, ref: str) -> HttpResponse:
+def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
     """Save a window's input; return the version, or the input of another window."""
     person = gates.existing_writer(request)
-    found = rules.draft_of(person, ref)
+    found = rules.get_draft(person, ref)
     if person is None:
         return JsonResponse({"reason": _("Not saved: you are logged out.")}, status=401)
     if found is None:
         twin = rules.submitted_twin(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
-    typed = rules.Typed.of(request.POST)
+    typed = rules.TwinInput.of(request.POST)
     try:
         _count_typing(request, "save")
-        saved = rules.save(found, typed, _version(request))
+        saved = rules.save_draft(found, typed, _parse_version(request))
     except rules.StaleDraftError as stale:
-        other = rules.Typed.of(stale.draft.typed)
+        other = rules.TwinInput.of(stale.draft.typed)
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
         return render(request, "write/conflict.html", context, status=409)
     except gates.RateLimitError as many:
@@ -162,18 +164,20 @@ def save(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 @require_POST
-def discard(request: HttpRequest, ref: str) -> HttpResponse:
-    """Delete a draft; a second time, it does nothing."""
-    found = rules.draft_of(gates.existing_writer(request), ref)
+def discard_draft(request: HttpRequest, ref: str) -> HttpResponse:
+    """Delete a draft; repeated calls have no effect."""
+    found = rules.get_draft(gates.existing_writer(request), ref)
     if found is not None:
-        rules.discard(found)
-        messages.info(request, _("The draft on “%s” is gone.") % found.topic)
+        rules.discard_draft(found)
+        messages.info(request, _("The draft on “%s” is discarded.") % found.topic)
     return redirect("write:start")
 
 
-def _submit(request: HttpRequest, person: Person, found: Draft, typed: rules.Typed) -> HttpResponse:
+def _submit(
+    request: HttpRequest, person: Person, found: Draft, typed: rules.TwinInput
+) -> HttpResponse:
     if not has_agreed(person):
-        rules.save(found, typed, _version(request))
+        rules.save_draft(found, typed, _parse_version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
     twin = rules.submit(
         person,
@@ -186,7 +190,6 @@ def _submit(request: HttpRequest, person: Person, found: Draft, typed: rules.Typ
 
 
 def _redirect_to_twin(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
-    """Redirect from a sent draft to its twin."""
     twin = rules.submitted_twin(person, ref)
     if not twin:
         raise Http404
@@ -198,65 +201,63 @@ def _count_typing(request: HttpRequest, what: str) -> None:
     gates.rate_limit_typing(request, what, settings.RULES.writes_per_hour)
 
 
-def _save_unsent(request: HttpRequest, found: Draft, typed: rules.Typed) -> Draft:
-    """Save input that could not be sent, unless another window has just saved the draft."""
+def _save_unsent(request: HttpRequest, found: Draft, typed: rules.TwinInput) -> Draft:
     with suppress(InputError):
-        return rules.save(found, typed, _version(request))
+        return rules.save_draft(found, typed, _parse_version(request))
     return found
 
 
-def _version(request: HttpRequest) -> int:
+def _parse_version(request: HttpRequest) -> int:
     text = request.POST.get("version", "")
     return int(text) if is_number(text, 9) else -1
 
 
-def _copied(typed: rules.Typed) -> rules.Typed:
-    """Return the second half as a copy of the first, to be changed."""
+def _copy_first_half(typed: rules.TwinInput) -> rules.TwinInput:
     first, _second = typed.sentences
-    return rules.Typed(typed.domain, typed.options, (first, first), typed.answers)
+    return rules.TwinInput(typed.domain, typed.options, (first, first), typed.answers)
 
 
-def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
+def _render(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
     return render(request, "write/draft.html", context, status=status)
 
 
 @require_safe
-def twins(request: HttpRequest) -> HttpResponse:
-    """Show one's twins, the newest first."""
+def show_twins(request: HttpRequest) -> HttpResponse:
+    """Show the person's twins, newest first."""
     person = gates.existing_writer(request)
-    page = Paginator(pages.twins_of(person), pages.SIZE).get_page(request.GET.get("page"))
-    places = pages.places_of(person, page.object_list)
+    page = Paginator(pages.own_twins(person), pages.SIZE).get_page(request.GET.get("page"))
+    places = pages.version_contexts(person, page.object_list)
     context = {
         "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
         "page": beside(page),
-        "counts": pages.counts(person),
+        "counts": pages.count_problems(person),
     }
     return render(request, "write/mine.html", context)
 
 
 @require_safe
-def twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show one of one's twins, with the judges' votes once it is decided."""
-    person, found = _own(request, ref)
+def show_twin(request: HttpRequest, ref: str) -> HttpResponse:
+    """Show a person's own twin, with the judges' votes once it is decided."""
+    person, found = _get_own_twin(request, ref)
     return render(request, "write/twin.html", pages.twin_context(person, found))
 
 
 @require_POST
-def withdraw(request: HttpRequest, ref: str) -> HttpResponse:
+def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Withdraw a twin."""
 
     def act(person: Person, found: Twin) -> str:
         take_back(person, found, request.POST.get("reason", "").strip()[:500])
-        return _("It is withdrawn: only you and the moderators still see it.")
+        return _("The text is withdrawn: only you and the moderators still see it.")
 
-    return _acted(request, ref, act)
+    return _act_on(request, ref, act)
 
 
 @require_POST
-def revise(request: HttpRequest, ref: str) -> HttpResponse:
+def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Open the form, filled with a twin, to write a version that replaces it."""
-    person, found = _own(request, ref)
-    version = pages.place_of(person, found)
+    person, found = _get_own_twin(request, ref)
+    version = pages.version_context(person, found)
     if version is not None:
         return redirect("perturb:revise", version["problem"].ref)
     try:
@@ -268,7 +269,7 @@ def revise(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 @require_POST
-def appeal(request: HttpRequest, ref: str) -> HttpResponse:
+def appeal_decision(request: HttpRequest, ref: str) -> HttpResponse:
     """Ask a moderator to check one half again."""
 
     def act(person: Person, found: Twin) -> str:
@@ -279,12 +280,11 @@ def appeal(request: HttpRequest, ref: str) -> HttpResponse:
         decisions.appeal(person, half, request.POST.get("text", ""))
         return _("A moderator will read your appeal and answer here.")
 
-    return _acted(request, ref, act)
+    return _act_on(request, ref, act)
 
 
-def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -> HttpResponse:
-    """Carry out an action on a twin once for a form, and return to its page."""
-    person, found = _own(request, ref)
+def _act_on(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -> HttpResponse:
+    person, found = _get_own_twin(request, ref)
     try:
         result = gates.form_once(request, person, lambda: {"said": act(person, found)})
     except InputError as refused:
@@ -294,7 +294,7 @@ def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -
     return redirect("write:twin", ref)
 
 
-def _own(request: HttpRequest, ref: str) -> tuple[Person, Twin]:
+def _get_own_twin(request: HttpRequest, ref: str) -> tuple[Person, Twin]:
     person = gates.existing_writer(request)
     found = Twin.objects.select_related("revises").filter(ref=ref, contributor=person).first()
     if person is None or found is None or not own_problems(person, found):

@@ -74,7 +74,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         choices=[
-                            ("pace", "answers faster than people read"),
+                            ("pace", "answers faster than people can read"),
                             ("gold", "gold questions answered incorrectly"),
                             ("address", "several accounts of one address on the same problem"),
                             ("training", "the training was not passed"),

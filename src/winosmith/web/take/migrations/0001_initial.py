@@ -83,7 +83,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("given", "being taken"),
-                            ("done", "handed in"),
+                            ("done", "submitted"),
                             ("dropped", "given up"),
                         ],
                         default="given",
