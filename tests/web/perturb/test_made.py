@@ -25,7 +25,10 @@ def test_a_model_that_is_away_blocks_nobody(desk: Any, models: Any) -> None:
     assert "Its weights could not be read." in page
     made = client.post("/perturb/root/", form(against="one")).headers["Location"]
     page = text(client.get(made))
-    assert "Its weights could not be read. The sentence is stored; its answer comes later." in page
+    assert (
+        "Its weights could not be read. The sentence is stored; the model will answer later."
+        in page
+    )
 
 
 def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None:
