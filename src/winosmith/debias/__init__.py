@@ -1,6 +1,7 @@
-"""What to drop: AFLite, PMI filtering and random reduction, with a null next to them.
+"""What to remove: AFLite, PMI filtering and random reduction, each compared with a null.
 
-The filters return rows, kept and removed; `Dataset.select` and `Dataset.drop` turn them into data.
+The filters return the rows kept and removed; `Dataset.select` and `Dataset.drop` turn them into
+data.
 """
 
 from __future__ import annotations
