@@ -264,8 +264,8 @@ import logging, numba
 logging.basicConfig(level=logging.INFO)
 {before}
 from winosmith.debias import _kernel
-_kernel.ready()
-print(sum(_kernel.largest.stats.cache_hits.values()))
+_kernel.compile_loops()
+print(sum(_kernel.compute_largest_sum.stats.cache_hits.values()))
 """
 
 

@@ -172,7 +172,7 @@ def test_a_column_gets_the_same_bits_in_any_company():
 
     def solve(columns: list[int]) -> Floats:
         parts = [draw_training_rows(500, 150, seed=1, phase=0, classifier=j) for j in columns]
-        gradient = Kernel(matrix, labels).training(np.arange(500, dtype=np.int32), parts)
+        gradient = Kernel(matrix, labels).make_gradient(np.arange(500, dtype=np.int32), parts)
         fit = minimise(gradient, np.zeros((len(columns), 48)), ridge, diagonal, 1e-4)
         assert fit.converged.all()
         return fit.weights

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, debias
-from winosmith.debias._mirror import _by_unit
+from winosmith.debias._mirror import _sort_by_unit
 from winosmith.debias._units import Choices
 from winosmith.errors import DataError
 
@@ -189,7 +189,7 @@ def test_options_that_differ_in_one_column_have_an_order(columns: int) -> None:
         rows = np.zeros((2, columns), np.float32)
         rows[1, column] = 1
         one, other = (
-            _by_unit(rows[turn], np.zeros(2, np.intp), np.array([turn[0]]), np.array([2]))
+            _sort_by_unit(rows[turn], np.zeros(2, np.intp), np.array([turn[0]]), np.array([2]))
             for turn in (np.array([0, 1]), np.array([1, 0]))
         )
         assert one[0].tolist() == other[0].tolist()

@@ -26,7 +26,7 @@ from winosmith.debias._clues import (
     assessment_blocks,
     associations,
     leads_table,
-    passages,
+    make_passages,
 )
 from winosmith.debias._guess import (
     AT_ONCE,
@@ -94,10 +94,10 @@ __all__ = [
     "draw_training_rows",
     "flip_twins",
     "leads_table",
+    "make_passages",
     "measure_separability",
     "mirror",
     "option_units",
-    "passages",
     "perturb_vectors",
     "pmi",
     "probe",

@@ -423,8 +423,7 @@ def answer_axis(
 def _fit_and_apply(
     X: NDArray[Any], labels: NDArray[np.intp], others: NDArray[Any], turns: bool
 ) -> NDArray[np.float64]:
-    """Fit the discriminant of each labelling to X, and return the (k, m) positions of other
-    rows."""
+    """Fit the discriminant of each labelling to X, and return (k, m) positions of others."""
     from scipy.linalg import cho_factor, cho_solve
 
     mean = np.zeros(X.shape[1]) if turns else X.mean(axis=0, dtype=np.float64)
@@ -475,8 +474,7 @@ class AnswerHistograms(Result):
         smoothing: float,
         direction: Direction,
     ) -> AnswerHistograms:
-        """Return the divergence of the first of several pairs of histograms, with the rest as its
-        null.
+        """Return the divergence of the first of several pairs of histograms, with its null.
 
         Args:
             binning: The bins of the histograms.

@@ -1,5 +1,4 @@
-"""Results that a filter or a measure produces by chance: on labels without meaning, and when
-repeated.
+"""Results that a filter or a measure produces by chance: on random labels, and in another run.
 
 *Nulls.* The halves of a twin have nearly the same embedding and opposite answers. Permuting all
 answers freely would break this structure and change how much is predictable by chance. So a null
@@ -291,15 +290,13 @@ class RunOverlap(Result):
     @property
     @computed()
     def share(self) -> float | None:
-        """The fraction of the removed problems that the other run removes too, 0–1; None if there
-        are none."""
+        """The fraction of the removed problems that the other run removes too, 0–1, or None."""
         return self.both / self.removed if self.removed else None
 
     @property
     @computed()
     def jaccard(self) -> float | None:
-        """The number removed by both over the number removed by either, 0–1; None if neither
-        removed any."""
+        """The number removed by both over the number removed by either, 0–1, or None."""
         either = self.removed + self.other - self.both
         return self.both / either if either else None
 

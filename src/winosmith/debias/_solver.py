@@ -277,7 +277,7 @@ def first_start(on: Measured, rows: Places) -> Start:
 
     def part_of(W: Floats, part: Places) -> Floats:
         everything = np.arange(len(part), dtype=np.int32)
-        return on.kernel.training(part, [everything])(W, one)
+        return on.kernel.make_gradient(part, [everything])(W, one)
 
     def gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
         return np.asarray(sum(on.over(partial(part_of, W), rows))) if len(W) else W
@@ -289,11 +289,11 @@ def first_start(on: Measured, rows: Places) -> Start:
 def start_at(weights: Floats, on: Measured, rows: Places) -> Start:
     """Return the start at these (D,) weights, for the rows that are left."""
     kernel, scale = on.kernel, on.train_size / len(rows)
-    curved = on.over(lambda part: kernel.curvature(part, weights, scale), rows)
+    curved = on.over(lambda part: kernel.compute_curvature(part, weights, scale), rows)
     diagonal, product = (np.sum(ones, axis=0) for ones in zip(*curved, strict=True))
     diagonal = on.ridge + diagonal
     diagonal[diagonal == 0] = 1.0  # the padding, and constant columns without a penalty
-    leverage = max(on.over(lambda part: kernel.leverage(part, diagonal), rows))
+    leverage = max(on.over(lambda part: kernel.compute_leverage(part, diagonal), rows))
     share = min(1.0, len(weights) / SPREAD, on.train_size / SPREAD)
     return Start(
         weights=weights,
