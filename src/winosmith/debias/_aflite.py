@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith._version import __version__
 from winosmith.debias._chance import Null, by_chance, measure_chance, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
-from winosmith.debias._rows import Rows, checked_rows, number_labels
-from winosmith.debias._selection import at_threshold, histogram, scores, select
+from winosmith.debias._rows import Rows, check_rows, number_labels
+from winosmith.debias._selection import compute_scores, make_histogram, reach_threshold, select
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import write_aside
@@ -279,7 +279,7 @@ def aflite(
     >>> len(result.kept) + sum(len(rows) for rows in result.removed)
     400
     """
-    rows = checked_rows(X, y, ids, groups, scratch)
+    rows = check_rows(X, y, ids, groups, scratch)
     settings = Settings(
         ensemble_size,
         train_size,
@@ -389,7 +389,7 @@ class Run:
         settings: The parameters.
         twins: The (N,) group numbers of rows whose labels a null flips together.
         executor: Where the classifiers are trained; None for threads.
-        scratch: The folder for data that does not fit into memory; see `basis_of`.
+        scratch: The folder for data that does not fit into memory; see `rotate_rows`.
         on_draw: Called with the phase and the number of completed draws of its null.
     """
 
@@ -472,7 +472,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     start = _choose_start(ensemble, left, progress)
     votes = ensemble.vote(left, number, start)
     correct, total = pool_votes(ensemble, left, votes)
-    candidates = at_threshold(correct, total, settings.threshold)
+    candidates = reach_threshold(correct, total, settings.threshold)
     null: Null | None = None
     drawn: list[NDArray[np.float64]] = []
     if settings.null != "off":
@@ -492,7 +492,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     )
     removed = chosen.removed
     voted = total > 0
-    progress.scores[left[voted]] = scores(correct, total)[voted]
+    progress.scores[left[voted]] = compute_scores(correct, total)[voted]
     progress.votes[left[voted]] = total[voted]
     progress.removed_in[left[removed]] = number
     if not votes.one_class.all():
@@ -505,7 +505,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             cutoff=most,
             candidates=chosen.candidates,
             accuracy=float(votes.correct.sum() / votes.total.sum()) if voted.any() else None,
-            histogram=histogram(correct, total),
+            histogram=make_histogram(correct, total),
             undefined=int((~voted).sum()),
             tied=chosen.tied,
             tied_removed=chosen.tied_removed,

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from winosmith.debias._chance import Null, flip_labels, make_null
-from winosmith.debias._rows import checked_labels, number_rows
+from winosmith.debias._rows import check_labels, number_rows
 from winosmith.errors import DataError
 from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
 from winosmith.parallel import one_thread
@@ -192,7 +192,7 @@ def check_embeddings(
 
     With `alike`, all labels may be the same.
     """
-    X, labels = np.asarray(X), checked_labels(y, alike=alike).astype(np.intp)
+    X, labels = np.asarray(X), check_labels(y, alike=alike).astype(np.intp)
     if X.ndim != 2 or X.shape[1] < 1:
         raise DataError(f"X must have rows and columns; its shape is {X.shape}")
     if len(labels) != len(X):

@@ -28,13 +28,19 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith.debias._ensemble import DRAWS, Ensemble, Settings, Votes, open_ensemble
 from winosmith.debias._rows import (
     FLIPS,
-    checked_rows,
+    check_rows,
+    choose_scratch_folder,
+    map_scratch_matrix,
     number_labels,
     number_rows,
-    scratch_folder,
-    scratch_matrix,
 )
-from winosmith.debias._selection import Counts, Selection, at_threshold, pool_by_group, scores
+from winosmith.debias._selection import (
+    Counts,
+    Selection,
+    compute_scores,
+    pool_by_group,
+    reach_threshold,
+)
 from winosmith.errors import InputError
 from winosmith.metrics import null_interval, null_interval_label
 from winosmith.results import Result, computed
@@ -174,7 +180,7 @@ def threshold_null(
         DataError: The data is invalid for `aflite`, or the groups do not list each row once.
         InputError: A parameter is out of range.
     """
-    rows = checked_rows(X, y, ids, None, scratch)
+    rows = check_rows(X, y, ids, None, scratch)
     settings = Settings(
         ensemble_size,
         train_size,
@@ -193,7 +199,7 @@ def threshold_null(
     everything = np.arange(len(rows.y), dtype=np.int32)
     with open_ensemble(rows, settings, executor, scratch) as ensemble:
         votes = ensemble.vote(everything, 0, ensemble.first_start(everything))
-        at = at_threshold(votes.correct, votes.total, settings.threshold)
+        at = reach_threshold(votes.correct, votes.total, settings.threshold)
         return measure_chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]
 
 
@@ -233,8 +239,8 @@ def measure_chance(
         other = ensemble.with_labels(labels)
         votes = other.vote(left, phase, other.first_start(left))
         correct, total = pool_votes(other, left, votes)
-        drawn.append(int(at_threshold(correct, total, settings.threshold).sum()))
-        known.append(scores(correct, total))
+        drawn.append(int(reach_threshold(correct, total, settings.threshold).sum()))
+        known.append(compute_scores(correct, total))
         if on_draw is not None:
             on_draw(draw + 1)
     return make_null(found, drawn), known
@@ -347,14 +353,14 @@ def perturb_vectors(
         scratch: The folder for the copy, as for `debias.aflite`.
     """
     order = sorted(range(len(ids)), key=ids.__getitem__)  # type: ignore[arg-type]
-    folder = scratch_folder(X, scratch)
+    folder = choose_scratch_folder(X, scratch)
     with contextlib.ExitStack() as stack:
         moved: NDArray[np.float32] = (
             np.empty(X.shape, np.float32)
             if folder is None
-            else stack.enter_context(scratch_matrix((X.shape[0], math.prod(X.shape[1:])), folder))[
-                0
-            ].reshape(X.shape)
+            else stack.enter_context(
+                map_scratch_matrix((X.shape[0], math.prod(X.shape[1:])), folder)
+            )[0].reshape(X.shape)
         )
         for place, row in enumerate(order):
             draw = np.random.default_rng([seed, place]).standard_normal(X.shape[-1])

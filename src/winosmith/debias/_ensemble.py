@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from winosmith import options
 from winosmith.debias import _solver
-from winosmith.debias._rows import Rows, draw_training_rows, scratch_folder
+from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start
 from winosmith.errors import DataError, OutputError
 from winosmith.parallel import Holder, one_thread, ordered_map, workers_of
@@ -112,10 +112,10 @@ class Ensemble:
         """Return the start at these (D,) weights, with the Hessian measured there."""
         return _solver.start_at(weights, self._measured(), left)
 
-    def _measured(self) -> _solver.Measured:
+    def _measured(self) -> _solver.StartData:
         from winosmith.debias._kernel import Kernel
 
-        return _solver.Measured(
+        return _solver.StartData(
             kernel=Kernel(self.basis.matrix, self.y),
             ridge=self.penalty,
             intercept=self.basis.columns,
@@ -170,13 +170,13 @@ def open_ensemble(
 
     BLAS runs on one thread in the meantime, because more are slower below our own threads.
     """
-    folder = scratch_folder(rows.X, scratch)
+    folder = choose_scratch_folder(rows.X, scratch)
     if folder is None and executor is not None and needs_file(executor):
         folder = Path(tempfile.gettempdir())
-    with open_threads() as own, one_thread(), _solver.basis_of(rows, own, folder) as basis:
+    with open_threads() as own, one_thread(), _solver.rotate_rows(rows, own, folder) as basis:
         workers = executor or own
         with share_arrays(basis, rows.y, workers) as (held, arrays):
-            penalty = _solver.penalties(basis, settings.C)
+            penalty = _solver.make_penalties(basis, settings.C)
             yield Ensemble(
                 basis, rows.y, rows.groups, settings, penalty, held, arrays, workers, own
             )
@@ -322,7 +322,9 @@ def _train(
     for column in np.flatnonzero(slow):
         part = share.rows[partitions[column]]
         with one_thread():
-            weights[column] = _solver.newton(X[part], y[part], share.ridge, weights[column])
+            weights[column] = _solver.minimise_by_newton(
+                X[part], y[part], share.ridge, weights[column]
+            )
     return weights, slow, fit.passes
 
 

@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._chance import Z
 from winosmith.debias._logit import Logit, rounding_error
-from winosmith.debias._rows import canonical_order, checked_rows, number_rows
-from winosmith.debias._units import Choices, Judged
+from winosmith.debias._rows import check_rows, find_canonical_order, number_rows
+from winosmith.debias._units import Choices, ModelScores
 from winosmith.errors import DataError
 from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import one_thread, ordered_map
@@ -98,12 +98,12 @@ def probe(
     group_of = number_rows(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
     of: _Vectors = (
-        _TwoOptionProblems(X, np.asarray(y), turns).at(np.arange(len(y)))
+        _TwoOptionProblems(X, np.asarray(y), turns).select(np.arange(len(y)))
         if options is None
         else Choices.of(X, y, options)
     )
     weights = (fold_of[:, None] != np.arange(folds)).astype(np.float32)
-    credit = of.judged(of.models(weights, C)).credit
+    credit = of.score(of.fit(weights, C)).credit
     return _score_probe(credit[np.arange(len(y)), fold_of], group_of, of.chance)
 
 
@@ -308,10 +308,10 @@ def verify(
     of: dict[str, _Vectors] = {}
     if options is not None:
         chosen = {name: Choices.of(one, labels, options) for name, one in vectors.items()}
-        order = canonical_order(chosen[LINEAR].canonical(), ids)
+        order = find_canonical_order(chosen[LINEAR].canonical(), ids)
         of.update(chosen)
     else:
-        order = checked_rows(X, labels, ids, None, alike=turns).order
+        order = check_rows(X, labels, ids, None, alike=turns).order
         for name, one in vectors.items():
             of[name] = _TwoOptionProblems(one, labels, turns or name != LINEAR)
     block_of = _number_in_order(numbers, order)
@@ -389,13 +389,13 @@ class _TwoOptionProblems:
         assert self.turned is not None  # noqa: S101 - `at` turned them
         return Logit(self.turned, C=C).fit(weights)
 
-    def judged(self, W: Floats) -> Judged:
+    def judged(self, W: Floats) -> ModelScores:
         """Return margins and the credit of their signs."""
         assert self.turned is not None  # noqa: S101 - `at` turned them
         with one_thread():
             margins = _zero_rounding_errors(self.turned @ W, self.turned, W)
         credit = (np.sign(margins) + 1) / 2
-        return Judged(margins, credit, 1 - credit)
+        return ModelScores(margins, credit, 1 - credit)
 
 
 _Vectors = Choices | _TwoOptionProblems
@@ -446,22 +446,22 @@ def _score_guessers(
     counts = weights.astype(np.float32)
     parts = np.unique(shared.block_of[train_rows], return_inverse=True)[1] % FOLDS
     for name, of in shared.vectors.items():
-        here, there = of.at(train_rows), of.at(test_rows)
-        chances = [there.chance, of.at(test_kept).chance]
+        here, there = of.select(train_rows), of.select(test_rows)
+        chances = [there.chance, of.select(test_kept).chance]
         sets = [inside | True] + ([] if inside.all() else [inside])
         folds = [parts != part for part in range(FOLDS)] if name == LINEAR else []
-        models = here.models(np.hstack([counts * rows[:, None] for rows in sets + folds]), shared.C)
-        judged = [there.judged(models[:, at * count :][:, :count]) for at in range(len(sets))]
+        models = here.fit(np.hstack([counts * rows[:, None] for rows in sets + folds]), shared.C)
+        judged = [there.score(models[:, at * count :][:, :count]) for at in range(len(sets))]
         found[name] = (
             (_weighted_accuracy(judged[0].credit, before), chances[0]),
             (_weighted_accuracy(judged[-1].credit[outside], after), chances[1]),
         )
         if name == LINEAR:
             shape = (len(train_rows), count)
-            own = Judged(np.empty(shape), np.empty(shape), np.empty(shape))
+            own = ModelScores(np.empty(shape), np.empty(shape), np.empty(shape))
             for part in range(FOLDS):
                 at = (len(sets) + part) * count
-                one = here.at(parts == part).judged(models[:, at : at + count])
+                one = here.select(parts == part).score(models[:, at : at + count])
                 for field in ("leads", "credit", "opposite"):
                     getattr(own, field)[parts == part] = getattr(one, field)
             ranks, places = _find_steps(own.leads), _find_steps(judged[0].leads)
@@ -511,7 +511,7 @@ def _fit_rule(
 
 
 def _apply_rule(
-    judged: Judged, places: NDArray[np.int64], rule: tuple[NDArray[np.int64], Floats]
+    judged: ModelScores, places: NDArray[np.int64], rule: tuple[NDArray[np.int64], Floats]
 ) -> Floats:
     """Return the credit of the rule for each problem."""
     steps, beyond = rule
