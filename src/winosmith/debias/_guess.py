@@ -367,7 +367,7 @@ class _TwoOptionProblems:
     turning: bool
     turned: NDArray[np.float32] | None = None
 
-    def at(self, rows: Rows | NDArray[np.bool_]) -> _TwoOptionProblems:
+    def select(self, rows: Rows | NDArray[np.bool_]) -> _TwoOptionProblems:
         """Return some of the problems, with the correct option first."""
         y = self.y[rows]
         if self.turned is not None:
@@ -384,12 +384,12 @@ class _TwoOptionProblems:
         ones = float(np.mean(self.y == 1))
         return 0.5 if self.turning else max(ones, 1 - ones)
 
-    def models(self, weights: NDArray[np.float32], C: float) -> Floats:
+    def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
         """Return the weights of logistic regressions."""
         assert self.turned is not None  # noqa: S101 - `at` turned them
         return Logit(self.turned, C=C).fit(weights)
 
-    def judged(self, W: Floats) -> ModelScores:
+    def score(self, W: Floats) -> ModelScores:
         """Return margins and the credit of their signs."""
         assert self.turned is not None  # noqa: S101 - `at` turned them
         with one_thread():

@@ -499,7 +499,7 @@ class _Objective:
     y: Floats
     ridge: Floats
 
-    def compute_loss(self, w: Floats, z: Floats) -> float:
+    def loss(self, w: Floats, z: Floats) -> float:
         """Return the objective at the weights w with the (m,) decision values z."""
         return compute_loss(z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
 
