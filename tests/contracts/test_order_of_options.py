@@ -117,7 +117,7 @@ ONE: dict[str, Callable[[Graded], Any]] = {
     "score": lambda g: metrics.score(g).record(),
     "guessing": lambda g: [metrics.guessing_p_value(g), metrics.guessing_level(g)],
     "stability": lambda g: metrics.stability(g, draws=200).record(),
-    "kinds": lambda g: metrics.edit_kinds(
+    "kinds": lambda g: metrics.count_edit_kinds(
         g, {p.id: ["NN"] * len(metrics_tokens(p.sentence)) for p in g.dataset}
     ).record(),
     "gender gap": lambda g: [

@@ -248,7 +248,7 @@ def test_bins_of_a_width_begin_at_its_multiples() -> None:
 
 def test_too_narrow_bins_are_refused() -> None:
     """A width that would make a hundred thousand bins names the span that it is for."""
-    with pytest.raises(DataError, match=r"would be 10,000,001; the axis spans 10"):
+    with pytest.raises(DataError, match=r"makes 10,000,001 bins, because the axis spans 10"):
         Binning.over(0.0, 10.0, 100, width=1e-6)
 
 

@@ -108,7 +108,7 @@ def test_passages_put_together_are_the_sentences(found: Associations) -> None:
     assert [(part.text, part.mark) for part in group[0].parts if part.mark] == [("heavy", "toward")]
     assert (group[0].status, group[0].kept) == ("removed in phase 2", False)
     assert (group[1].status, group[1].kept) == ("", None)
-    assert group[0].clues[0] == "“stone” + “heavy” → stone: right in 11 of 11 other problems"
+    assert group[0].clues[0] == "“stone” + “heavy” → stone: correct in 11 of 11 other problems"
 
 
 def test_leads_are_counted_and_shared_out(found: Associations) -> None:

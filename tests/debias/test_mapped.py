@@ -92,10 +92,10 @@ def test_the_room_that_is_told_is_that_of_the_rows(tmp_path, caplog, monkeypatch
         assert f"takes 5 MiB in {tmp_path}" in caplog.text
     X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=shape)
     y = np.arange(len(X)) % 2
-    with pytest.raises(OutputError, match=r"nowhere.* a folder with 5 MiB free as scratch"):
+    with pytest.raises(OutputError, match=r"nowhere.* a folder with 5 MiB free for scratch"):
         debias.aflite(X, y, scratch=tmp_path / "nowhere", **SIZES)
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 3 * 2**20}))
-    with pytest.raises(OutputError, match="takes 5 MiB, and 3 are free; name another folder"):
+    with pytest.raises(OutputError, match="takes 5 MiB, and 3 are free; choose another folder"):
         debias.aflite(X, y, scratch=tmp_path, **SIZES)
 
 

@@ -410,7 +410,7 @@ HALF = np.median(LENGTHS)
     ("V", "how", "told"),
     [
         (np.zeros(4), {}, "shape"),
-        (np.zeros((0, 3)), {}, "not empty"),
+        (np.zeros((0, 3)), {}, "non-empty"),
         (np.full((30, 2), "x"), {}, "real numbers"),
         (np.where(np.arange(60).reshape(30, 2) == 9, np.nan, V_OK), {}, "row 4 of V is not finite"),
         (V_OK * 1e300, {}, "not finite in float32"),

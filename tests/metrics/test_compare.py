@@ -16,7 +16,7 @@ from statsmodels.stats.multitest import multipletests
 from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, formats, metrics
 from winosmith.errors import DataError
-from winosmith.metrics import compare, grade, holm, paired_p_value, sign_flip_p_value
+from winosmith.metrics import compare, correct_by_holm, grade, paired_p_value, sign_flip_p_value
 from winosmith.metrics._compare import difference_interval
 from winosmith.testing import made_twins
 
@@ -96,7 +96,7 @@ def test_holm_is_that_of_statsmodels() -> None:
     """P-values, equal ones too, are corrected to the same bits in the order they came in."""
     for p_values in ([0.02], [0.5, 0.5], [1, 0, 1], [0.03, 0.01, 0.02, 0.01, 0.7], [0.1] * 12):
         # Few, for it goes through all that this process holds for garbage.
-        assert holm(p_values) == multipletests(p_values, method="holm")[1].tolist()
+        assert correct_by_holm(p_values) == multipletests(p_values, method="holm")[1].tolist()
 
 
 def test_holm_corrects_for_the_number_of_pairs() -> None:

@@ -109,7 +109,11 @@ def stabilities(
     ]
     return Stabilities(
         found,
-        {n: metrics.edit_kinds(graded, tagged, seed) for n, graded in solvers.items() if tagged},
+        {
+            n: metrics.count_edit_kinds(graded, tagged, seed)
+            for n, graded in solvers.items()
+            if tagged
+        },
         missing,
         {
             name: {n: metrics.compare_with_roots(graded, name, seed) for n, graded in shown.items()}

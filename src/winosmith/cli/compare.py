@@ -53,7 +53,7 @@ def command(**options: Any) -> None:
         winosmith compare dev.jsonl old.jsonl new.jsonl --baseline old --fail-on worse=2pt
     """  # noqa: D301
     try:
-        metrics.parsed_rules(options["rules"])
+        metrics.parse_rules(options["rules"])
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="--fail-on") from None
     if options["rules"] and options["baseline"] is None:
@@ -72,7 +72,7 @@ def command(**options: Any) -> None:
         solvers = _in_common(solvers)
     _warn_of_inputs(solvers)
     found = metrics.compare(solvers, baseline=options["baseline"], seed=options["seed"])
-    broken = metrics.regressions(found, options["rules"])
+    broken = metrics.find_regressions(found, options["rules"])
     letter = dict(zip(found.accuracies, ascii_uppercase, strict=False))
     pairs = {f"{letter[pair.first]} − {letter[pair.second]}": pair for pair in found.pairs}
     survivals = {
@@ -186,7 +186,7 @@ def _differences(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
 
 
 def _survival_table(found: Mapping[str, SurvivalComparison]) -> report.Table:
-    adjusted = metrics.holm([of.p_value for of in found.values()])
+    adjusted = metrics.correct_by_holm([of.p_value for of in found.values()])
     rows: Rows = [
         [name, sum(of.first.errors), sum(of.second.errors), of.first.median,
          of.second.median, of.later and {"first": "1st", "second": "2nd"}[of.later],

@@ -1,4 +1,4 @@
-"""Figures about data sets, about people's answers, and about those of solvers.
+"""Metrics of data sets, of people's answers and of solvers.
 
 >>> from winosmith import Dataset, Problem, metrics
 >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
@@ -17,10 +17,10 @@ from winosmith.metrics._compare import (
     agreement,
     compare,
     compare_with_roots,
+    correct_by_holm,
     detectable_difference,
     detectable_differences,
     forgetting,
-    holm,
     paired_p_value,
     sign_flip_p_value,
 )
@@ -32,8 +32,8 @@ from winosmith.metrics._curve import (
     Form,
     LearningCurve,
     area_under_curve,
+    format_size,
     learning_curve,
-    size_or_never,
 )
 from winosmith.metrics._depth import (
     DepthKind,
@@ -42,10 +42,10 @@ from winosmith.metrics._depth import (
     EditKinds,
     ErrorDepth,
     Family,
-    edit_kinds,
+    count_edit_kinds,
     error_depth,
 )
-from winosmith.metrics._gate import parsed_rules, regressions
+from winosmith.metrics._gate import find_regressions, parse_rules
 from winosmith.metrics._graded import (
     Comparability,
     Graded,
@@ -207,22 +207,24 @@ __all__ = [
     "comparisons_score",
     "consistency",
     "copies",
+    "correct_by_holm",
+    "count_edit_kinds",
     "counted",
     "crossed_proportion",
     "detectable_difference",
     "detectable_differences",
-    "edit_kinds",
     "error_depth",
+    "find_regressions",
     "first_mentioned",
     "first_of_twins",
     "fleiss_kappa",
     "forgetting",
+    "format_size",
     "gap_readings",
     "gender_gap",
     "grade",
     "guessing_level",
     "guessing_p_value",
-    "holm",
     "human_accuracy",
     "krippendorff_alpha",
     "leaks",
@@ -236,7 +238,7 @@ __all__ = [
     "overlap_sentences",
     "pair_counts",
     "paired_p_value",
-    "parsed_rules",
+    "parse_rules",
     "person_accuracy",
     "pmi_of_counts",
     "pmi_with_answers",
@@ -244,10 +246,8 @@ __all__ = [
     "possible_sums",
     "proportion",
     "rate",
-    "regressions",
     "score",
     "sign_flip_p_value",
-    "size_or_never",
     "stability",
     "stability_drawings",
     "statistics",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from winosmith import report
 from winosmith.errors import DataError, require
-from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, error_depths, families_of
+from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, error_depths, find_families
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._leaks import Overlap
 from winosmith.metrics._proportion import DRAWS, Proportion, cluster_totals, counted, proportion
@@ -100,7 +100,7 @@ def stability(
     >>> found.depth, found.mean.value, found.mean.null.coin, found.survival.share
     ('lineage', 3.0, 2.0, (0.0,))
     """  # noqa: E501
-    kind, families, unknown = families_of(graded, depth)
+    kind, families, unknown = find_families(graded, depth)
     pooled, family_mean, first = error_depths(families, seed, draws)
     withheld = overlap is not None and overlap.withheld
     return Stability(
@@ -298,8 +298,8 @@ def compare_survival(
     """
     if first.dataset.digest != second.dataset.digest:
         raise DataError("the two solvers answered different data sets; compare on the same one")
-    kind, families, _ = families_of(first, depth)
-    others = families_of(second, kind).families
+    kind, families, _ = find_families(first, depth)
+    others = find_families(second, kind).families
     ends, weights, of = _ends((*families, *others))
     scores = log_rank_scores(ends[:, 0], ends[:, 1].astype(bool), weights)
     own = np.bincount(of, weights * scores, 2 * len(families)).reshape(2, -1)
