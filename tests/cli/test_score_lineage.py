@@ -126,7 +126,7 @@ def test_accuracies_are_withheld_where_training_saw_the_test(cli: Cli) -> None:
     shown = cli("score", *arguments)
     rows = [line.split() for line in shown.splitlines() if line.startswith("near ")]
     assert rows[0] == ["near", "—", "—", "—"]
-    assert "Of near no accuracy is told: 13 of" in shown
+    assert "No accuracy is shown for near: 13 of" in shown
     assert max(map(len, shown.partition("Signature of")[0].splitlines())) <= 80
 
 

@@ -282,13 +282,13 @@ def test_what_training_may_have_shown_is_not_solved(data_dir: Path, tmp_path: Pa
     asked = [*files, "--solver", "random", "--out", tmp_path / "t", "--trained-on", "dpr"]
     shown = _run(transfer_command, *asked, "--trained-on", "other:Pile").stdout
     words = " ".join(shown.split())
-    assert "DPR (Rahman and Ng 2012): Of random no accuracy is told: 564 of 564" in words
+    assert "DPR (Rahman and Ng 2012): No accuracy is shown for random: 564 of 564" in words
     assert "random was trained on Pile too, which is not here" in words
     assert "of 564 " not in re.sub("564 of 564", "", words)
     results = json.loads((tmp_path / "t" / "results.json").read_text())
     assert [one["data"] for one in results["systems"]["random"]] == ["copa"]
     assert "564 of 564" in results["withheld"]["dpr"]
-    assert "Of random no accuracy is told" in (tmp_path / "t" / "report.html").read_text()
+    assert "No accuracy is shown for random" in (tmp_path / "t" / "report.html").read_text()
     with pytest.raises(DataError, match="nothing is left to solve: DPR"):
         _run(transfer_command, files[0], *asked[2:])
     with pytest.raises(InputError, match="the contents of 'xyzzy' are not known"):

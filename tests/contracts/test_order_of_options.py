@@ -115,7 +115,7 @@ def _same(one: Any, other: Any, where: str = "") -> None:
 WOMEN = {"nurse": 90.0, "plumber": 5.0}
 ONE: dict[str, Callable[[Graded], Any]] = {
     "score": lambda g: metrics.score(g).record(),
-    "guessing": lambda g: [metrics.guessing_p_value(g), metrics.guessing_level(g)],
+    "guessing": lambda g: [metrics.guessing_p_value(g), metrics.compute_guessing_level(g)],
     "stability": lambda g: metrics.stability(g, draws=200).record(),
     "kinds": lambda g: metrics.count_edit_kinds(
         g, {p.id: ["NN"] * len(metrics_tokens(p.sentence)) for p in g.dataset}
@@ -210,10 +210,12 @@ def test_no_figure_of_people_depends_on_it(data: st.DataObject, new: Orders) -> 
             votes.append(Response(problem.id, who, "test", choice))
             moved.append(replace(votes[-1], choice=order.index(choice)))
     other = Dataset(map(reordered, DATA, new))
-    for figure in (metrics.human_accuracy, metrics.person_accuracy):
+    for figure in (metrics.measure_human_accuracy, metrics.measure_person_accuracy):
         _same(vars_of(figure(DATA, votes)), vars_of(figure(other, moved)))
     far = [1 if problem.lineage else None for problem in DATA]
-    told = [metrics.annotators(d, v, far).record() for d, v in ((DATA, votes), (other, moved))]
+    told = [
+        metrics.measure_annotators(d, v, far).record() for d, v in ((DATA, votes), (other, moved))
+    ]
     for record in told:
         del record["kappa"], record["alpha"]  # their categories are places
     _same(*told)

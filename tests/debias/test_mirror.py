@@ -428,7 +428,7 @@ HALF = np.median(LENGTHS)
         (
             LONG,
             {},
-            f"longest has a length of {LENGTHS[9]:.3g}, and half one of at most {HALF:.3g},",
+            f"largest length is {LENGTHS[9]:.3g} and median length {HALF:.3g},",
         ),
     ],
 )

@@ -34,7 +34,7 @@ def versions(count: int = 8, genders: Sequence[str] = ("female", "male")) -> Dat
 
 def found(of: Graded, field: str = "made.gender") -> metrics.Comparability:
     """Return whether the genders can be compared."""
-    return check_comparable(of, field, dict(metrics.columns(of.dataset))[field])
+    return check_comparable(of, field, dict(metrics.iterate_columns(of.dataset))[field])
 
 
 MIXED = [0, 1, 1, 1, 0, 0, 1, 0] * 2

@@ -168,12 +168,15 @@ def test_the_best_of_the_runs_is_taken_or_their_mean() -> None:
 @pytest.mark.parametrize(
     ("given_runs", "told"),
     [
-        ({160: [0.5], 640: [0.6]}, "there are 2 training sizes; a curve needs three or more"),
+        (
+            {160: [0.5], 640: [0.6]},
+            "there are 2 training sizes; a learning curve needs three or more",
+        ),
         (
             {160: [0.5], 640: [], 700: [0.5]},
-            "every training size must be 1 or more, and have a run",
+            "every training size must be 1 or more and have at least one run",
         ),
-        ({160: [51.5], 640: [0.6], 700: [0.5]}, "an accuracy is a share of 0–1, not 51.5"),
+        ({160: [51.5], 640: [0.6], 700: [0.5]}, "an accuracy must be between 0 and 1, not 51.5"),
     ],
 )
 def test_what_is_no_curve_is_refused(given_runs: dict[int, list[float]], told: str) -> None:

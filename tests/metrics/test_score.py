@@ -217,7 +217,7 @@ def test_nothing_changes_when_the_answers_stay() -> None:
 def test_forgetting_is_measured_on_one_data_set() -> None:
     """Answers to different problems are refused."""
     other = made_twins(50, seed=1)
-    with pytest.raises(DataError, match="measured on one data set"):
+    with pytest.raises(DataError, match="needs answers to one data set"):
         forgetting(right_but(BEFORE), grade(other, [Prediction(p.id, 0) for p in other]))
 
 

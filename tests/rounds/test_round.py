@@ -390,7 +390,7 @@ def test_a_round_withholds_what_its_solvers_were_taught_before(tmp_path: Path) -
     for name in ("words", "told"):
         assert solvers[name]["accuracy"] is None
         assert solvers[name]["seen"]["problems"] == solvers[name]["seen"]["n"] > 0
-        assert f"Of {name} no accuracy is told" in page
+        assert f"No accuracy is shown for {name}" in page
     assert solvers["chance"]["accuracy"]["value"] > 0
     assert "told was trained on web too, which is not here" in page
     assert not [c.what for c in found.changes if c.what.startswith(("words", "told"))]

@@ -16,7 +16,7 @@ from winosmith.cli._output import Output
 from winosmith.cli._printing import fail_gate, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
-from winosmith.metrics import HumanAccuracy, copies, human_accuracy
+from winosmith.metrics import HumanAccuracy, copies, measure_human_accuracy
 from winosmith.outputs import OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.report import fixed, percent, shown
@@ -276,7 +276,7 @@ def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[repo
 def _people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | str:
     """Return the human accuracy on what was kept, or why it can't be measured."""
     try:
-        return human_accuracy(checked.result.kept, responses)
+        return measure_human_accuracy(checked.result.kept, responses)
     except DataError as error:
         return str(error)
 

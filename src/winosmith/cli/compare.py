@@ -13,7 +13,7 @@ from winosmith.cli import _options, _predictions
 from winosmith.cli._output import INVALID, TIES, Output, Rows, off_scores
 from winosmith.cli._printing import fail_gate, say
 from winosmith.errors import InputError
-from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, grade, rate
+from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, format_rate, grade
 from winosmith.report import probability, span
 from winosmith.results import table
 from winosmith.text import number_of
@@ -144,7 +144,7 @@ def _accuracies(name: str, found: Comparison, log_notes: Sequence[str]) -> repor
     counted = {what: counts for what, counts in counted.items() if counts}
     accuracies: Rows = [
         [letter, solver, *(counts.get(solver, 0) for counts in counted.values()),
-         own.right, rate(own), span(own.interval)]
+         own.right, format_rate(own), span(own.interval)]
         for letter, (solver, own) in zip(ascii_uppercase, found.accuracies.items(), strict=False)
     ]  # fmt: skip
     notes = [TIES] * any(own.ties for own in found.accuracies.values())

@@ -20,7 +20,7 @@ from winosmith.cli._solvers import OPTIONS, check_options, choose_sees, make_sol
 from winosmith.cli.score import women_by_occupation
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.metrics import Overlap, gap_readings, overlap_sentences
+from winosmith.metrics import Overlap, describe_overlap, list_gap_readings
 from winosmith.models import GRIDS
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Problem
@@ -141,7 +141,7 @@ def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], di
 
 
 def _sentences(name: str, seen: Overlap) -> str:
-    return "; ".join(overlap_sentences(name, seen.record()))
+    return "; ".join(describe_overlap(name, seen.record()))
 
 
 def _problems(target: Target) -> Dataset:
@@ -253,7 +253,7 @@ def _women(target: Target) -> dict[str, float] | None:
         say(f"{table} is not there, so there is no gender gap; winosmith data get winogender")
         return None
     columns = women_by_occupation(str(table))
-    first, _ = gap_readings(columns)[0]
+    first, _ = list_gap_readings(columns)[0]
     return columns[first]
 
 

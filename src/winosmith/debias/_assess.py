@@ -558,7 +558,7 @@ def compute_divergence(
     Each histogram becomes a distribution after `smoothing` is added to every bin of both, so
     that an empty bin does not make the divergence infinite. Leading axes broadcast.
 
-    >>> round(float(divergence(np.array([8, 2]), np.array([2, 8]), smoothing=0.0)), 4)
+    >>> round(float(compute_divergence(np.array([8, 2]), np.array([2, 8]), smoothing=0.0)), 4)
     0.8318
     """
     if direction == "2||1":

@@ -41,7 +41,7 @@ from winosmith.dataset import Dataset
 from winosmith.debias._assess import AnswerHistograms, Assessment, Subset
 from winosmith.debias._rows import number_rows
 from winosmith.errors import DataError
-from winosmith.metrics import first_of_twins, null_interval_label
+from winosmith.metrics import find_first_of_twins, null_interval_label
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import local_only, units_and_blank
 
@@ -269,7 +269,7 @@ class _FeatureCounts:
     """
 
     def __init__(self, dataset: Dataset):
-        first = first_of_twins(dataset)
+        first = find_first_of_twins(dataset)
         numbers: dict[tuple[Kind, tuple[str, ...]], int] = {}
         found = [
             (row, option, numbers.setdefault(key, len(numbers)), option == dataset.answers[row])

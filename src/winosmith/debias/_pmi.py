@@ -15,10 +15,10 @@ from winosmith.debias._rows import problem_labels
 from winosmith.errors import InputError
 from winosmith.metrics import (
     PMI_SMOOTHING,
-    first_of_twins,
-    pair_counts,
-    pmi_with_answers,
-    word_counts,
+    compute_pmi_with_answers,
+    count_pairs,
+    count_words,
+    find_first_of_twins,
 )
 from winosmith.options import PmiLabel, PmiVariant, Positive, Seed, checked
 from winosmith.results import HIDDEN, Result
@@ -84,14 +84,14 @@ def pmi(
 
     - The meaning of "y=1": by default (`label="first-mentioned"`), the option that the sentence
       mentions first is correct, so that swapping the options of a problem changes no score; see
-      `metrics.first_of_twins`. `label="option-1"` is the paper's own reading: option 1 is correct.
-      Its scores change if options are swapped. In WinoGrande's train_xl both readings agree in 89 %
-      of the problems; if options are written in random order, they agree in half.
+      `metrics.find_first_of_twins`. `label="option-1"` is the paper's own reading: option 1 is
+      correct.      Its scores change if options are swapped. In WinoGrande's train_xl both readings
+      agree in 89 % of the problems; if options are written in random order, they agree in half.
     - The order of the halves: t1 is the half whose answer is that option (if both or neither have
       it, the half with the first id). So f is high if the words give the answers away, and negative
       if they mislead; a strongly negative f is small, and kept, with "signed", but not with
       "absolute".
-    - Words are those of `metrics.word_counts`. A word that occurs twice in a sentence is summed
+    - Words are those of `metrics.count_words`. A word that occurs twice in a sentence is summed
       twice, but counted once for the PMI, because the unit of the counts is a problem.
     - A twin is exactly two problems with one `twin_id`. Any other problem is a single. f is defined
       only for twins. For a single it would be the sum of one sentence with the sign of the label
@@ -163,15 +163,15 @@ def word_pmi(
         DataError: The problems are invalid for `problem_labels`.
         RecipeError: `label` is unknown, or `smoothing` is not above 0.
     """
-    counts, vocabulary = word_counts(data)
-    first = pmi_with_answers(counts, _make_labels(data, label), smoothing)[0]
+    counts, vocabulary = count_words(data)
+    first = compute_pmi_with_answers(counts, _make_labels(data, label), smoothing)[0]
     order = np.argsort(-first, kind="stable")
     return {vocabulary[word]: float(first[word]) for word in order}
 
 
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
     """Return the (n,) labels: 0 for rows with y = 1, and 1 for the others."""
-    first = first_of_twins(data) if label == "first-mentioned" else 0
+    first = find_first_of_twins(data) if label == "first-mentioned" else 0
     labels: NDArray[np.intp] = (problem_labels(data) != first).astype(np.intp)
     return labels
 
@@ -179,9 +179,9 @@ def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
 def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:
     """Return the score of each row's twin; NaN for singles."""
     labels = _make_labels(data, label)
-    words, _ = word_counts(data)
-    features = pair_counts(words) if variant == "pairwise" else words
-    information = pmi_with_answers(features, labels, smoothing)
+    words, _ = count_words(data)
+    features = count_pairs(words) if variant == "pairwise" else words
+    information = compute_pmi_with_answers(features, labels, smoothing)
     scores = np.full(len(data), np.nan)
     if variant == "max":
         own = _find_largest_pmi(features, information, labels)

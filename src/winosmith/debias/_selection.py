@@ -144,7 +144,7 @@ def _select_fitting_groups(groups: NDArray[np.intp], room: int) -> NDArray[np.bo
 def make_histogram(correct: Counts, total: Counts) -> tuple[int, ...]:
     """Return how many rows have a score in each of the `BINS` bins from 0 to 1.
 
-    >>> histogram(np.array([0, 3, 4], np.int32), np.array([4, 4, 4], np.int32))[-6:]
+    >>> make_histogram(np.array([0, 3, 4], np.int32), np.array([4, 4, 4], np.int32))[-6:]
     (0, 1, 0, 0, 0, 1)
     """
     voted = total > 0

@@ -20,7 +20,7 @@ from winosmith.blocks import copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import _proportion
-from winosmith.metrics._graded import Graded, find_columns, seen_by
+from winosmith.metrics._graded import Graded, find_columns, find_solver_input
 from winosmith.metrics._proportion import Proportion
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Scalar
@@ -270,12 +270,12 @@ def cross_tabulate(
 ) -> tuple[float, float, float, float]:
     """Return the numbers of problems that both, one or neither solver answered correctly.
 
-    >>> crossed(np.array([1, 1, 0, 0.5]), np.array([1, 0, 0, 0.5]))
+    >>> cross_tabulate(np.array([1, 1, 0, 0.5]), np.array([1, 0, 0, 0.5]))
     (1.25, 1.25, 0.25, 1.25)
     """
     both, only, other = first * second, first * (1 - second), (1 - first) * second
     rest = (1 - first) * (1 - second)
-    counts = [_proportion.counted(float(part.sum())) for part in (both, only, other, rest)]
+    counts = [_proportion.round_count(float(part.sum())) for part in (both, only, other, rest)]
     return counts[0], counts[1], counts[2], counts[3]
 
 
@@ -307,7 +307,7 @@ def difference_interval(
 def correct_by_holm(p_values: npt.ArrayLike) -> list[float]:
     """Return p-values with Holm's (1979) correction for multiple tests.
 
-    >>> holm([0.04, 0.01])
+    >>> correct_by_holm([0.04, 0.01])
     [0.04, 0.02]
     """
     # No library: statsmodels' collects the garbage of the whole process with each call.
@@ -379,11 +379,11 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
         totals, seed, prior=_proportion.pseudo_clusters(totals[:, 2], ends)
     )
     return Agreement(
-        _proportion.counted(float(same.sum())),
+        _proportion.round_count(float(same.sum())),
         len(same),
         float(above / most),
         _proportion.percentile_interval(drawn[:, 0] / drawn[:, 1]),
-        _proportion.counted(float((same - first.credit * second.credit).sum())),
+        _proportion.round_count(float((same - first.credit * second.credit).sum())),
     )
 
 
@@ -463,7 +463,7 @@ Pairs = list[tuple[int, int]]
 
 
 def _format_percent(found: Proportion) -> str:
-    return _proportion.rate(found).replace(" %", "", 1)
+    return _proportion.format_rate(found).replace(" %", "", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -524,7 +524,7 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[Versu
     pairs = _pair_with_roots(graded, find_columns(graded.dataset, [field])[field])
     if not pairs:
         raise DataError("no perturbed problem has its root in the data set")
-    sees, local = seen_by(graded)
+    sees, local = find_solver_input(graded)
     seen = inputs(graded.dataset, sees or "pronoun", local)
     same = {
         value: sum(seen[row] == seen[root] for row, root in rows) for value, rows in pairs.items()
@@ -559,7 +559,7 @@ def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> Versu
     p_value = paired_p_value(now, before, clusters)
     return VersusRoot(
         value,
-        graded.share(rows),
+        graded.measure_accuracy(rows),
         _proportion.proportion(before, clusters, ties=int(tied.sum())),
         float((now - before).sum()) / len(rows),
         difference_interval(now, before, clusters, seed),

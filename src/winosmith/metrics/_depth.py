@@ -157,7 +157,7 @@ class Family:
             "root": self.root,
             "root_right": None if self.root_credit is None else _format_credit(self.root_credit),
             "n": len(self.depths),
-            "wrong": _proportion.counted(float(self.wrong.sum())),
+            "wrong": _proportion.round_count(float(self.wrong.sum())),
             "mean": self.mean,
             "first": self.first,
             "deepest": int(self.depths.max()),
@@ -365,7 +365,7 @@ def _make_error_depth(
         null = DepthNull(coin, _proportion.null_interval(of_coins), None, None, None)
         return ErrorDepth(None, None, 0, null)
     value = float(observed[above] / observed[below])
-    errors = _proportion.counted(float(observed[below]))
+    errors = _proportion.round_count(float(observed[below]))
     of_shuffles = _compute_ratios(shuffles, place)
     centre = float(of_shuffles.mean())
     as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
@@ -532,7 +532,7 @@ def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     ...                 lineage=Lineage("r", "r"))
     >>> tags = ("DT", "NN", "VBD", "DT", "NN", "CC", "DT", "NN", "VBD", ".")
     >>> found = grade(Dataset([root, child]), [Prediction("r", 1), Prediction("c", 0)])
-    >>> [(k.kind, k.wrong_edits) for k in edit_kinds(found, {"r": tags, "c": tags}).kinds]
+    >>> [(k.kind, k.wrong_edits) for k in count_edit_kinds(found, {"r": tags, "c": tags}).kinds]
     [('+NN', 1), ('-NN', 1)]
     """
     known, left_out = _find_rows(graded.dataset)
@@ -597,7 +597,12 @@ def _make_kind(
     errors = _proportion.proportion(wrong[having], clusters[having], ties=int(tied[having].sum()))
     excess = errors.value - float(wrong.mean())
     return EditKind(
-        name, int(edits.sum()), _proportion.counted(float(edits @ wrong)), errors, excess, interval
+        name,
+        int(edits.sum()),
+        _proportion.round_count(float(edits @ wrong)),
+        errors,
+        excess,
+        interval,
     )
 
 

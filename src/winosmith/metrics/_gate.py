@@ -18,7 +18,7 @@ def parse_rules(rules: str) -> list[float | None]:
     Raises:
         InputError: A rule is unknown.
 
-    >>> parsed_rules("worse, worse=2pt")
+    >>> parse_rules("worse, worse=2pt")
     [None, 0.02]
     """
     return [_parse_rule(rule) for rule in filter(None, map(str.strip, rules.split(",")))]

@@ -10,7 +10,7 @@ from typing import Any
 from winosmith import report
 from winosmith.build import sides_blocks
 from winosmith.errors import InputError
-from winosmith.metrics import overlap_sentences
+from winosmith.metrics import describe_overlap
 from winosmith.problem import Edit, Problem
 from winosmith.records import parse_json
 from winosmith.report import points, shown, span
@@ -155,7 +155,7 @@ def training_sentences(record: Mapping[str, Any]) -> list[str]:
         line
         for name, solver in record["solvers"].items()
         if "seen" in solver
-        for line in overlap_sentences(name, solver["seen"])
+        for line in describe_overlap(name, solver["seen"])
     ]
 
 

@@ -372,7 +372,7 @@ def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | N
         len(right),
         sum(map(sum, right.values())) / sum(map(len, right.values())) if right else None,
         sum(map(all, right.values())) / len(right) if right else None,
-        metrics.human_accuracy(dataset, said) if tested else None,
+        metrics.measure_human_accuracy(dataset, said) if tested else None,
     )
 
 

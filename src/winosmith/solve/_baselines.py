@@ -142,9 +142,10 @@ Features = Literal["words", "pairs"]
 if a text has no spaces between words; see `text.units`):
 
 - `words`: the sentence's words with the place of the right option among the mentions in the text,
-  as the PMI filter counts them by default (WinoGrande, section 3; `metrics.first_of_twins`). The
-  option that is mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other
-  one Σ PMI(y = 2; w), so it is about problems of two options; which is written first means nothing.
+  as the PMI filter counts them by default (WinoGrande, section 3; `metrics.find_first_of_twins`).
+  The option that is mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the
+  other one Σ PMI(y = 2; w), so it is about problems of two options; which is written first means
+  nothing.
 - `pairs`: a word of an option with a word of the sentence, by whether that option is right. An
   option scores Σ PMI(right; v, w) over its distinct pairs; any number of options.
 """
@@ -214,9 +215,9 @@ class WordAssociation:
         if features == "pairs":
             return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
         check_two_options(train, ADVICE)
-        counts, known = metrics.word_counts(train)
-        labels = np.array(answers) != metrics.first_of_twins(train)
-        information = metrics.pmi_with_answers(counts, labels.astype(np.intp), smoothing)
+        counts, known = metrics.count_words(train)
+        labels = np.array(answers) != metrics.find_first_of_twins(train)
+        information = metrics.compute_pmi_with_answers(counts, labels.astype(np.intp), smoothing)
         rows = zip(*information.tolist(), strict=True)
         return cls(features, dict(zip(known, rows, strict=True)), smoothing, sees)
 
@@ -231,7 +232,7 @@ class WordAssociation:
             smoothing: added to each count of a pair, above 0.
         """
         times, known = _pair_counts(problems)
-        weights = metrics.pmi_of_counts(times, smoothing)[0].tolist()
+        weights = metrics.compute_pmi(times, smoothing)[0].tolist()
         held = {pair: (weight,) for pair, weight in zip(known, weights, strict=True)}
         return cls("pairs", held, smoothing)
 
@@ -267,7 +268,7 @@ class WordAssociation:
     def _by_mention(self, problem: Problem) -> tuple[float, ...]:
         known = [self.weights[word] for word in _words(problem.sentence) if word in self.weights]
         first, second = (sum((weight[place] for weight in known), 0.0) for place in (0, 1))
-        return (second, first) if metrics.first_mentioned(problem) else (first, second)
+        return (second, first) if metrics.find_first_mentioned(problem) else (first, second)
 
 
 def _shown(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:

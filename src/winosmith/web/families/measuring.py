@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from winosmith import Dataset, Prediction, __version__, answers, metrics
 from winosmith.errors import DataError, MissingExtraError
-from winosmith.metrics import Graded, Stability, stability_drawings
+from winosmith.metrics import Graded, Stability, draw_stability
 from winosmith.prediction import best_of
 from winosmith.records import canonical, problem_record
 from winosmith.web._lock import writing
@@ -207,7 +207,7 @@ def drawings(found: Mapping[str, Stability]) -> list[str]:
     Args:
         found: the result of each model by its name, all by one way of counting depths.
     """
-    made = [svg for panels in stability_drawings(found) for svg in panels]
+    made = [svg for panels in draw_stability(found) for svg in panels]
     return [without_styles(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 
 
