@@ -17,9 +17,9 @@ from winosmith.models import (
     Trained,
     TrainingRun,
     TrainingSettings,
+    digest_weights,
     load_choice_model,
     train_grid,
-    weights_digest,
 )
 
 Split = tuple[Dataset, Dataset]
@@ -95,7 +95,7 @@ def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
     assert len(steps.told) <= 4 * 20 + 10  # no more than the epoch that was lost was done again
     whole = train_grid(*learnable, out=tmp_path / "b", **arguments)
     assert later.runs == whole.runs
-    assert weights_digest(later.folder) == weights_digest(whole.folder)
+    assert digest_weights(later.folder) == digest_weights(whole.folder)
 
 
 @pytest.mark.long
@@ -105,14 +105,14 @@ def test_what_was_lost_is_made_again(tiny_encoder: Path, learnable: Split, tmp_p
     steps = Steps()
     run = {"model": tiny_encoder, "out": tmp_path, "grid": SMALL, "on_step": steps}
     first = train_grid(*learnable, **run)
-    digest = weights_digest(first.folder)
+    digest = digest_weights(first.folder)
     assert len(steps.told) == 80
     assert train_grid(*learnable, **run) == first
     assert len(steps.told) == 80
     (first.folder / "model.safetensors").write_bytes(b"damaged")
     assert train_grid(*learnable, **run) == first
     assert len(steps.told) == 100
-    assert weights_digest(first.folder) == digest
+    assert digest_weights(first.folder) == digest
 
 
 def test_the_best_of_many_pays_for_being_chosen() -> None:

@@ -252,7 +252,7 @@ def report_of(
     """Return the JSON report of one training."""
     digest = models.read_questions(dev, "measure on").digest
     parameters = {
-        "model": models.weights_digest(models.model_folder(model))[:12],
+        "model": models.digest_weights(models.find_model_folder(model))[:12],
         "runs": len(found.runs),
         "kept": found.settings.name,
         **_fields(found.settings, "split_point", "sees", "weight_decay"),

@@ -86,11 +86,11 @@ class EncoderEmbedder:
     @cached_property
     def folder(self) -> Path:
         """The folder of the model, downloaded if necessary."""
-        return models.model_folder(self.model)
+        return models.find_model_folder(self.model)
 
     @cached_property
     def _digest(self) -> str:
-        return models.weights_digest(self.folder)
+        return models.digest_weights(self.folder)
 
     @property
     def parameters(self) -> dict[str, Any]:

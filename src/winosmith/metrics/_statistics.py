@@ -224,7 +224,8 @@ class Copies(Result):
             lines.append(
                 f"{_count_groups(self.groups)} of identical problems, "
                 f"{sum(map(len, self.groups)):,} problems in all: "
-                f"{_list_groups(self.groups)}. Each is one observation; a build keeps one problem of each."
+                f"{_list_groups(self.groups)}. Each is one observation; "
+                "a build keeps one problem of each."
             )
         if self.contradictions:
             these = "it" if len(self.contradictions) == 1 else "them"

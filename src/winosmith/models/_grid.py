@@ -1,4 +1,4 @@
-"""Runs that differ in learning rate, epochs, batch size and seed; the best on dev is kept."""
+"""Grids of training runs with different learning rates, epochs, batch sizes and seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
-from winosmith.models._network import model_folder, weights_digest
+from winosmith.models._network import digest_weights, find_model_folder
 from winosmith.models._texts import read_questions
 from winosmith.models._training import (
     MODEL,
@@ -33,7 +33,7 @@ from winosmith.report import joined
 RUNS, TABLE = "runs", "runs.json"
 
 OnRun = Callable[[int, int, TrainingRun], None]
-"""Called with the number of a finished run, the number of all runs, and the run."""
+"""A callback that receives the number of a finished run, the number of all runs, and the run."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Grid:
     """The values to try, in all combinations; all runs of one seed come before the next seed.
 
     Attributes:
-        learning_rates, epochs, batch_sizes, seeds: one or more of each.
+        learning_rates, epochs, batch_sizes, seeds: The values to try, one or more of each.
         fixed: further settings of every run, by the name of the `TrainingSettings` field.
 
     >>> len(list(GRIDS["winogrande"].runs()))
@@ -55,7 +55,7 @@ class Grid:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def runs(self, settings: TrainingSettings | None = None) -> Iterator[TrainingSettings]:
-        """Yield the settings of each run; those that the grid leaves open are as in `settings`.
+        """Yield the settings of each run; settings outside the grid are those in `settings`.
 
         Raises:
             InputError: nothing to try, the same value twice, or a value out of range.
@@ -63,7 +63,7 @@ class Grid:
         settings = replace(settings or TrainingSettings(), **self.fixed)
         tried = (self.seeds, self.learning_rates, self.epochs, self.batch_sizes)
         if any(not values or len(set(values)) < len(values) for values in tried):
-            raise InputError("a grid needs one value or more of each kind, and none twice")
+            raise InputError("a grid needs one or more values of each kind, without repeats")
         for seed, rate, epochs, size in product(*tried):
             yield replace(settings, seed=seed, learning_rate=rate, epochs=epochs, batch_size=size)
 
@@ -112,7 +112,7 @@ class Trained(FineTuned):
         if not names:
             return f"{said}; no run is at chance"
         of = f"{len(names)} of {len(self.runs)} ({joined(names, 6)})"
-        return f"{said}; at chance, and in no mean: {of}"
+        return f"{said}; at chance and excluded from means: {of}"
 
 
 def train_grid(
@@ -155,10 +155,10 @@ def train_grid(
         "grid": [asdict(run) for run in runs],
         "train": asked.digest,
         "dev": measured.digest,
-        "model": weights_digest(model_folder(model)),
+        "model": digest_weights(find_model_folder(model)),
     }
     processes = Processes()
-    processes.first(_open, Path(out), recipe, force)
+    processes.run_in_first_process(_open, Path(out), recipe, force)
     folder = OutputFolder.open(out, recipe)
     tuned = partial(train_multiple_choice, train, dev, model=model, device=device, on_step=on_step)
     done: list[TrainingRun] = []
@@ -166,18 +166,18 @@ def train_grid(
         name = f"{RUNS}/{chosen.name}.json"
         if not folder.finished(name):
             found = tuned(out=folder.path / RUNS / chosen.name, settings=chosen)
-            processes.first(write_epochs, folder, name, found.epochs)
+            processes.run_in_first_process(write_epochs, folder, name, found.epochs)
         epochs = read_epochs((folder.path / name).read_text("utf-8"))
         done.append(TrainingRun(chosen, epochs, len(train), len(dev)))
-        processes.first(_remove_models, folder.path / RUNS, done)
+        processes.run_in_first_process(_remove_models, folder.path / RUNS, done)
         if on_run:
             on_run(number, len(runs), done[-1])
     best = max(done, key=lambda run: run.dev_accuracy)
     kept = folder.path / RUNS / best.settings.name
     if TABLE not in folder.files or not all(map(folder.finished, folder.files)):
         tuned(out=kept, settings=best.settings)  # is there already, unless something was lost
-        processes.first(_finish, folder, kept / MODEL, done)
-    processes.first(shutil.rmtree, kept, ignore_errors=True)
+        processes.run_in_first_process(_finish, folder, kept / MODEL, done)
+    processes.run_in_first_process(shutil.rmtree, kept, ignore_errors=True)
     return Trained(**vars(best), folder=folder.path / MODEL, runs=tuple(done))
 
 

@@ -28,7 +28,7 @@ from winosmith.report import percent
 from winosmith.seen import Sees
 
 ALPHA = 0.05
-"""A run whose dev accuracy guessing reaches with more than this probability is "at chance"."""
+"""A run is "at chance" if guessing reaches its dev accuracy with more than this probability."""
 
 
 @declaration
@@ -134,7 +134,7 @@ class TrainingRun:
         """
         if self.settings.last is not None:
             return len(self.epochs) - 1
-        return _best(self.epochs)
+        return _find_best(self.epochs)
 
     @property
     def dev_accuracy(self) -> float:
@@ -158,7 +158,7 @@ class TrainingRun:
         """One sentence on the result."""
         right = self.epochs[self.best].dev_correct
         verdict = (
-            "AT CHANCE, it can't be told from guessing; try another learning rate, more epochs, "
+            "AT CHANCE: not distinguishable from guessing; try another learning rate, more epochs, "
             "more problems or a stronger encoder"
             if self.at_chance
             else "above chance"
@@ -183,7 +183,8 @@ class FineTuned(TrainingRun):
 MODEL, RECORD, STATE = "model", "training.json", "state.safetensors"
 
 OnStep = Callable[[int, int, str], None]
-"""Called with the number of steps that are done, of all steps, and the epoch with its loss."""
+"""A callback that receives the number of completed steps, of all steps, and the epoch with its
+loss."""
 
 
 def train_multiple_choice(
@@ -224,21 +225,21 @@ def train_multiple_choice(
     settings = settings or TrainingSettings()
     asked = read_questions(train, "train on", settings.sees)
     measured = read_questions(dev, "measure on", settings.sees)
-    base = _network.model_folder(model)
+    base = _network.find_model_folder(model)
     recipe = {
         "multiple_choice": asdict(settings),
         "train": asked.digest,
         "dev": measured.digest,
-        "model": _network.weights_digest(base),
+        "model": _network.digest_weights(base),
     }
     processes = Processes()
-    processes.first(OutputFolder.open, out, recipe)
+    processes.run_in_first_process(OutputFolder.open, out, recipe)
     folder = OutputFolder.open(out, recipe)
     if RECORD in folder.files and all(map(folder.finished, folder.files)):
         epochs = read_epochs((folder.path / RECORD).read_text("utf-8"))
     else:
         run = Run(base, asked, measured, settings, device, processes)
-        epochs = tuple(_trained(run, folder.path / STATE, on_step))
+        epochs = tuple(_train_epochs(run, folder.path / STATE, on_step))
 
         def keep_best() -> None:
             run.network.load_state_dict(run.best)
@@ -249,7 +250,7 @@ def train_multiple_choice(
             write_epochs(folder, RECORD, epochs, indent=2)
             (folder.path / STATE).unlink(missing_ok=True)
 
-        processes.first(keep_best)
+        processes.run_in_first_process(keep_best)
     return FineTuned(settings, epochs, len(train), len(dev), folder=folder.path / MODEL)
 
 
@@ -267,7 +268,7 @@ def write_epochs(
         file.write("\n")
 
 
-def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
+def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
     """Train the epochs that are not in the saved state."""
     epochs: list[Epoch] = []
     saved = load_state(state)
@@ -277,14 +278,14 @@ def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
     try:
         while not _is_over(epochs, run.settings):
             epochs.append(run.epoch(len(epochs), on_step))
-            if run.settings.last is not None or _best(epochs) == len(epochs) - 1:
+            if run.settings.last is not None or _find_best(epochs) == len(epochs) - 1:
                 run.keep()
             if run.processes.rank == 0:
                 save_state(state, run.network.state_dict(), run.best, run.optimiser, epochs)
     except KeyboardInterrupt:
         raise Interrupted(
-            f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run the "
-            "same again to continue from there"
+            f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run "
+            "the same command again to resume"
         ) from None
     return epochs
 
@@ -294,10 +295,10 @@ def _is_over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
     if len(epochs) >= (settings.last or settings.epochs):
         return True
     patience = settings.patience or settings.epochs
-    return bool(epochs) and len(epochs) - 1 - _best(epochs) >= patience
+    return bool(epochs) and len(epochs) - 1 - _find_best(epochs) >= patience
 
 
-def _best(epochs: Sequence[Epoch]) -> int:
+def _find_best(epochs: Sequence[Epoch]) -> int:
     """Return the first epoch with the most correct dev problems."""
     return max(range(len(epochs)), key=lambda at: epochs[at].dev_correct)
 
@@ -337,7 +338,7 @@ class Run:
         self.network = self.choice.network
         self.inputs = self.choice.inputs(train.problems, train.texts_each)
         self.dev_inputs = self.choice.inputs(dev.problems, dev.texts_each)
-        self.optimiser = _adamw(self.network, settings)
+        self.optimiser = _make_optimiser(self.network, settings)
         self.best: dict[str, Any] = {}
         self.steps_an_epoch = -(-len(train) // settings.batch_size)
         self.at_once = settings.batch_size
@@ -361,7 +362,7 @@ class Run:
         longest = lengths.reshape(-1, self.train.texts_each).max(axis=1)
         generator = np.random.default_rng([self.settings.seed, epoch])
         size = self.settings.batch_size
-        batches = _network.shuffled_batches(longest.tolist(), self.train.groups, size, generator)
+        batches = _network.shuffle_batches(longest.tolist(), self.train.groups, size, generator)
         self.network.train()
         total = 0.0
         with torch.random.fork_rng():
@@ -418,7 +419,7 @@ class Run:
     def _halve_batch(self, tried: int, error: Exception) -> None:
         if tried == 1:
             raise InputError(
-                "the memory is too small to train this model on one problem at a time; take a "
+                "the memory is too small to train this model on one problem at a time; use a "
                 "smaller model, a shorter max_length, or a larger machine"
             ) from error
         self.at_once = max(1, tried // 2)
@@ -429,7 +430,7 @@ class Run:
         )
 
 
-def _adamw(network: Any, settings: TrainingSettings) -> Any:
+def _make_optimiser(network: Any, settings: TrainingSettings) -> Any:
     """Return AdamW with weight decay on matrices only, not on biases and norms."""
     torch = require("torch", "models")
     matrices = [weights for weights in network.parameters() if weights.ndim >= 2]
@@ -450,7 +451,7 @@ Weights = dict[str, Any]
 def save_state(
     path: Path, weights: Weights, best: Weights, optimiser: Any, epochs: list[Epoch]
 ) -> None:
-    """Write the state aside, then rename it into place.
+    """Write the state to a temporary file, then rename it.
 
     It is one safetensors file, written as a whole, and not a pickle, so nothing runs when it is
     read. Random numbers and the learning rate are functions of seed, epoch and step; so the
@@ -534,8 +535,10 @@ class Processes:
             weights.grad = reduce(weights.grad, "sum")
         return float(reduce(torch.tensor(loss, device=self.state.device), "sum"))
 
-    def first(self, do: Callable[..., object], *arguments: object, **named: object) -> None:
-        """Call a function only in the first process; the others wait until it is done."""
+    def run_in_first_process(
+        self, do: Callable[..., object], *arguments: object, **named: object
+    ) -> None:
+        """Call a function in the first process only; the others wait until it returns."""
         try:
             if self.rank == 0:
                 do(*arguments, **named)

@@ -1,8 +1,8 @@
-"""Who is mentioned next to a predicate, who does it to whom, and whom a pronoun may mean.
+"""The mentions next to a predicate, their roles, and the possible referents of pronouns.
 
-Everything goes by the form of words, without a parser: pronouns by number, gender and whether they
-are for people or things; the passive by its auxiliary and participle. The lists of nouns are ours;
-a noun in no list may be a person or a thing, so that a pronoun next to it decides nothing.
+Everything depends on the form of words, without a parser: pronouns by number, gender and whether
+they refer to people or things; the passive by its auxiliary and participle. The lists of nouns are
+ours. A noun in no list may be a person or a thing, so that a pronoun next to it is inconclusive.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BOUNDARIES = frozenset(
     """although and as because before but if or since so that though unless until when whereas
     which while who after""".split()
 )
-"""What opens a clause."""
+"""Words that open a clause."""
 
 _BE = frozenset("am are be been being is was were 're 'm".split())
 """Without "'s", which is "has" as often as "is"."""
@@ -77,7 +77,7 @@ _MANNER = frozenset(
     noon now phone plane post rail reason request rote sea sight surprise then train turns
     virtue weight""".split()
 )
-"""Nouns after "by" alone that name no agent: "chipped by hand"."""
+"""Nouns that do not name an agent after "by": "chipped by hand"."""
 
 _PLURALS = frozenset(
     """cattle children clothes feet geese mice oxen people police teeth they we""".split()

@@ -154,8 +154,8 @@ def _language(source: _Source) -> Parts:
     is the folder's name.
     """
     named = source.folder / source.options.model
-    place = models.model_folder(named if named.is_dir() else source.options.model)
-    digest = models.weights_digest(place)
+    place = models.find_model_folder(named if named.is_dir() else source.options.model)
+    digest = models.digest_weights(place)
     in_hub = place.parent.name == "snapshots"
     solver = source.solver(models=(str(place),))
     return solver, digest, place.name[:12] if in_hub else digest[:12]
