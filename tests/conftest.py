@@ -221,10 +221,10 @@ def data_dir() -> Path:
 def need_wordnet() -> Path:
     """Return the folder of WordNet's files; skip, counted, without them or what inflects."""
     installed("nltk", "lemminflect", "HanTa")
-    from winosmith.language import wordnet_folder
+    from winosmith.language import find_wordnet_folder
 
     try:
-        return wordnet_folder()
+        return find_wordnet_folder()
     except InputError as error:
         absent(str(error))
         raise

@@ -15,11 +15,11 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Extra, Prediction, Problem, Response, metrics
-from winosmith.evolve import unsolved_ids
+from winosmith.evolve import find_unsolved_ids
 from winosmith.lineage import perturbed
 from winosmith.metrics import Graded, grade
 from winosmith.prediction import best_of
-from winosmith.rounds._solving import next_round
+from winosmith.rounds._solving import plan_next_round
 from winosmith.testing import made_families, made_twins
 
 Orders = tuple[tuple[int, ...], ...]
@@ -124,7 +124,7 @@ ONE: dict[str, Callable[[Graded], Any]] = {
         metrics.gender_gap(_of_winogender(g), WOMEN, reading=reading).record()
         for reading in ("answer", "occupation")
     ],
-    "roots": lambda g: sorted(unsolved_ids(g.dataset, [g.predictions])),
+    "roots": lambda g: sorted(find_unsolved_ids(g.dataset, [g.predictions])),
     "next round": lambda g: _next(g),
 }
 """Every figure over one solver's predictions."""
@@ -159,7 +159,7 @@ def _of_winogender(graded: Graded) -> Graded:
 
 def _next(graded: Graded) -> list[Any]:
     pool = {problem.id: problem for problem in graded.dataset}
-    found = next_round(graded.dataset, {"one": graded.predictions}, 3, 0, pool)
+    found = plan_next_round(graded.dataset, {"one": graded.predictions}, 3, 0, pool)
     return [found.roots.ids, found.fooling.ids, dict(found.fooled)]
 
 

@@ -95,7 +95,7 @@ def test_other_problems_are_refused() -> None:
 
 def test_marks_for_other_sentences_are_refused() -> None:
     """A mark whose sentence is another, or whose place is none, is named."""
-    with pytest.raises(DataError, match="the mark 0 is for another sentence than the problem 'p'"):
+    with pytest.raises(DataError, match="the mark 0 has another sentence than the problem 'p'"):
         add_marks(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
     for index in (-1, 1, "0"):
         with pytest.raises(DataError, match=f"the index {index!r} has no place among 1 problems"):

@@ -71,8 +71,8 @@ def enter_answers(**options: Any) -> None:
     sittings = _read(options["answers"], sheets)
     humans.check_sittings(sittings)
     declared = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
-    subjects = humans.subjects_of(sittings, declared)
-    responses = humans.responses_of(sittings)
+    subjects = humans.make_subjects(sittings, declared)
+    responses = humans.make_responses(sittings)
     if not responses:
         raise DataError("there are no answers: every question was left empty")
     _write(out, responses, subjects)
@@ -172,7 +172,7 @@ def _write(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]
     write_votes(responses, out / "responses.jsonl")
     with write_aside(out / "subjects.jsonl") as file:
         file.writelines(
-            json.dumps(humans.subject_record(subject), ensure_ascii=False) + "\n"
+            json.dumps(humans.make_subject_record(subject), ensure_ascii=False) + "\n"
             for subject in subjects
         )
 

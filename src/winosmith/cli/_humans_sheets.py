@@ -99,7 +99,7 @@ def print_sheets(**options: Any) -> None:
         force=options["force"],
     )
     with folder.discard_on_error():
-        key = (f"{PRIVATE}/key.csv", partial(humans.answer_key, dataset, made.sheets))
+        key = (f"{PRIVATE}/key.csv", partial(humans.format_answer_key, dataset, made.sheets))
         files = _write(folder, [key, *_files(made.sheets, declared, options)])
         copies = _copies(folder, made.sheets, codes, declared, options)
     report = {
@@ -143,7 +143,10 @@ def _files(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the name of each file, and what returns its content."""
     for sheet in sheets:
-        yield f"{sheet.name}.json", lambda sheet=sheet: canonical(humans.sheet_record(sheet)) + "\n"
+        yield (
+            f"{sheet.name}.json",
+            lambda sheet=sheet: canonical(humans.make_sheet_record(sheet)) + "\n",
+        )
         printed = partial(
             humans.pdf, sheet, paper=options["paper"], declared=declared, fonts=options["fonts"]
         )

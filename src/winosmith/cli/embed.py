@@ -118,7 +118,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
 
 def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     """Return the embedder, the problems to embed, the ids of the others, and the report."""
-    train, dev, rest = embed.finetune_split(dataset, *_sizes(options), seed=options["seed"])
+    train, dev, rest = embed.split_for_finetuning(dataset, *_sizes(options), seed=options["seed"])
     settings = TrainingSettings(
         seed=options["seed"],
         **{name: options[name] for name in FINE_TUNING},
@@ -127,7 +127,7 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     )
     model = models.find_model_folder(options["encoder"])
     with progress("Fine-tuning, step") as advance:
-        embedder, tuned = embed.finetuned_embedder(
+        embedder, tuned = embed.finetune_embedder(
             train,
             dev,
             model=model,

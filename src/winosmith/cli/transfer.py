@@ -98,7 +98,7 @@ def _targets(options: Options) -> list[Target]:
         if equals and name in study.TARGETS:
             found = [(name, Path(path))]
         elif Path(given).is_dir():
-            found = study.test_files(given)
+            found = study.list_test_files(given)
         else:
             found = [("", Path(given))]
         for known, file in found:
@@ -266,10 +266,10 @@ def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
         target = by_name.get(training.name)
         if target is None:
             raise InputError(f"{path} is {training.name}, which is not among DATA; name it there")
-        shared = study.overlap(training.asked, target.asked)
+        shared = study.find_overlap(training.asked, target.asked)
         if shared:
             say(f"{len(shared):,} texts of {target.file} are in {path}, too, such as {shared[0]!r}")
-        train, dev = study.paper_split(training.name, training.asked)
+        train, dev = study.split_as_in_paper(training.name, training.asked)
         folder = out / "tuned" / training.name
         with progress(f"Fine-tuning on {training.name}, step") as advance:
             arguments: dict[str, Any] = {
@@ -300,15 +300,15 @@ def _result(found: Found, withheld: Mapping[str, str]) -> Output:
         "systems": {name: [solved.record() for solved in own] for name, own in found.items()},
         "beside": {
             name: [line.record() for line in lines]
-            for name, lines in study.accuracy_lines(found).items()
+            for name, lines in study.make_accuracy_lines(found).items()
         },
-        "gender": [line.record() for line in study.gender_lines(found)],
+        "gender": [line.record() for line in study.make_gender_lines(found)],
         **({"withheld": dict(withheld)} if withheld else {}),
     }
     return Output(
         "Transfer",
         record,
-        study.transfer_sections(found, tuple(withheld.values())),
+        study.make_transfer_sections(found, tuple(withheld.values())),
         subtitle=f"{', '.join(found)} next to the tables of WinoGrande (AAAI 2020). {study.MARKS}.",
         apart=True,
     )

@@ -567,7 +567,7 @@ def _resample_blocks(blocks: int, draws: int, seed: int) -> Floats:
 def _compute_quantile(guessers: int, draws: int) -> float:
     """Return the number of standard errors that an interval extends to each side.
 
-    >>> round(_quantile(3, 100), 3), round(_quantile(1, 10**6), 2)
+    >>> round(_compute_quantile(3, 100), 3), round(_compute_quantile(1, 10**6), 2)
     (2.435, 1.96)
     """
     from scipy.special import stdtrit

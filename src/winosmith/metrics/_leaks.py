@@ -96,9 +96,8 @@ def leaks(
     ...     for n, answer in enumerate(np.random.default_rng(0).integers(0, 2, 60).tolist())
     ... )
     >>> print(leaks(data)[0])
-    the id's last character gives the answer away in 100 % of 60 problems (chance 56.7 %); 'y' means
-    option 2, 'x' means option 1
-    """
+    the id's last character gives the answer away in 100 % of 60 problems (chance 56.7 %); 'y' means option 2, 'x' means option 1
+    """  # noqa: E501
     rows = np.array([row for row, a in enumerate(dataset.answers) if a is not None], dtype=np.intp)
     groups = clusters(dataset)[rows]
     if len(np.unique(groups)) < LEAST_GROUPS:

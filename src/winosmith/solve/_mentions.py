@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from winosmith.text import FUNCTION_WORDS
-from winosmith.validate import gender_of
+from winosmith.validate import find_gender
 
 _GROUPS = {
     "he": "he him his himself",
@@ -275,13 +275,13 @@ def _fits(group: str, noun: str) -> bool:
     kind = _kind(noun)
     if group == "it":
         return kind != "person" and noun.islower()
-    return kind != "thing" and gender_of(noun) in (None, _GENDERS[group])
+    return kind != "thing" and find_gender(noun) in (None, _GENDERS[group])
 
 
 def _kind(noun: str) -> Literal["person", "thing"] | None:
     """Return whether a singular noun is a person or a thing; None if no list has it."""
     lowered = noun.lower()
-    if gender_of(noun) or lowered in _PEOPLE or lowered.endswith(("man", "woman", "person")):
+    if find_gender(noun) or lowered in _PEOPLE or lowered.endswith(("man", "woman", "person")):
         return "person"
     return "thing" if lowered in _THINGS else None
 

@@ -207,7 +207,7 @@ def learn() -> Pairs:
 
     def problems() -> Iterator[Problem]:
         """Give one after another: a worker that holds all at once never gives the room back."""
-        yield from practice.handwritten()
+        yield from practice.read_handwritten()
         for ref, text, options, answer in rows.iterator(chunk_size=CHUNK):
             yield Problem(f"site:{ref}", text, tuple(options), answer)
 

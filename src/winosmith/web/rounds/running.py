@@ -27,8 +27,15 @@ from winosmith.errors import InputError, OutputError
 from winosmith.finished import BuildFiles
 from winosmith.outputs import OutputFolder
 from winosmith.records import read_toml
-from winosmith.rounds import Change, Round as Found, RoundRecipe, changes, round_of, run_round
-from winosmith.study import make_solver, trained_on
+from winosmith.rounds import (
+    Change,
+    Round as Found,
+    RoundRecipe,
+    find_changes,
+    parse_round,
+    run_round,
+)
+from winosmith.study import find_training_data, make_solver
 from winosmith.validate import write_votes
 from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import chunked, writing
@@ -109,7 +116,7 @@ def checked_recipe(table: Mapping[str, Any]) -> RoundRecipe:
     Raises:
         RecipeError: a key or a value that can't be used.
     """
-    return round_of({**table, "data": PROBLEMS, "votes_file": VOTES})
+    return parse_round({**table, "data": PROBLEMS, "votes_file": VOTES})
 
 
 def recipe_for(round_: Round, pool: Path) -> RoundRecipe:
@@ -121,7 +128,7 @@ def recipe_for(round_: Round, pool: Path) -> RoundRecipe:
     files = {"data": str(pool / PROBLEMS)}
     if (pool / VOTES).stat().st_size:
         files["votes_file"] = str(pool / VOTES)
-    return round_of({**round_.recipe, **files}, folder=base_of(round_))
+    return parse_round({**round_.recipe, **files}, folder=base_of(round_))
 
 
 def base_of(round_: Round) -> Path:
@@ -482,7 +489,7 @@ def store(
                 busy=False,
                 ended=timezone.now(),
                 record=dict(found.record),
-                changes=list(map(_change, changes(found.record, last))),
+                changes=list(map(_change, find_changes(found.record, last))),
                 timings=[list(timing) for timing in timings],
             )
         )
@@ -581,7 +588,7 @@ def _worked(round_: Round) -> None:
     recipe = recipe_for(round_, pool)
     for rule in recipe.solvers:
         if not rule.learn:
-            trained_on(rule, recipe.folder)
+            find_training_data(rule, recipe.folder)
             make_solver(rule, recipe.folder)  # what is not there is reported now, not in an hour
     found = run_round(recipe, round_.folder / "results", last=_last(round_), step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]

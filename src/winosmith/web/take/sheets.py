@@ -55,7 +55,7 @@ def minutes(questions: int) -> int:
 
 def sheet_of(row: Sheet) -> humans.Sheet:
     """Return a row's sheet."""
-    return humans.sheet_of(row.record)
+    return humans.parse_sheet(row.record)
 
 
 def refs(sheets: Iterable[Sheet]) -> set[str]:
