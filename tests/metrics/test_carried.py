@@ -67,7 +67,7 @@ def test_a_file_that_does_not_tell_is_judged_by_its_answers() -> None:
     assert other.refused is None
     assert other.note == (
         "8 of 8 inputs of 'female' and 'male' are the same if the solver did not see the pronoun, "
-        "which its file does not tell (4 of 8 got the same answer whatever their pronoun)"
+        "which its file does not state (4 of 8 got the same answer with every pronoun)"
     )
 
 

@@ -98,7 +98,9 @@ def test_marks_for_other_sentences_are_refused() -> None:
     with pytest.raises(DataError, match="the mark 0 has another sentence than the problem 'p'"):
         add_marks(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
     for index in (-1, 1, "0"):
-        with pytest.raises(DataError, match=f"the index {index!r} has no place among 1 problems"):
+        with pytest.raises(
+            DataError, match=f"the index {index!r} is out of range; there are 1 problems"
+        ):
             add_marks(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
 
 

@@ -159,7 +159,9 @@ def test_long_texts_lose_their_start(make_language_model: MakeModel) -> None:
     folder = make_language_model("gpt2", max_position_embeddings=16)
     model = load_causal_model(folder)
     ids = tuple(range(10, 50))
-    with pytest.warns(UserWarning, match="1 of 1 texts are longer than the 16 tokens"):
+    with pytest.warns(
+        UserWarning, match="1 of 1 texts are longer than the model's limit of 16 tokens"
+    ):
         given = model.likelihoods([ids], [30])
     np.testing.assert_allclose(given.values[0], _by_hand(folder, ([ids[-17:]], [7]))[0], atol=1e-5)
 

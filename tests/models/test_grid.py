@@ -71,7 +71,10 @@ def test_the_best_is_kept_and_runs_at_chance_are_named(
     assert trained.settings.learning_rate == 2e-2
     assert trained.dev_accuracy == max(run.dev_accuracy for run in trained.runs) == 1.0
     assert {run.settings.learning_rate for run in trained.runs_at_chance} == {1e-9}
-    assert "at chance, and in no mean: 2 of 4 (lr1e-09-ep2-bs16-s4 and lr1e-09" in trained.message
+    assert (
+        "at chance and excluded from means: 2 of 4 (lr1e-09-ep2-bs16-s4 and lr1e-09"
+        in trained.message
+    )
     scores = load_choice_model(tmp_path / "grid").scores(learnable[1])
     assert [int(row.argmax()) for row in scores] == list(learnable[1].answers)
     runs = {path.name for path in (tmp_path / "grid" / "runs").iterdir()}
@@ -89,7 +92,7 @@ def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
     """Stopped in any run and called again, a grid ends with the same weights and runs."""
     steps = Steps(stop=stop_at)
     arguments = {"model": tiny_encoder, "grid": SMALL}
-    with pytest.raises(Interrupted, match="run the same again"):
+    with pytest.raises(Interrupted, match="run the same command again"):
         train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)
     later = train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)
     assert len(steps.told) <= 4 * 20 + 10  # no more than the epoch that was lost was done again

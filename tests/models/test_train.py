@@ -178,8 +178,9 @@ def test_the_best_epoch_pays_for_being_chosen() -> None:
     assert tuned.p_value == pytest.approx(0.09)
     assert tuned.at_chance
     assert tuned.message == (
-        "dev accuracy 60.0 % (60 of 100) after epoch 2 of 3, p = 0.09: AT CHANCE, it can't be told "
-        "from guessing; try another learning rate, more epochs, more problems or a stronger encoder"
+        "dev accuracy 60.0 % (60 of 100) after epoch 2 of 3, p = 0.09: AT CHANCE, not "
+        "distinguishable from guessing; try another learning rate, more epochs, more problems or a "
+        "stronger encoder"
     )
 
 

@@ -184,7 +184,7 @@ def test_what_cant_be_shots_is_told() -> None:
         ChatSolver.with_shots(model, TRAIN.blind(), 1)
     with pytest.raises(DataError, match=r"1 shots have no answer \('a'\)"):
         ChatSolver(model, shots=((CUP,),))
-    with pytest.raises(DataError, match="no draw of shots"):
+    with pytest.raises(DataError, match="no draws of shots"):
         ChatSolver(model, shots=())
 
 

@@ -174,7 +174,7 @@ def test_association_tells_what_it_can_not_do() -> None:
     """Parameters out of range, and more options than places, are refused by name."""
     with pytest.raises(InputError, match="unknown features 'bigrams'; use 'words' or 'pairs'"):
         solve.WordAssociation.trained_on(planted(4, 0), features="bigrams")
-    with pytest.raises(InputError, match="smoothing is a number above 0, not 0"):
+    with pytest.raises(InputError, match="smoothing is 0; choose a number above 0"):
         solve.WordAssociation.trained_on(planted(4, 0), smoothing=0)
     solver = solve.WordAssociation.trained_on(planted(4, 0))
     with pytest.raises(DataError, match=r"1 of 1 .* \('p0'\); .* ask through solve.TwoWay"):

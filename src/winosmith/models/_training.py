@@ -158,7 +158,7 @@ class TrainingRun:
         """One sentence on the result."""
         right = self.epochs[self.best].dev_correct
         verdict = (
-            "AT CHANCE: not distinguishable from guessing; try another learning rate, more epochs, "
+            "AT CHANCE, not distinguishable from guessing; try another learning rate, more epochs, "
             "more problems or a stronger encoder"
             if self.at_chance
             else "above chance"

@@ -208,7 +208,7 @@ class WordAssociation:
         """
         check_choice("features", features, Features)
         if not 0 < smoothing < float("inf"):
-            raise InputError(f"smoothing is a number above 0, not {smoothing}")
+            raise InputError(f"smoothing is {smoothing}; choose a number above 0")
         check_sees(sees)
         answers = known_answers(train)
         train = Dataset(_add_pronouns(train, sees))
