@@ -361,7 +361,6 @@ def _digest(numbers: NDArray[np.intp]) -> str:
 
 
 def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> AfliteResult:
-    """Return the result with its rows in the order of the input."""
     removed_in = np.empty_like(progress.removed_in)
     last_scores = np.empty_like(progress.scores)
     votes = np.empty_like(progress.votes)
@@ -443,7 +442,6 @@ def run_phases(run: Run, progress: Progress) -> Iterator[None]:
 
 
 def _find_stop_reason(run: Run, progress: Progress) -> StopReason | None:
-    """Return why there is no further phase, or None."""
     settings, left = run.settings, progress.removed_in < 0
     size = int(left.sum())
     if settings.target_size is not None and size <= settings.target_size:
@@ -521,7 +519,6 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
 
 
 def _choose_start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
-    """Return where the solver starts, and save it in the progress."""
     number = len(progress.phases)
     if progress.start is None:
         progress.start = ensemble.first_start(left)
@@ -531,7 +528,6 @@ def _choose_start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progres
 
 
 def _compute_removal_limit(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
-    """Return the most rows that a phase may remove, by the cutoff and the target size."""
     most = settings.cutoff_of(left)
     if settings.remove == "groups" and groups is not None:
         most = max(most, int(np.bincount(groups).max()))

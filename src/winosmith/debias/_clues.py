@@ -252,7 +252,6 @@ def find_clues(dataset: Dataset, *, z: float = 3.0) -> tuple[tuple[Clue, ...], .
 
 
 def _rank_clue(found: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
-    """Rank clues by strength, then those of the option's own words, then by the simplest kind."""
     by_contrast, clue = found
     return -clue.z, by_contrast, _PLAINEST_FIRST.index(clue.kind), clue.words
 
@@ -309,7 +308,6 @@ class _FeatureCounts:
 def _count_elsewhere(
     features: NDArray[np.intp], own: NDArray[np.intp], those: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    """Count the selected rows by feature, without those of the same twin and its copies."""
     everywhere = np.bincount(features[those], minlength=int(features.max(initial=0)) + 1)
     here = np.bincount(own[those], minlength=int(own.max(initial=0)) + 1)
     counted: NDArray[np.intp] = everywhere[features] - here[own]
@@ -317,7 +315,6 @@ def _count_elsewhere(
 
 
 def _read_problems(dataset: Dataset, rows: Sequence[int]) -> Iterator[Reading]:
-    """Yield the reading of each problem; problems in twins include their trigger."""
     for row in rows:
         other = dataset[sum(rows) - row].sentence if len(rows) == 2 else None
         yield read_problem(dataset[row], other)
@@ -495,7 +492,6 @@ def _summarize_kl(found: AnswerHistograms) -> str:
 
 
 def _note_flat_axis(subsets: Sequence[Subset]) -> list[report.Block]:
-    """Return a note if d1 shows nothing in the first subset, the data before filtering."""
     null = subsets[0].d1.null if subsets else None
     if null is None or null.p <= 0.05:
         return []

@@ -197,7 +197,6 @@ def open_threads() -> Iterator[ThreadPoolExecutor]:
 
 
 def _compute_share_bounds(count: int, shares: int) -> list[int]:
-    """Return the bounds of the shares, which are even, as `count_votes` needs pairs."""
     pairs = -(-count // 2)
     cuts = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
     return sorted({min(int(cut), count) for cut in cuts})
@@ -312,7 +311,6 @@ def _train(
     y: NDArray[np.float32],
     partitions: list[NDArray[np.int32]],
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
-    """Return the classifiers' weights, whether each was finished in float64, and their passes."""
     start = share.start
     known = start.measured, start.product
     starts = np.repeat(start.weights[None], len(partitions), axis=0)

@@ -479,7 +479,6 @@ def _score_guessers(
 
 
 def _find_steps(margins: Floats) -> NDArray[np.int64]:
-    """Return the step, 0 to `CUTS` - 1, of each margin's magnitude, column by column."""
     sizes = np.abs(margins)
     ranks = np.empty(sizes.shape, np.int64)
     steps = np.arange(len(sizes)) * CUTS // max(len(sizes), 1)
@@ -513,28 +512,24 @@ def _fit_rule(
 def _apply_rule(
     judged: ModelScores, places: NDArray[np.int64], rule: tuple[NDArray[np.int64], Floats]
 ) -> Floats:
-    """Return the credit of the rule for each problem."""
     steps, beyond = rule
     follows = np.where(places >= steps, beyond, -beyond) > 0
     return np.where(follows, judged.credit, judged.opposite)
 
 
 def _weighted_accuracy(right: Floats, weights: Floats) -> Floats:
-    """Return the weighted fraction of correct predictions, one per column."""
     whole = weights.sum(axis=0)
     share: Floats = (weights * right).sum(axis=0) / np.where(whole > 0, whole, 1)
     return share
 
 
 def _draw_halves(order: Rows, block_of: Rows, seed: int, split: int) -> tuple[Rows, Rows]:
-    """Return the rows of each half of a split, in canonical order."""
     blocks = block_of.max() + 1
     side = (np.random.default_rng([seed, split]).permutation(blocks) % 2)[block_of[order]]
     return order[side == 0], order[side == 1]
 
 
 def _apply_filter(chosen: Filter, rows: Rows, block_of: Rows) -> Rows:
-    """Return the rows that a filter keeps of one half, in the order of that half."""
     kept = np.asarray(chosen(rows), np.intp)
     there = np.isin(rows, kept)
     if there.sum() != len(kept):
@@ -549,7 +544,6 @@ def _apply_filter(chosen: Filter, rows: Rows, block_of: Rows) -> Rows:
 
 
 def _number_in_order(numbers: Rows, order: Rows) -> Rows:
-    """Return each row's block number, with blocks numbered in canonical order."""
     first = np.unique(numbers[order], return_index=True)[1]
     renamed = np.empty(len(first), np.intp)
     renamed[np.argsort(first)] = np.arange(len(first))
@@ -576,7 +570,6 @@ def _compute_quantile(guessers: int, draws: int) -> float:
 
 
 def _summarize(found: Sequence[_Scores], times: float) -> GuesserAccuracy:
-    """Return the mean over splits, with an interval of `times` standard errors to each side."""
     mean = np.mean([right for right, _ in found], axis=0)
     spread = times * float(np.std(mean[1:], ddof=1))
     accuracy = float(mean[0])

@@ -120,7 +120,6 @@ class Kernel:
 def _concatenate(
     partitions: Sequence[Places],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Places]:
-    """Return the start and end of each partition in their concatenation, and the concatenation."""
     sizes = np.array([len(part) for part in partitions], np.int64)
     end = np.cumsum(sizes)
     return end - sizes, end, np.concatenate(partitions)

@@ -193,7 +193,6 @@ class CrossLogit:
         self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
 
     def _sum_by_fold(self, parts: Iterable[Singles]) -> list[Floats]:
-        """Return the sum of the parts of each fold's chunks."""
         parts = iter(parts)
         return [_sum_in_order(islice(parts, len(list(chunks)))) for _, chunks in groupby(self.of)]
 
@@ -377,7 +376,6 @@ def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:
 
 
 def _rescale(V: Singles) -> tuple[Singles, float]:
-    """Return rows times a power of two if their squares might overflow float32."""
     largest = float(max(V.max(), -V.min()))
     if 2**-20 < largest < 2**20:
         return V, 1.0
@@ -408,7 +406,6 @@ def _factorize_bound(gram: Floats, V: Singles, C: float, scale: float, options: 
 
 @contextmanager
 def _open_threads() -> Iterator[ThreadPoolExecutor]:
-    """Open a pool with a thread per processor, with linear algebra on one thread in each."""
     with one_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
         yield threads
 
@@ -498,5 +495,4 @@ def _compute_direction(G: Floats, pairs: list[tuple[Floats, Floats, Floats]]) ->
 
 
 def _dot_rows(a: Floats, b: Floats) -> Floats:
-    """Return the dot products of corresponding rows."""
     return np.asarray((a * b).sum(axis=1))

@@ -349,7 +349,6 @@ def _check_matrix(V: ArrayLike) -> NDArray[np.float32]:
 
 
 def _check_keys(key: ArrayLike | None, options: Numbers, rows: bool) -> Numbers:
-    """Return ±1 if each unit is a row, otherwise indices of options."""
     if key is None:
         if not rows:
             raise DataError(
@@ -374,7 +373,6 @@ def _check_keys(key: ArrayLike | None, options: Numbers, rows: bool) -> Numbers:
 def _sort_by_unit(
     rows: NDArray[np.float32], unit: Numbers, keys: Numbers, options: Numbers
 ) -> tuple[NDArray[np.float32], Numbers, Numbers]:
-    """Return the options sorted by unit and vectors, the keys' indices and the starts."""
     came = np.argsort(unit, kind="stable")
     starts = np.cumsum(options) - options
     right = np.zeros(len(rows), np.bool_)
@@ -413,7 +411,6 @@ def _digest_units(
 
 
 def _make_id_key(ids: Sequence[Hashable]) -> Callable[[int], Any]:
-    """Return the sort key of units with ids."""
     if len(ids) != len(set(ids)):
         raise DataError("ids occur twice")
     return lambda unit: (type(ids[unit]).__name__, ids[unit])
@@ -457,7 +454,6 @@ class _Scorer:
 
 
 def _compute_leads(units: _Units, scores: Floats, key: Numbers) -> Floats:
-    """Return the lead of each unit's highest option, negative if that is not the key."""
     if units.starts is None:
         return scores * key
     starts, sizes = units.starts, units.options
@@ -483,7 +479,6 @@ class _Outcome:
 
 
 def _compute_p(found: int, turned: Sequence[int]) -> float:
-    """Return the fraction of runs, including the real one, that found as much."""
     return (1 + sum(count >= found for count in turned)) / (1 + len(turned)) if turned else 1.0
 
 
@@ -495,7 +490,6 @@ def _find_revealing_units(
     executor: Executor | None,
     on_run: Callable[[int, int], object],
 ) -> _Outcome:
-    """Return the removals with the aim "error": all from a threshold on."""
     units = scorer.units
     heads = _select_block_leaders(margins, units.blocks)
     leads, options = margins[heads], units.options[heads]
@@ -522,7 +516,6 @@ def _find_revealing_units(
 
 
 def _thin_to_chance(units: _Units, margins: Floats) -> _Outcome:
-    """Return the removals with the aim "chance": the excess of agreeing units."""
     leaving = _compute_removal_probabilities(margins, units.options, units.kinds)
     agree = margins > 0
     expected = (margins < 0) @ (1 / (units.options - 1))
@@ -533,7 +526,6 @@ def _thin_to_chance(units: _Units, margins: Floats) -> _Outcome:
 
 
 def _select_block_leaders(margins: Floats, blocks: Numbers) -> Numbers:
-    """Return the unit with the largest lead of each block, which represents the block."""
     if len(margins) == blocks.max() + 1:
         return np.argsort(blocks)
     order = np.lexsort((np.arange(len(margins)), -np.abs(margins), blocks))
@@ -574,7 +566,6 @@ def _draw_shifts(options: Numbers, blocks: Numbers, rng: np.random.Generator) ->
 def _count_with_permuted_keys(
     scorer: _Scorer, seed: int, error: float, runs: range
 ) -> tuple[int, ...]:
-    """Return the numbers found with the keys of whole blocks permuted at random."""
     units = scorer.units
     keys = np.empty((len(units.key), len(runs)), np.intp)
     for at, run in enumerate(runs):
@@ -594,7 +585,6 @@ def _count_with_permuted_keys(
 
 
 def _compute_removal_probabilities(margins: Floats, options: Numbers, kinds: Numbers) -> Floats:
-    """Return the removal probability of each unit at which no margin reveals its sign."""
     from scipy.optimize import isotonic_regression
 
     leaving = np.zeros(len(margins))
@@ -612,7 +602,6 @@ def _compute_removal_probabilities(margins: Floats, options: Numbers, kinds: Num
 
 
 def _draw_removal_numbers(order: Numbers, ids: Sequence[Hashable] | None, seed: int) -> Floats:
-    """Return a number in [0, 1) for each unit, by its id or, without ids, by the seed."""
     if ids is None:
         return np.random.default_rng([seed, 2]).random(len(order))
     names = (str(ids[unit]).encode("utf-8", "surrogatepass") for unit in order)

@@ -177,7 +177,6 @@ def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
 
 
 def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:
-    """Return the score of each row's twin; NaN for singles."""
     labels = _make_labels(data, label)
     words, _ = count_words(data)
     features = count_pairs(words) if variant == "pairwise" else words
@@ -196,7 +195,6 @@ def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing:
 
 
 def _find_largest_pmi(features: csr_array, information: Floats, labels: NDArray[np.intp]) -> Floats:
-    """Return each row's largest PMI of a feature with the row's own answer, or 0."""
     starts = features.indptr
     return np.array(
         [
@@ -207,7 +205,6 @@ def _find_largest_pmi(features: csr_array, information: Floats, labels: NDArray[
 
 
 def _draw_order(data: Dataset, seed: int) -> NDArray[np.intp]:
-    """Return each row's position in a random order over the sorted ids."""
     place = {problem_id: number for number, problem_id in enumerate(sorted(data.ids))}
     draw = np.random.default_rng(seed).permutation(len(place))
     return np.array([draw[place[problem_id]] for problem_id in data.ids], np.intp)

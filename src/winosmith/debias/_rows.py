@@ -267,7 +267,6 @@ def _digest_rows(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.uint8]:
 
 
 def _normalize_bytes(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same numbers in a canonical form: no negative zero, little-endian."""
     return np.ascontiguousarray(chunk + 0.0, "<f8")
 
 

@@ -119,7 +119,6 @@ def select(
 
 
 def _use_first_priority(priority: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the priority of the first row of each row's group, distinct for each group."""
     _, first, number = np.unique(groups, return_index=True, return_inverse=True)
     return priority[first][number]
 

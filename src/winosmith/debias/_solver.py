@@ -130,7 +130,6 @@ def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> I
 
 
 def _fill_matrix(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
-    """Fill the matrix with the rotated rows, in place if the rows are already in it."""
     count, columns = rows.X.shape
     parts = list(rows.parts())
     kind = np.float64 if count * columns**2 <= DOUBLE_BELOW else np.float32
@@ -148,7 +147,6 @@ def _fill_matrix(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> 
 
 
 def _find_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
-    """Return the mean of each column, and the largest deviation of a number from it."""
     mean = np.zeros(rows.X.shape[1])
     low, high = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
     for part in rows.parts():
@@ -172,7 +170,6 @@ def _centre_part(
 def _compute_gram(
     rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
-    """Return one part's contribution to the centred Gram matrix."""
     chunk = _centre_part(rows, mean, scale, kind, part)
     product: NDArray[Any] = chunk.T @ chunk
     return product
@@ -186,7 +183,6 @@ def _rotate_part(
     matrix: NDArray[np.float32],
     part: slice,
 ) -> None:
-    """Write one part of the rows to the matrix, with the 1 of the intercept."""
     matrix[part, len(mean)] = 1.0
     matrix[part, : len(mean)] = (
         _centre_part(rows, mean, scale, rotation.dtype.type, part) @ rotation
@@ -416,7 +412,6 @@ def minimise(
 
 
 def _dot_rows(a: Floats, b: Floats) -> Floats:
-    """Return the dot products of corresponding rows, summed in the same order for any count."""
     return np.asarray((a * b).sum(axis=1))
 
 
@@ -442,7 +437,6 @@ def _compute_direction(g: Floats, pairs: list[Pair], diagonal: Floats) -> Floats
 
 
 def _find_slope_zero(slope: Floats, slope_ahead: Floats) -> Floats:
-    """Return the zero of the slope along a step by linear interpolation, or 0 if there is none."""
     change = slope_ahead - slope
     return np.divide(-slope, change, out=np.zeros_like(slope), where=change > 0)
 

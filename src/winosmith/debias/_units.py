@@ -106,7 +106,6 @@ class Choices:
 
     @property
     def _stacked(self) -> tuple[NDArray[np.float32], Rows]:
-        """Return all options consecutively, and the start of each problem."""
         there = np.arange(self.X.shape[1]) < self.options[:, None]
         return self.X[there], np.cumsum(self.options) - self.options
 

@@ -156,7 +156,6 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
 
 
 def _read_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
-    """Return the rows of a file, mapped if possible, and its ids."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
             np.lib.format.read_magic(file)  # else numpy would look for a pickle

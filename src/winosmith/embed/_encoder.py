@@ -147,7 +147,6 @@ class EncoderEmbedder:
         return np.concatenate([vectors for _, vectors in chunks])
 
     def _chunks(self, problems: Sequence[Problem]) -> Iterator[tuple[Sequence[Problem], Vectors]]:
-        """Yield the problems in chunks, with the vectors of their options consecutively."""
         return self._in_chunks(
             problems,
             "problems",
@@ -207,7 +206,6 @@ class EncoderEmbedder:
     def _encoded(
         self, read: Sequence[Read], texts: Callable[[Sequence[Read]], list[Text]]
     ) -> dict[int, Iterator[Vectors]]:
-        """Encode the chunks without cached vectors in the executor, and return them by start."""
         if self.executor is None:
             return {}
         chunks = {at: texts(read[at : at + CHUNK]) for at in range(0, len(read), CHUNK)}
@@ -229,7 +227,6 @@ class EncoderEmbedder:
         total: int,
         encoded: Iterator[Vectors] | None,
     ) -> Vectors:
-        """Return the vectors of a chunk's texts, from the cache if possible."""
 
         def report(done: int, of: int) -> None:
             if self.on_progress:
@@ -271,7 +268,6 @@ _load_once = lru_cache(maxsize=1)(models.load_encoder)
 def _encode(
     folder: str, where: Mapping[str, Any], how: Mapping[str, Any], texts: list[Text]
 ) -> Vectors:
-    """Encode a chunk's texts, in a worker."""
     return _load_once(folder, **where).vectors(texts, **how)
 
 

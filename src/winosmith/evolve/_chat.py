@@ -197,7 +197,6 @@ class Transcript:
             file.writelines(_format_dialogue(dialogue))
 
     def _turns(self) -> Iterator[tuple[str, Reply]]:
-        """Yield the turns that are there; begin the file if it isn't, and drop a broken end."""
         path = self.folder / _TURNS
         raw = path.read_bytes() if path.exists() else b""
         whole = raw[: raw.rfind(b"\n") + 1]
@@ -231,7 +230,6 @@ class Transcript:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Replace the system's errors by ones with advice."""
         try:
             yield
         except OSError as error:
@@ -262,5 +260,4 @@ def _format_dialogue(dialogue: Dialogue) -> Iterator[str]:
 
 
 def _quote(text: str) -> str:
-    """Return text as an indented block, in which nothing is Markdown or HTML."""
     return "\n".join(f"    {for_terminal(line)}" for line in text.splitlines() or ["(nothing)"])

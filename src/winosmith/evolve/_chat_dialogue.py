@@ -304,7 +304,6 @@ def _correct_rows(done: Round) -> str:
 
 
 def _correct_distances(parent: Problem, done: Round) -> list[str]:
-    """Return the row with the largest error of its distance, with the edits counted."""
     wrong = [checked for checked in done.rows if "distance" in checked.faults]
     if not wrong:
         return []

@@ -83,7 +83,6 @@ def _iterate_lines(text: str) -> Iterator[str]:
 
 
 def _parse_row(line: str) -> Row | None:
-    """Return the row of a line; None for a heading or prose."""
     if len(line) > _LONGEST:
         return Row(line[:_LONGEST], faults=("columns",)) if "_" in line else None
     if _DOTS.fullmatch(line) or _AND_SO_ON.fullmatch(line):
@@ -104,7 +103,6 @@ def _parse_row(line: str) -> Row | None:
 
 
 def _looks_like_row(line: str, cells: list[str]) -> bool:
-    """Return whether a line is an attempt at a row, not prose."""
     if _NUMBERED.match(line):
         return "_" in line or len(cells) > 3
     return len(cells) > 2 and ("_" in line or bool(_WHOLE.fullmatch(cells[-1])))
@@ -115,7 +113,6 @@ def _is_table_row(cells: list[str]) -> bool:
 
 
 def _split_cells(line: str) -> list[str]:
-    """Cut a line at its most likely separator."""
     enough = len(COLUMNS) - 1
     if line.count("|") >= enough:
         return _clean_cells(line.strip("|").split("|"))
@@ -139,7 +136,6 @@ def _split_quoted(line: str) -> list[str]:
 
 
 def _clean_cells(cells: list[str]) -> list[str]:
-    """Remove Markdown from cells."""
     return [cell.replace("\\_", "_").replace("**", "").strip() for cell in cells]
 
 
@@ -237,7 +233,6 @@ class Checker:
     def _faults(
         self, sentence: str, options: tuple[str, str], answer: str, distance: int
     ) -> list[str]:
-        """Return the faults of a row that is not a copy."""
         faults = []
         if sentence.count(BLANK) != 1:
             faults.append("blank")
@@ -253,7 +248,6 @@ class Checker:
         return faults
 
     def _of_options(self, sentence: str, options: tuple[str, str]) -> list[str]:
-        """Return whether an option is missing in the sentence, or was renamed in part."""
         before, after = (
             _highlight(_lowercase_words(self.parent.sentence)),
             _highlight(_lowercase_words(sentence)),
@@ -287,11 +281,9 @@ def _lowercase_words(text: str) -> list[str]:
 
 
 def _strip_article(option: str) -> tuple[str, ...]:
-    """Return the tokens of an option, without an article before it: "a cup" may be "the cup"."""
     cut = _lowercase_words(option)
     return tuple(cut[1:] if len(cut) > 1 and cut[0] in _ARTICLES else cut)
 
 
 def _highlight(words: Iterable[str]) -> str:
-    """Return tokens as one text, in which only whole tokens are found."""
     return "".join(f"\0{word}\1" for word in words)

@@ -337,7 +337,6 @@ def _draw(
     fewer: bool,
     options: int | None,
 ) -> tuple[list[int], dict[int, str]]:
-    """Return the rows drawn, and the reason of every other row."""
     reasons = {
         row: reason
         for row, problem in enumerate(dataset)

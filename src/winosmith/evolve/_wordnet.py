@@ -87,7 +87,6 @@ class WordNetPerturber:
                 yield perturbed(problem, *changed, problem.answer, source=self.source)
 
     def _drawn(self, problem: Problem, seed: int) -> Iterator[tuple[int, str]]:
-        """Yield words and synonyms at random: first one synonym of each word, then the next."""
         digest = hashlib.sha256(problem.id.encode()).digest()
         luck = np.random.default_rng([seed, int.from_bytes(digest[:8])])
         found = list(
@@ -246,7 +245,6 @@ def _find_banned_words(problem: Problem, cut: Sequence[str], tags: Sequence[str]
 def _find_repeated_words(
     problem: Problem, cut: Sequence[str], tags: Sequence[str]
 ) -> frozenset[str]:
-    """Return the lemmas that occur twice outside the options: changing one of them misleads."""
     times = Counter(lemmatize(word, name) for word, name in zip(cut, tags, strict=True))
     options = {word.lower() for option in problem.options for word in tokens(option)}
     named = {lemmatize(word, name) for word, name in zip(cut, tags, strict=True) if word in options}
@@ -254,7 +252,6 @@ def _find_repeated_words(
 
 
 def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
-    """Return whether a word is not part of a name, a compound or a phrase."""
     word = cut[at].lower()
     if word == BLANK or word in FUNCTION_WORDS | _DEGREE | _VAGUE or not word.isalpha():
         return False
@@ -277,7 +274,6 @@ def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet)
 
 
 def _is_surely_adjective(cut: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    """Return whether an adjective has a noun after it, or a verb before it that takes one."""
     if tags[at + 1 : at + 2] and tags[at + 1].startswith(("NN", "JJ")):
         return not tags[at + 1].startswith("NNP")
     back = at - 1
@@ -299,7 +295,6 @@ def _is_phrase(cut: Sequence[str], at: int, wordnet: WordNet) -> bool:
 def _choose_sense(
     senses: Sequence[Sense], context: frozenset[str], certainty: float
 ) -> Sense | None:
-    """Return the likely sense, or None if several are."""
     if not senses:
         return None
     weights = [(sense.count + 0.5) * (1 + len(context & sense.near)) ** 2 for sense in senses]
@@ -308,7 +303,6 @@ def _choose_sense(
 
 
 def _compute_shares(senses: Sequence[Sense]) -> Mapping[str, float]:
-    """Return the fraction of each synonym's uses with one of the senses."""
     shares: defaultdict[str, float] = defaultdict(float)
     for sense in senses:
         for synonym in sense.synonyms:
@@ -317,7 +311,6 @@ def _compute_shares(senses: Sequence[Sense]) -> Mapping[str, float]:
 
 
 def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> bool:
-    """Return whether a synonym may replace the word in this sense."""
     new = synonym.lemma
     if len(new) < 3 or not new.replace(" ", "").isalpha() or new != new.lower():
         return False

@@ -390,7 +390,6 @@ def _check_names(columns: Iterable[str], is_long: bool) -> None:
 
 
 def _parse_question(name: str) -> int | None:
-    """Return the number of a question from "12" or "q12"."""
     digits = name.removeprefix("q")
     is_number = digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
     return int(digits) if is_number else None
@@ -407,7 +406,6 @@ def _find_code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> str:
 
 
 def _read_letters(cells: Mapping[str, str], is_long: bool) -> dict[int, str]:
-    """Return the letters of a row by the numbers of their questions."""
     if not is_long:
         numbered = ((_parse_question(name), cell) for name, cell in cells.items() if cell)
         return {number: cell for number, cell in numbered if number is not None}

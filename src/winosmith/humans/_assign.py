@@ -423,7 +423,6 @@ def _make_key(sheet: Sheet, item: Item) -> _Key:
 
 
 def _group_items(sheets: Iterable[Sheet]) -> dict[_Key, int]:
-    """Return the group of each item of all sheets, of which one person may see one text."""
     problems: dict[_Key, Problem] = {}
     for sheet in sheets:
         for item in sheet.items:
@@ -443,7 +442,6 @@ def _group_items(sheets: Iterable[Sheet]) -> dict[_Key, int]:
 def _find_seen_items(
     sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]
 ) -> list[tuple[Item, str]]:
-    """Return the items that reveal texts already seen, with the sheet of each."""
     met = ((item, seen.get(group[_make_key(sheet, item)])) for item in sheet.items)
     return [(item, where) for item, where in met if where is not None]
 
@@ -451,7 +449,6 @@ def _find_seen_items(
 def _explain_exclusion(
     ledger: Ledger, name: str, sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]
 ) -> str:
-    """Return why a subject can't take a test."""
     (item, where), *more = _find_seen_items(sheet, seen, group)
     before = ledger.sheets[where]
     if (before.data, before.test) == (sheet.data, name):
@@ -471,7 +468,6 @@ def _find_least_taken(
     subject: str,
     seed: int,
 ) -> str:
-    """Return the next test: first the schemas, then the version."""
     test_of = {sheet.code: sheet.test for orders in tests.values() for sheet in orders}
     shows = {
         name: {group[_make_key(orders[0], item)] for item in orders[0].items}

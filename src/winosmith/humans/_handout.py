@@ -168,7 +168,6 @@ def _read_part(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return what a content security policy calls a script or a style by."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
@@ -290,7 +289,6 @@ def _make_data(
 
 
 def _is_inside_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
-    """Return whether the fonts inside typst are enough; refuse what no font has."""
     texts = list(_iterate_texts(sheet, data))
     # every font has ASCII
     signs = "".join(sorted({sign for _, text in texts for sign in text if not sign.isascii()}))
@@ -310,7 +308,6 @@ def _is_inside_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
 
 
 def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
-    """Yield every text that is printed, after the words for where it is."""
     for item in sheet.items:
         shown = "".join((*item.text, *item.snippet, *item.options))
         yield f"question {item.number} ({item.problem_id!r})", shown

@@ -155,7 +155,6 @@ def _check_halves(dataset: Dataset, given: Answered) -> None:
 def _find_asked_words(
     given: Answered, people: Mapping[str, Subject]
 ) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return test → subject → the problems in the order in which they were asked."""
     asked: dict[str, dict[str, tuple[str, ...]]] = {}
     for who, mine in given.items():
         left = dict.fromkeys(mine)
@@ -170,7 +169,6 @@ def _find_asked_words(
 
 
 def _count_halves(dataset: Dataset, tests: Sequence[TestResult]) -> dict[tuple[Level, Level], int]:
-    """Return how often both halves were right, over the people of all tests."""
     counts: dict[int, Level] = {}
     for item in (item for test in tests for item in test.items):
         right, of = counts.get(item.row, (0, 0))
@@ -187,7 +185,6 @@ def _measure_times(
     people: Mapping[str, Subject],
     asked: Mapping[str, Mapping[str, tuple[str, ...]]],
 ) -> dict[str, tuple[float, int]]:
-    """Return subject → seconds and questions, of those who were timed."""
     found: dict[str, tuple[float, int]] = {}
     for who, mine in given.items():
         total = people[who].seconds if who in people else None
@@ -315,7 +312,6 @@ def measure_test(
 
 
 def _natural_sort_key(name: str) -> tuple[str, int, str]:
-    """Sort S2 before S10."""
     head = name.rstrip("0123456789")
     digits = name[len(head) :]
     return head, int(digits) if digits else -1, name

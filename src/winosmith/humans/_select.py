@@ -93,7 +93,6 @@ def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str
 
 
 def _explain_unsound(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | None:
-    """Return why the people's answers rule a problem out, or None."""
     said, right = int(counts.subjects[row]), int(counts.intended[row])
     if dataset[row].answer is None:
         return "its answer is withheld"
@@ -228,7 +227,6 @@ def _sum_by_schema(
 
 
 def _shuffle_rows(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
-    """Return the rows in an order that depends only on the seed and on the texts shown."""
 
     def digest(row: int) -> tuple[bytes, str]:
         p = dataset[row]
@@ -241,7 +239,6 @@ def _shuffle_rows(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]
 def _explain_not_chosen(
     sound: Sequence[int], chosen: npt.NDArray[np.bool_], bounds: Sequence[Limit], rules: Rules
 ) -> dict[int, str]:
-    """Return why each sound problem was not taken: the limits that it would break."""
     reasons = {}
     for at, row in enumerate(sound):
         if chosen[at]:
@@ -383,7 +380,6 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Fl
 
 
 def _solve_choice(worth: Floats, limits: Sequence[Limit]) -> Chosen:
-    """Return the choice within the limits that is worth most, by an integer programme."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 

@@ -242,7 +242,6 @@ def _add_space_after(words: str, after: str) -> str:
 
 
 def _cut_at_clause_end(words: list[str]) -> list[str]:
-    """Return the words up to the end of their clause, six at most."""
     taken: list[str] = []
     for word in words[:_MOST_AFTER]:
         if taken and word.lower() in _CLAUSE_START:
@@ -254,7 +253,6 @@ def _cut_at_clause_end(words: list[str]) -> list[str]:
 
 
 def _cut_to_last_clause(words: list[str], least: int) -> list[str]:
-    """Return the words back to the clause's start, three at most; `least` if the sentence has."""
     sentence = list(takewhile(lambda word: not _SENTENCE_END.search(word), reversed(words)))
     clause = takewhile(
         lambda word: not _CLAUSE_END.search(word) and word.lower() not in _CLAUSE_START,

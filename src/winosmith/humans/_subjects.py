@@ -111,7 +111,6 @@ def _make_subject(code: str, sittings: Sequence[Sitting], declared: Subject | No
 
 
 def _measure_seconds(sitting: Sitting) -> float | None:
-    """Return how long a sheet took: as measured, else from first to last, else by question."""
     if sitting.seconds is not None:
         return sitting.seconds
     whole = count_seconds_between(sitting.started, sitting.ended)
@@ -146,7 +145,6 @@ def _merge(subject: Subject, declared: Subject, sittings: Sequence[Sitting]) -> 
 
 
 def _name_words(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple[Remark, ...]:
-    """Return remarks with the problem's id for the number of a question on the only sheet."""
     return tuple(
         _make_remark(Noted(int(r.problem), r.text), sittings[0])
         if r.problem is not None and r.problem.isdigit() and len(sittings) == 1
@@ -241,7 +239,6 @@ def _parse_row(cells: Mapping[str, str]) -> Subject:
 
 
 def _parse_remarks(cell: str) -> Iterator[Remark]:
-    """Yield the remarks of a cell: "12: a novel; a film"."""
     for part in filter(None, map(str.strip, cell.split(";"))):
         found = re.fullmatch(r"(\S+?)\s*:\s*(.+)", part)
         yield Remark(found[1], found[2]) if found else Remark(None, part)

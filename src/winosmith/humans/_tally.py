@@ -401,7 +401,6 @@ def _center_by_level(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
 
 
 def _fit_slope(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> Slope | None:
-    """Return the mean of the subjects' least-squares slopes; None if there is no line."""
     from scipy.stats import t
 
     lines = []

@@ -175,14 +175,12 @@ def _takes_ending(lemma: str, tag: str) -> bool:
 
 
 def _count_syllables(word: str) -> int:
-    """Return about how many syllables a word has: its groups of vowels, less a mute final e."""
     groups = len(re.findall(r"[aeiouy]+", word))
     mute = re.search(r"[^aeiouyl]e$|[aeiou]le$", word) is not None
     return max(1, groups - mute)
 
 
 def _find_stem(lemma: str) -> str:
-    """Return the stem before the endings -er and -est."""
     if lemma.endswith("e"):
         return lemma[:-1]
     if re.search(r"[^aeiou]y$", lemma):
@@ -322,7 +320,6 @@ def _correct_tags(words: Sequence[str], tags: list[str]) -> list[str]:
 
 
 def _add_degree(word: str, name: str) -> str:
-    """Return the tag of an adjective or adverb in -er or -est: with its degree, if it has one."""
     graded = name + ("R" if word.endswith("er") else "S")
     return graded if inflect(lemmatize(word, graded), graded) == word else name
 
@@ -335,7 +332,6 @@ def _is_plural(word: str) -> bool:
 
 
 def _is_predicate(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    """Return whether a seeming participle has a subject before it and an object after it."""
     if at == 0 or at + 1 == len(tags):
         return False
     subject = tags[at - 1] in ("NNP", "PRP") and words[at - 1].lower() not in ("him", "her", "them")
@@ -343,7 +339,6 @@ def _is_predicate(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
 
 
 def _is_gerund(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    """Return whether a noun in -ing is a verb's form: right after a verb, and before no noun."""
     if not re.fullmatch(r"(?!(any|every|no|some)thing)\w+ing", words[at], re.IGNORECASE):
         return False
     if not at or not tags[at - 1].startswith("VB"):
@@ -352,7 +347,6 @@ def _is_gerund(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
 
 
 def _find_verb_before(words: Sequence[str], tags: Sequence[str], at: int) -> str:
-    """Return what governs a verb: TO, MD, "be" or "have", past adverbs; else the tag before."""
     for back in range(at - 1, -1, -1):
         word = words[back].lower()
         if word in _TO_BE_AND_HAVE:
@@ -400,7 +394,6 @@ def estimate_usage(word: str, pos: str) -> float | None:
 
 
 def _count_shares(word: str) -> dict[str, float]:
-    """Return the fraction of a word's uses as each part of speech."""
     kinds: defaultdict[str, float] = defaultdict(float)
     for name, share in look_up_lexicon(word):
         kinds[_KINDS_OF_C5.get(name[:2], name)] += math.exp(share)

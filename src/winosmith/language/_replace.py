@@ -133,7 +133,6 @@ def _is_replaceable(cut: Sequence[str], options: Sequence[str], at: int) -> bool
 
 
 def _find_tag(cut: Sequence[str], at: int) -> str:
-    """Return the tag of a word; one in capitals is read in small letters."""
     return tag(tuple(one.lower() if _is_loud(one) else one for one in cut))[at]
 
 
@@ -142,7 +141,6 @@ def _is_loud(word: str) -> bool:
 
 
 def _inflect(cut: Sequence[str], at: int, new: str, name: str) -> str | None:
-    """Return the form that the tag asks for, with the original's capitals."""
     if lemmatize(cut[at], name) == new.lower():
         return None
     form = inflect(new, _find_number_change(cut[at], name, new) or name)
@@ -155,13 +153,11 @@ def _inflect(cut: Sequence[str], at: int, new: str, name: str) -> str | None:
 
 
 def _find_degree_before(cut: Sequence[str], at: int) -> str:
-    """Return R after "more", S after "most", otherwise nothing."""
     before = cut[at - 1].lower() if at else ""
     return {"more": "R", "most": "S"}.get(before, "")
 
 
 def _find_number_change(word: str, name: str, new: str) -> str:
-    """Return "NN" or "NNS" when the new noun has that number and the old one had the other."""
     if name == "NNS" and is_mass(new):
         return "NN"
     if name == "NN" and find_head(new) in PLURAL_ONLY and word.lower() not in PLURAL_ONLY:
@@ -201,14 +197,12 @@ def _accepts(cut: Sequence[str], at: int, name: str, new: str) -> bool:
 
 
 def _is_linked(option: str, word: str, cut: Sequence[str]) -> bool:
-    """Return whether an option holds the word, and not a name that is spelt alike."""
     return any(
         one == word or (one.lower() == word.lower() and one not in cut) for one in tokens(option)
     )
 
 
 def _match_word(cut: Sequence[str], at: int, form: str, new: str) -> str:
-    """Return the form with the capital of the word that it replaces; a name keeps its own."""
     if new[:1].isupper() or _is_loud(cut[at]):
         return form
     first = form[0].upper() if cut[at][0].isupper() else form[0].lower()
@@ -227,7 +221,6 @@ def _replace_in_option(option: str, word: str, form: str, new: str) -> str:
 def _iterate_changes(
     cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str, number: str
 ) -> list[Change] | None:
-    """Return the changes at one place: of the word, and of the words around it."""
     start, end = where[at]
     drops_more = _find_degree_before(cut, at) != "" and _find_tag(cut, at) in ("JJ", "RB")
     changes: list[Change] = [(where[at - 1][0] if drops_more else start, end, form)]
@@ -259,7 +252,6 @@ def _change_possessive(
 def _make_agree(
     cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, number: str
 ) -> list[Change]:
-    """Return the changes of the determiner before a noun and of the verb right after it."""
     before, after = _BEFORE[number], _AFTER[number]
     changes: list[Change] = []
     if at and cut[at - 1].lower() in before:

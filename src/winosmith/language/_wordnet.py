@@ -184,7 +184,6 @@ def _normalize_lemma(lemma: Any) -> str:
 
 
 def _is_marked(lemma: Any) -> bool:
-    """Return whether WordNet marks a word as slang, obscene, archaic and the like."""
     of_synset = (name for mark in lemma.synset().usage_domains() for name in mark.lemma_names())
     marks = {*of_synset, *(mark.name() for mark in lemma.usage_domains())}
     return not _UNWANTED.isdisjoint(marks)

@@ -579,7 +579,6 @@ def _measure_kept(
     clusters: npt.NDArray[np.int64],
     tied: npt.NDArray[np.bool_],
 ) -> Proportion | None:
-    """Return the accuracy on problems whose root is correct; a tied root counts as incorrect."""
     right = before == 1
     if not right.any():
         return None

@@ -232,7 +232,6 @@ def _compute_slopes(form: Form, x: Floats, parameters: Floats) -> Floats:
 
 
 def _find_first_size(x: Floats, values: Floats, level: float) -> float | None:
-    """Return the first size at which the values reach the level, or None."""
     above = np.flatnonzero(values >= level)
     if not len(above):
         return None

@@ -221,7 +221,6 @@ def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
 
 
 def _format_credit(credit: float) -> bool | float:
-    """Return a credit as true, false or, for a tie, a fraction."""
     return credit if 0 < credit < 1 else credit == 1
 
 
@@ -385,7 +384,6 @@ def _make_error_depth(
 
 
 def _compute_ratios(sums: Sums, place: tuple[int, int]) -> Floats:
-    """Return the ratio for each draw; draws without an error are omitted."""
     kept = sums[sums[:, place[1]] > 0]
     ratios: Floats = kept[:, place[0]] / kept[:, place[1]]
     return ratios
@@ -422,7 +420,6 @@ def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], fine: npt.NDArray[Any
 
 
 def _guess_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
-    """Return errors at each depth if each problem is guessed."""
     wrong = np.zeros((NULL_DRAWS, len(counts)), dtype=np.int64)
     for chance in np.unique(family.chance):
         there = np.bincount(of[family.chance == chance], minlength=len(counts))
@@ -431,7 +428,6 @@ def _guess_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Generat
 
 
 def _shuffle_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
-    """Return errors at each depth if the same number of errors and ties is placed at random."""
     sure = int((family.wrong == 1).sum())
     wrong = rng.multivariate_hypergeometric(counts, sure, size=NULL_DRAWS)
     ties = family.wrong[(family.wrong > 0) & (family.wrong < 1)]
@@ -555,7 +551,6 @@ def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
 
 
 def _find_rows(dataset: Dataset) -> tuple[list[int], int]:
-    """Return the perturbed problems whose root is in the data, and the number of others."""
     perturbed = [row for row, problem in enumerate(dataset) if problem.lineage]
     there = set(dataset.ids)
     rows = [row for row in perturbed if dataset[row].root in there]
@@ -563,7 +558,6 @@ def _find_rows(dataset: Dataset) -> tuple[list[int], int]:
 
 
 def _count_edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
-    """Return the number of edits of each kind between a problem and its root."""
     before, after = dataset[dataset.row(dataset[row].root)], dataset[row]
     old, new = (list(_zip_tags(p.id, p.sentence, tagged)) for p in (before, after))
     found: Counter[str] = Counter()
@@ -609,7 +603,6 @@ def _make_kind(
 def _compute_intervals(
     having: Bools, wrong: Floats, clusters: npt.NDArray[np.int64], seed: int
 ) -> list[tuple[float, float] | None]:
-    """Return the interval of each kind's excess, from the same draws of families."""
     of_all = np.column_stack([wrong, np.ones(len(wrong))])
     sums = _proportion.resample(
         _proportion.cluster_totals(np.hstack([of_all, having, having * wrong[:, None]]), clusters),

@@ -319,7 +319,6 @@ def _explain_refusal(
 def _find_overlaps(
     seen: Sequence[Input], column: Sequence[Scalar]
 ) -> Iterator[tuple[Scalar, Scalar, int, int]]:
-    """Yield pairs of groups with common inputs, their number, and the size of the larger group."""
     sizes: Counter[Scalar] = Counter(value for value in column if value is not None)
     groups: dict[Input, Counter[Scalar]] = defaultdict(Counter)
     for own, value in zip(seen, column, strict=True):
@@ -336,7 +335,6 @@ def _find_overlaps(
 def _count_equal_answers(
     graded: Graded, seen: Sequence[Input], inside: Sequence[bool]
 ) -> tuple[int, int]:
-    """Return how many repeated inputs got the same answers each time, and the number of all."""
     rows: dict[Hashable, list[int]] = defaultdict(list)
     for row, own in enumerate(seen):
         if inside[row]:
@@ -346,7 +344,6 @@ def _count_equal_answers(
 
 
 def _has_same_answers(graded: Graded, rows: Sequence[int]) -> bool:
-    """Return whether problems with the same options got the same choice with the same scores."""
     given = [_score_by_option(graded, row) for row in rows]
     return all(
         options.keys() == given[0].keys()
@@ -360,7 +357,6 @@ def _has_same_answers(graded: Graded, rows: Sequence[int]) -> bool:
 
 
 def _score_by_option(graded: Graded, row: int) -> dict[str, tuple[float, ...]]:
-    """Return each option's score, if any, after 1 if it was chosen and 0 otherwise."""
     prediction = graded.predictions[row]
     scores: Sequence[tuple[float, ...]] = [(score,) for score in prediction.scores]
     options = [" ".join(option.split()) for option in graded.dataset[row].options]

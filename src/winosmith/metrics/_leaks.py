@@ -132,7 +132,6 @@ def _find_all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hasha
 
 
 def _find_position_leak(dataset: Dataset) -> Iterator[Leak]:
-    """Yield the leak of the order of the options, if the correct one has a preferred position."""
     from scipy.special import bdtrc
 
     answered = [problem for problem in dataset if problem.answer is not None]
@@ -232,7 +231,6 @@ def _compute_p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, group
 
 
 def _sign_test(gains: NDArray[Any]) -> float:
-    """Return the probability of that many gains, or more, if each is a fair coin flip."""
     from scipy.special import bdtrc
 
     wins, losses = int((gains > 0).sum()), int((gains < 0).sum())
@@ -259,7 +257,6 @@ _ARTICLE = re.compile(r"(?:the|an?) ")
 
 
 def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
-    """Yield the tells of a field."""
     present = [value for value in values if value is not None]
     if len(present) < len(values):
         yield "presence", [value is not None for value in values]
@@ -279,7 +276,6 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
 
 
 def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
-    """Yield the tells of the order of the options: the index of the option that differs."""
     yield (
         "order in the sentence",
         [_find_unique_least(*_find_positions(problem)) for problem in dataset],
@@ -295,7 +291,6 @@ def _find_positions(problem: Problem) -> list[int | None]:
 
 
 def _find_unique_least(*values: Any) -> int | None:
-    """Return the index of the unique least value; None if it is shared or a value is missing."""
     if None in values:
         return None
     least = min(values)
@@ -332,7 +327,6 @@ def _parse_last_number(text: str | None) -> int | None:
 
 
 def _find_similar_options(texts: Sequence[str | None], dataset: Dataset) -> list[int | None]:
-    """Return the index of the one option that the text equals, contains or is contained in."""
     return [
         _find_similar_option(_strip_text(text), [_strip_text(option) for option in problem.options])
         if text
@@ -352,12 +346,10 @@ def _find_similar_option(text: str, options: Sequence[str]) -> int | None:
 
 
 def _strip_text(text: str) -> str:
-    """Return the words in lower case, without punctuation and a leading article."""
     return _ARTICLE.sub("", " ".join(_PART.findall(text.casefold())), count=1)
 
 
 def _find_twin_order(values: Sequence[Any], dataset: Dataset) -> list[str | None]:
-    """Return whether the value comes before or after that of the other half."""
     order: list[str | None] = [None] * len(values)
     for first, second in dataset.twins:
         mine, other = values[first], values[second]
@@ -369,7 +361,6 @@ def _find_twin_order(values: Sequence[Any], dataset: Dataset) -> list[str | None
 
 
 def _number_blocks(values: Sequence[Any]) -> list[int | None]:
-    """Return the number of the block that the value falls into if all are sorted."""
     ordered = sorted(value for value in values if value is not None)
     blocks = min(BLOCKS, len(ordered) // BLOCK_ROWS)
     if blocks < 2:
@@ -495,7 +486,6 @@ def _find_same_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int
 
 
 def _make_question_key(problem: Problem) -> tuple[str, frozenset[str]]:
-    """Return the parts that identify a problem: its sentence; for a question also its options."""
     options = problem.options if problem.blank is None else ()
     return plain(problem.sentence), frozenset(map(plain, options))
 
@@ -512,7 +502,6 @@ def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int,
 
 
 def _find_in_public_set(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
-    """Yield the rows whose sentence, or one side with the options, is in a public set."""
     for row, problem in enumerate(test):
         whole, sides = traces(problem)
         if not whole.isdisjoint(held.whole):
@@ -522,7 +511,6 @@ def _find_in_public_set(test: Dataset, held: Contents) -> Iterator[tuple[int, st
 
 
 def _find_public_families(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
-    """Yield the rows of families whose roots are, or may be, from a public set."""
     sources = {p.id: p.origin.source if p.origin else None for p in test}
     for root, rows in test.families.items():
         if root not in sources:

@@ -330,7 +330,6 @@ def _measure_annotator(
 def _measure_agreement(
     dataset: Dataset, answers: Answers, labels: npt.NDArray[np.int64], seed: int
 ) -> tuple[Reliability, Reliability]:
-    """Return Fleiss' kappa and Krippendorff's alpha of the chosen positions."""
     rows = list(answers)
     none = max(len(dataset[row].options) for row in rows)
     table = answer_table(
@@ -548,12 +547,10 @@ def _make_reliability(
 
 
 def _make_undefined(counts: Ints, reason: str) -> Reliability:
-    """Return an undefined coefficient with its reason."""
     return Reliability(None, None, reason, len(counts), int(counts.sum()))
 
 
 def _explain_undefined(counts: Ints) -> str:
-    """Return why agreement beyond chance can't be measured, or an empty string."""
     if not len(counts):
         return "no item has two answers or more"
     if np.count_nonzero(counts.sum(axis=0)) < 2:

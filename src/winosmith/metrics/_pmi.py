@@ -44,7 +44,6 @@ def find_first_mentioned(problem: Problem) -> int:
 
 
 def _sort_by_mention(problem: Problem) -> list[int]:
-    """Return the indices of the options in the order of their mentions."""
     sentence = problem.sentence.casefold()
     at = [_find_mention(sentence, option.casefold()) for option in problem.options]
     texts = problem.options

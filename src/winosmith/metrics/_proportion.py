@@ -207,7 +207,6 @@ def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
 def _compute_interval(
     value: float, n: int, clusters: int, effect: float, level: float
 ) -> tuple[float, float]:
-    """Return the interval of a fraction of n cases with a variance `effect` times the usual."""
     if clusters == 1 and n > 1:
         return 0.0, 1.0
     few = 1.0
@@ -435,7 +434,6 @@ def possible_sums(
 def _find_integers(
     printed: str | float, n: int, decimals: int | None, rounding: Rounding, scale: int
 ) -> Iterator[int]:
-    """Yield the integers that are printed like this when divided by n / scale."""
     try:
         value = Decimal(str(printed).strip().removesuffix("%").strip())
     except InvalidOperation:

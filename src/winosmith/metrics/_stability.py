@@ -148,7 +148,6 @@ def _score_by_depth(families: Sequence[Family]) -> dict[int, Proportion]:
 
 
 def _measure_consistency(families: Sequence[Family]) -> Proportion:
-    """Return the fraction of families with everything correct; chance levels are multiplied."""
     return _pool_accuracy(
         [
             (
@@ -165,7 +164,6 @@ def _measure_consistency(families: Sequence[Family]) -> Proportion:
 def _pool_accuracy(
     parts: Sequence[tuple[Family, Floats, Floats, npt.NDArray[np.bool_]]],
 ) -> Proportion:
-    """Return the accuracy on the problems of families, clustered by family."""
     families, right, chance, tied = zip(*parts, strict=True)
     clusters = np.repeat([family.cluster for family in families], [len(own) for own in right])
     return proportion(
@@ -383,7 +381,6 @@ def _compute_log_rank(
 
 
 def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
-    """Return the fraction of all swaps whose sum is as far from 0 as the observed one."""
     some = differences[np.abs(differences) > 1e-9]
     if not len(some):
         return 1.0
@@ -423,7 +420,6 @@ def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]
 
 
 def _make_survival_curve(of: Stability) -> report.Along:
-    """Return the curve from depth 0 on, where all families are still without an error."""
     curve = of.survival
     before = [] if curve.depths[0] == 0 else [0]
     whole = [1.0] * len(before)

@@ -193,7 +193,6 @@ Groups = tuple[tuple[str, ...], ...]
 
 
 def _summarize_groups(groups: Groups) -> dict[str, Any]:
-    """Return the number of groups and problems, and the first few ids."""
     sizes = {"count": len(groups), "problems": sum(map(len, groups))}
     return {**sizes, "examples": groups[:NAMED]}
 

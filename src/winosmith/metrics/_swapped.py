@@ -78,7 +78,6 @@ def _match_records(dataset: Dataset, records: Records) -> Iterator[tuple[int, Ma
 
 
 def _is_similar(problem: Problem, sentence: str) -> bool:
-    """Return whether most words are the same; the files differ in spelling and word order."""
     mine, theirs = (
         set(re.findall(r"[a-z]+", text.lower())) for text in (problem.sentence, sentence)
     )
@@ -192,7 +191,6 @@ def _find_row(problem: Problem, dataset: Dataset) -> int:
 
 
 def _exchange_options(problem: Problem) -> str | None:
-    """Return the sentence with the mentions of both options exchanged, or None if it has none."""
     first, second = (option.strip() for option in problem.options)
     mentions = {first.lower(): second, second.lower(): first}
     if (
@@ -216,7 +214,6 @@ def _compile_mention(words: str, *, escaped: bool = False) -> re.Pattern[str]:
 
 
 def _match_case(words: str, where: re.Match[str]) -> str:
-    """Return the words with a capital at a sentence's start, and articles in lower case inside."""
     before = where.string[: where.start()].rstrip(" \"'“‘")
     if not before or before[-1] in ".!?":
         return words[0].upper() + words[1:]
@@ -380,7 +377,6 @@ def gender_gap(
 
 
 def _is_occupation(problem: Problem, occupation: str) -> bool:
-    """Return whether the correct option is the occupation, in either order of options."""
     named = [occupation.lower() in option.lower().split() for option in problem.options]
     if named.count(True) != 1:  # in the format, the occupation is the first
         return problem.answer == 0

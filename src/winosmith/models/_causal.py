@@ -113,7 +113,6 @@ class CausalModel(_network.LanguageModel):
     def _cut(
         self, texts: Sequence[Ids], starts: Sequence[int]
     ) -> list[tuple[tuple[int, ...], int]]:
-        """Cut the start of texts that are too long, like lm-evaluation-harness."""
         longest = self.max_length + 1  # the last token is asked for, not read
         over = [max(0, len(ids) - longest) for ids in texts]
         if any(over):
@@ -220,7 +219,6 @@ def make_passages(
 def _shorten_prompts(
     made: list[list[tuple[Passage, Passage]]], leading: int, shots: int, longest: int
 ) -> list[list[tuple[Passage, Passage]]]:
-    """Omit the same start of the prompt for all texts if the longest does not fit."""
     over = (
         max((len(each.ids) for own in made for pair in own for each in pair), default=0) - longest
     )
@@ -251,13 +249,11 @@ def _make_partial_passage(leading: list[int], context: list[int], whole: list[in
 
 
 def _find_start_token(tokeniser: Any) -> list[int]:
-    """Return the start token of texts or, without one, the end token."""
     token = tokeniser.eos_token_id if tokeniser.bos_token_id is None else tokeniser.bos_token_id
     return [] if token is None else [int(token)]
 
 
 def _tokenise_plainly(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
-    """Tokenise texts without special tokens."""
     distinct = list(dict.fromkeys(texts))
     if not distinct:
         return []
@@ -367,7 +363,6 @@ class Reading:
         )
 
     def _keep(self, beginning: Ids) -> None:
-        """Read the common beginning of all texts into the model's cache."""
         torch = require("torch", "models")
         inputs = {"input_ids": self._tensor([beginning]), "use_cache": True}
         try:
@@ -393,7 +388,6 @@ class Reading:
         self.values[first : first + len(given)] = given
 
     def _check(self, first: int, given: list[Values]) -> None:
-        """Compare the last text of the first tree with its likelihood outside the tree."""
         at = len(given) - 1
         alone = self._read_whole([first + at])[0]
         apart = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
@@ -402,7 +396,6 @@ class Reading:
         self._checked = at > 0
 
     def _asked(self, tree: Tree) -> Values:
-        """Return the log-probability of each pair requested by a tree."""
         torch = require("torch", "models")
         if not tree.asked:
             return np.empty(0)
@@ -437,7 +430,6 @@ class Reading:
         _network.run_by_length(list(map(len, self.texts)), budget, run, on_progress)
 
     def _read_whole(self, batch: Sequence[int] | _network.Rows) -> list[Values]:
-        """Return the values of whole texts, padded at the end, which no earlier token sees."""
         torch = require("torch", "models")
         texts = [self.texts[row] for row in batch]
         longest = max(max(map(len, texts)) - 1, 1)  # the last token is asked for, not read
@@ -471,7 +463,6 @@ class Reading:
 
 
 def _classify_error(error: Exception, checked: bool) -> Exception:
-    """Return the error to raise: a rejection by the architecture, or the error itself."""
     if checked or _network.is_out_of_memory(error):
         return error
     return _NoTreesError(type(error).__name__)
@@ -574,7 +565,6 @@ def plant_tree(
 
 
 def _find_cache_name(network: Any) -> str:
-    """Return the name of the network's cache, which depends on the release of transformers."""
     known = inspect.signature(network.forward).parameters
     return "cache" if "cache" in known else "past_key_values"
 

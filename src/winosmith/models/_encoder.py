@@ -366,7 +366,6 @@ def _choice_model(
     device: str | None,
     max_length: int | None,
 ) -> tuple[ChoiceModel, bool]:
-    """Return the model, and whether its head was trained."""
     transformers = require("transformers", "models")
     config = _network.load_configuration(folder, dropout)
     if type(config) in transformers.MODEL_FOR_MULTIPLE_CHOICE_MAPPING:

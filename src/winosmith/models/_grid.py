@@ -182,7 +182,6 @@ def train_grid(
 
 
 def _open(out: Path, recipe: Mapping[str, Any], force: bool) -> None:
-    """Open the folder; with `force`, remove the results of another recipe."""
     try:
         OutputFolder.open(out, recipe)
     except OutputError:
@@ -193,7 +192,6 @@ def _open(out: Path, recipe: Mapping[str, Any], force: bool) -> None:
 
 
 def _remove_models(folder: Path, runs: Sequence[TrainingRun]) -> None:
-    """Remove the models of the finished runs, except the best: a model is large."""
     best = max(runs, key=lambda run: run.dev_accuracy)
     for run in runs:
         if run is not best:
@@ -201,7 +199,6 @@ def _remove_models(folder: Path, runs: Sequence[TrainingRun]) -> None:
 
 
 def _finish(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> None:
-    """Put a copy of the best model in its place, then write the table of all runs."""
     target = folder.path / MODEL
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(model, target)

@@ -294,7 +294,6 @@ def batch_by_length(lengths: Sequence[int], tokens: int) -> list[Rows]:
 
 
 def _next_batch(order: Rows, lengths: npt.NDArray[np.int64], start: int, tokens: int) -> Rows:
-    """Return the next rows, at least one, that fit into `tokens`; the longest come first."""
     size = max(1, tokens // max(1, int(lengths[order[start]])))
     return order[start : start + size]
 

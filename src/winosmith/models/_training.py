@@ -269,7 +269,6 @@ def write_epochs(
 
 
 def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
-    """Train the epochs that are not in the saved state."""
     epochs: list[Epoch] = []
     saved = load_state(state)
     if saved:
@@ -291,7 +290,6 @@ def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
 
 
 def _is_over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
-    """Return whether a run has all its epochs, or too many without a better one."""
     if len(epochs) >= (settings.last or settings.epochs):
         return True
     patience = settings.patience or settings.epochs
@@ -299,7 +297,6 @@ def _is_over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
 
 
 def _find_best(epochs: Sequence[Epoch]) -> int:
-    """Return the first epoch with the most correct dev problems."""
     return max(range(len(epochs)), key=lambda at: epochs[at].dev_correct)
 
 
@@ -431,7 +428,6 @@ class Run:
 
 
 def _make_optimiser(network: Any, settings: TrainingSettings) -> Any:
-    """Return AdamW with weight decay on matrices only, not on biases and norms."""
     torch = require("torch", "models")
     matrices = [weights for weights in network.parameters() if weights.ndim >= 2]
     rest = [weights for weights in network.parameters() if weights.ndim < 2]

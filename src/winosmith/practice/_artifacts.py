@@ -167,7 +167,6 @@ def _read_file(name: str) -> str:
 
 
 def _parse_frame(domain: Domain, line: str) -> Frame:
-    """Return the frame of a line in the notation above."""
     pool, _, rest = line.partition(": ")
     pattern, _, pairs = rest.partition(" ~ ")
     slots = [name for name in _SLOT.findall(pattern) if name not in _OPTION_SLOTS]
@@ -185,7 +184,6 @@ def _parse_frame(domain: Domain, line: str) -> Frame:
 
 
 def _make_wordings(pattern: str, hinge: int, pole: int) -> tuple[str, ...]:
-    """Return the sentence with this hinge and this trigger, once for each synonym."""
     hinged = _HINGE.sub(lambda match: match[hinge + 1], pattern).replace("^", "{emphasis}")
     trigger = _TRIGGER.search(hinged)
     if trigger is None:

@@ -300,7 +300,6 @@ def simulate_votes(
 def _draw_judges(
     halves: list[Problem], judges: int, people: tuple[str, ...], rng: Rng
 ) -> list[str]:
-    """Return distinct people for the halves of a twin together, none of them an author."""
     authors = {half.origin.author for half in halves if half.origin}
     order = rng.permutation(len(people)).tolist()
     able = [people[place] for place in order if people[place] not in authors]
@@ -316,7 +315,6 @@ def _draw_judges(
 def _draw_votes(
     problem: Problem, judge: str, error: float, ambiguous: bool, associative: bool, rng: Rng
 ) -> Iterator[Response]:
-    """Yield the local vote of a judge and the vote on the whole."""
     if associative:
         local: int | None = _draw_choice(problem, 1 - error, rng)
     else:
@@ -335,7 +333,6 @@ def _draw_votes(
 
 
 def _draw_choice(problem: Problem, right: float, rng: Rng) -> int:
-    """Return the right option with this probability, otherwise one of the others."""
     answer = problem.answer or 0
     if rng.random() < right:
         return answer

@@ -201,7 +201,6 @@ def run_round(
 
 
 def _check_seen(recipe: RoundRecipe) -> None:
-    """Refuse solvers that see pronouns if the pool has none, before the build starts."""
     seeing = [rule.name for rule in recipe.solvers if rule.options.get("sees") == "pronoun"]
     if not seeing:
         return
@@ -212,7 +211,6 @@ def _check_seen(recipe: RoundRecipe) -> None:
 
 
 def _make_shown_record(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return everything that determines a round, without paths and answers."""
     rules = [
         {"name": r.name, "solver": r.solver, "learn": r.learn, "options": dict(r.options)}
         for r in recipe.solvers
@@ -228,7 +226,6 @@ def _make_shown_record(recipe: RoundRecipe, before: Mapping[str, Any] | None) ->
 
 
 def _find_last_dev(folder: Path) -> Dataset | None:
-    """Return the last round's dev set, with answers; None if it is empty."""
     try:
         found = BuildFiles(folder / BUILD).problems("dev")
     except OSError:
@@ -289,7 +286,6 @@ def _measure(
 
 
 def _summarize_artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
-    """Return what a model guesses before and after the filter, or why not; the KL of the kept."""
     measures = report["measures"]
     known, before = measures["verified"], measures["before"]
     assessed = measures["assessment"] or {"subsets": []}

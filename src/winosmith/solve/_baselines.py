@@ -274,7 +274,6 @@ class WordAssociation:
 
 
 def _add_pronouns(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
-    """Return the problems, with their pronouns next to the blank if they are to be seen."""
     if sees == "blank":
         return problems
     check_pronouns(problems)
@@ -286,7 +285,6 @@ def _split_words(text: str) -> list[str]:
 
 
 def _find_pairs(problem: Problem) -> Iterator[list[str]]:
-    """Yield the distinct pairs of each option, in an order that is always the same."""
     sentence = sorted(set(_split_words(problem.sentence)))
     for option in problem.options:
         yield [f"{own} {word}" for own in sorted(set(_split_words(option))) for word in sentence]

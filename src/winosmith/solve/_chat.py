@@ -201,7 +201,6 @@ class ChatSolver:
 
 
 def _make_shot_key(problem: Problem) -> tuple[str, frozenset[str]]:
-    """Return the key of a shot: its sentence, and the options of a question."""
     return problem.sentence, frozenset(problem.options if problem.blank is None else ())
 
 
@@ -282,7 +281,6 @@ class Interview:
 
     @cached_property
     def _pairs(self) -> list[tuple[Asked, Asked]]:
-        """The two orders of each question with clear replies to both."""
         together: dict[tuple[str, int], list[Asked]] = defaultdict(list)
         for one in self.asked:
             together[one.problem_id, one.draw].append(one)
@@ -378,7 +376,6 @@ def make_conversation(
 
 
 def _name_options(problem: Problem) -> Sequence[str]:
-    """Return the names of the options as shown: numbers, or letters of a question."""
     count = len(problem.options)
     letters = ascii_uppercase[:count]
     return letters if problem.blank is None else [str(n) for n in range(1, count + 1)]
@@ -499,7 +496,6 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
 
 
 def _plain(text: str, keep: str = "") -> str:
-    """Return text in small letters, with plain quotes, without markdown's stars and quotes."""
     text = composed(text, "NFKC").casefold()
     text = re.sub(r"[‘’`´]", "'", text)
     marks = "*_" if not keep else "*"
@@ -510,7 +506,6 @@ def _plain(text: str, keep: str = "") -> str:
 
 
 def _announced(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    """Yield the options after the last announcement of an answer."""
     for mark in reversed(list(_MARK.finditer(said))):
         rest = re.split(
             r"\n\s*\n|(?<=[.!?])\s", said[mark.end() : mark.end() + _CLAUSE].lstrip(), maxsplit=1
@@ -527,7 +522,6 @@ def _alone(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
 
 
 def _first(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    """Yield the options at the beginning of the first line, and of labelled lines after it."""
     first, *others = [line for line in said.splitlines() if line.strip()] or [""]
     yield from (option for option, _ in _at_head(first, known))
     for line in others:
@@ -541,7 +535,6 @@ def _praised(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
 
 
 def _at_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the options that the beginning of a line means, with the words after them."""
     line = _SPEAKER.sub("", line.strip(" {[("))
     by_words = list(_words_first(line, known))
     head = _HEAD.match(line)
@@ -558,7 +551,6 @@ def _at_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _words_first(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the longest option with whose own words a line begins, and the words after it."""
     line, bare = _no_article(line), [_no_article(option) for option in known]
     fits = [i for i, words in enumerate(bare) if re.match(re.escape(words) + r"(?!\w)", line)]
     if not fits:
@@ -574,7 +566,6 @@ def _no_article(text: str) -> str:
 
 
 def _filled(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    """Yield the options that fill the blank in a repetition of the sentence or of its middle."""
     if BLANK not in sentence:
         return
     flat = " ".join(said.split())
@@ -591,7 +582,6 @@ def _named(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
 
 
 def _mentions(flat: str, known: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield each option that is named by its words or its place and not denied, with its end."""
     left = flat
     for option in sorted(range(len(known)), key=lambda i: -len(known[i])):
         words = re.compile(rf"(?<!\w){re.escape(_no_article(known[option]))}(?:s|'s)?(?!\w)")

@@ -122,7 +122,6 @@ class FullTextIndex:
 
 
 def _plain(phrase: str) -> str:
-    """Return only a phrase's words: letters and digits of any script, single-spaced."""
     kept = "".join(c if c.isalnum() or ord(c) > 127 else " " for c in phrase)
     return " ".join(kept.split())
 
@@ -155,7 +154,6 @@ def _build(db: sqlite3.Connection, texts: dict[str, Path], on_progress: Progress
 
 
 def _add(db: sqlite3.Connection, digest: str, done: int, batch: list[str]) -> None:
-    """Write one batch and the number of passages so far, in one transaction."""
     with db:  # the first statement that writes keeps others out, so the reader comes after it
         db.executemany("INSERT INTO passages (text) VALUES (?)", ((text,) for text in batch))
         held = db.execute("SELECT passages FROM texts WHERE digest = ?", (digest,)).fetchone()
@@ -166,7 +164,6 @@ def _add(db: sqlite3.Connection, digest: str, done: int, batch: list[str]) -> No
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Replace an error of SQLite by one with advice."""
     try:
         yield
     except sqlite3.Error as error:

@@ -141,7 +141,6 @@ class KnowledgeHunting:
         return tuple(sorted(found, key=lambda found: -found.strength))
 
     def _readings(self, asked: Query) -> Iterator[tuple[str, Evidence, tuple[str, ...]]]:
-        """Yield each snippet with evidence, its evidence, and the phrases of the search."""
         for context in asked.context:
             for query in asked.query:
                 for snippet in self._search(asked, context.text, query.text):
@@ -162,7 +161,6 @@ class KnowledgeHunting:
 
 
 def _is_copy(asked: Query, stems: frozenset[str]) -> bool:
-    """Return whether a snippet has most content words, including those not searched for."""
     searched = {stem for term in (*asked.context, *asked.query) for stem in term.stems}
     return all(
         len(stems & words) >= _COPY * len(words) for words in (asked.stems, asked.stems - searched)
@@ -256,7 +254,6 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
 
 
 def _select_term_tokens(problem: Problem, cut: list[str], tagger: Tagger | None) -> list[bool]:
-    """Return which tokens may be terms: content words that are not in the options."""
     without = {t.lower() for option in problem.options for t in tokens(option)}
     content = [_is_content(t) and t.lower() not in without for t in cut]
     if tagger is None:
@@ -272,7 +269,6 @@ def _is_content(token: str) -> bool:
 def _find_predicate(
     cut: list[str], kept: list[bool], at: int
 ) -> tuple[int, int, Literal["subject", "object"]]:
-    """Return the start and the end of the blank's predicate, and the side of the blank."""
     # "so", "as", "and" and "that" are often inside a clause
     inside = ("so", "as", "and", "that", "or", "before")
     ends = (i for i in range(at + 1, len(cut)) if is_boundary(cut[i]))
@@ -284,7 +280,6 @@ def _find_predicate(
 
 
 def _find_options(problem: Problem, cut: list[str]) -> tuple[int | None, int | None, int, int]:
-    """Return the first two options mentioned, and the span between them."""
     lowered = [token.lower() for token in cut]
     places = []
     for option, text in enumerate(problem.options):
@@ -300,7 +295,6 @@ def _find_options(problem: Problem, cut: list[str]) -> tuple[int | None, int | N
 
 
 def _make_terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple[Term, ...]:
-    """Return the terms of a stretch: all from the first to the last content word, then words."""
     places = [i for i in range(start, end) if kept[i]]
     if not places:
         return ()
@@ -317,7 +311,6 @@ def _make_terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple
 
 
 def _find_head(option: str) -> str | None:
-    """Return an option's last word, or None for a name."""
     last = next((t for t in reversed(tokens(option)) if any(map(str.isalnum, t))), "")
     return last if last.islower() else None
 
@@ -376,7 +369,6 @@ def find_mention_evidence(snippet: str, asked: Query, option: int, query: Term) 
 def _find_first_span(
     stems: Sequence[str], wanted: Sequence[str], apart_from: slice | None = None
 ) -> slice | None:
-    """Return the first span with these stems in a row that does not overlap another span."""
     width = len(wanted)
     for at in range(len(stems) - width + 1):
         clear = apart_from is None or at + width <= apart_from.start or at >= apart_from.stop
@@ -386,14 +378,12 @@ def _find_first_span(
 
 
 def _have_same_negation(cut: Sequence[str], found: Sequence[tuple[slice, Term]]) -> bool:
-    """Return whether each term is negated in the snippet if and only if it is in the problem."""
     return all(is_negated(cut, place.start) == term.negated for place, term in found)
 
 
 def _find_role(
     cut: Sequence[str], context: slice, query: slice, asked: Query
 ) -> Literal["agent", "patient"] | None:
-    """Return the role in the context of the mention at the query."""
     agent, patient = roles(cut, context)
     follows = context.start < query.start
     stop = context.stop if follows else 0

@@ -189,7 +189,6 @@ def passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
 
 
 def _by(cut: Sequence[str], start: int) -> int | None:
-    """Return the place of the "by" of an agent in the rest of a clause."""
     for at in range(start, len(cut) - 1):
         if is_boundary(cut[at]):
             return None
@@ -208,7 +207,6 @@ def is_adverb(token: str) -> bool:
 
 
 def _before(cut: Sequence[str], place: int, stop: int, over: frozenset[str]) -> Mention:
-    """Return who is before a place in its clause, past auxiliaries, adverbs and `over`."""
     for token in reversed(cut[stop:place]):
         lowered = token.lower()
         if lowered in PRONOUNS:
@@ -222,7 +220,6 @@ def _before(cut: Sequence[str], place: int, stop: int, over: frozenset[str]) -> 
 
 
 def _after(cut: Sequence[str], place: int) -> Mention:
-    """Return who is after a place in its clause: a pronoun, or the head of the next nouns."""
     head = None
     for at in range(place, len(cut)):
         lowered = cut[at].lower()
@@ -236,7 +233,6 @@ def _after(cut: Sequence[str], place: int) -> Mention:
 
 
 def _owns(cut: Sequence[str], at: int) -> bool:
-    """Return whether a pronoun is a possessive before a noun: "his son", not "saw her"."""
     following = cut[at + 1] if at + 1 < len(cut) else "."
     alone = is_boundary(following) or following.lower() in FUNCTION_WORDS or is_adverb(following)
     return cut[at].lower() in POSSESSIVES and not alone
@@ -279,7 +275,6 @@ def _fits(group: str, noun: str) -> bool:
 
 
 def _kind(noun: str) -> Literal["person", "thing"] | None:
-    """Return whether a singular noun is a person or a thing; None if no list has it."""
     lowered = noun.lower()
     if find_gender(noun) or lowered in _PEOPLE or lowered.endswith(("man", "woman", "person")):
         return "person"

@@ -267,7 +267,6 @@ def make_accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list
 def _format_both(
     title: str, other: str, scale: float, form: Callable[[float], str]
 ) -> dict[str, Any]:
-    """Return the metadata of a pair for women and men: two columns."""
     return shown(
         title, lambda pair: form(scale * pair[0]), (other, lambda pair: form(scale * pair[1]))
     )
@@ -398,7 +397,6 @@ def _make_table(name: str, lines: Sequence[Line]) -> Table:
 def _write_notes(
     name: str, found: Mapping[str, Sequence[Solved]], lines: Sequence[Line]
 ) -> list[Text]:
-    """Return what to know of a data set's figures, and the signatures of the user's."""
     solved = [(system, one) for system, own in found.items() for one in own if one.data == name]
     notes = dict.fromkeys(note for _, one in solved for note in one.notes)
     counts = [

@@ -141,7 +141,6 @@ def _make_association(source: _Source) -> Parts:
 
 
 def _make_hunting(source: _Source) -> Parts:
-    """Return knowledge hunting in a collection of texts, by default the articles that ship."""
     named = source.options.collection
     index = solve.FullTextIndex.of(named and source.folder / named, source.cache)
     return source.solver(index=index), index.digest, index.digest[:12]
@@ -162,7 +161,6 @@ def _make_language(source: _Source) -> Parts:
 
 
 def _make_chat(source: _Source) -> Parts:
-    """Return a chat model as a solver; the key is read from the environment, request by request."""
     asked = source.options
     client = chat.Client(
         asked.model,

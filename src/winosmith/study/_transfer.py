@@ -313,7 +313,6 @@ def count_lone_claims(claims: Sequence[Claim]) -> int:
 
 
 def _group_by_blank(claims: Sequence[Claim]) -> list[tuple[list[int], list[str]]]:
-    """Return the rows of the claims on each blank, and their distinct candidates."""
     blanks: dict[tuple[str, str], list[int]] = {}
     for row, claim in enumerate(claims):
         blanks.setdefault((claim.problem_id, claim.sentence), []).append(row)

@@ -103,7 +103,6 @@ def check(
 
 
 def _get_parameters(rules: StructureRules | VoteRules) -> dict[str, Any]:
-    """Return the settings as a signature shows them, ranges as "15-30" and what is off omitted."""
     on = {n: v for n, v in asdict(rules).items() if v is not None and v is not False}
     if on.get("rules") == "none":
         on = {n: v for n, v in on.items() if n in ("rules", "complete")}

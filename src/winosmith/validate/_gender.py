@@ -161,7 +161,6 @@ def explain_unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | 
 
 
 def _gender_in(option: str, halves: Sequence[Problem]) -> Gender | None:
-    """Return the gender of an option's person, by its words and by the halves' pronouns."""
     found = {find_gender(option)}
     found |= {
         _OF_PRONOUNS.get((half.pronoun or "").lower())  # the pronoun stands for the answer
