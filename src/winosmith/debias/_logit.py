@@ -286,7 +286,6 @@ class CrossLogit:
         return self._solve_with_factor(Z, "T")
 
     def _solve_with_factor(self, columns: Floats, trans: str) -> Floats:
-        """Return (..., d) columns in the basis of the factor, or, with "T", back from it."""
         from scipy.linalg import solve_triangular
 
         b = columns.reshape(-1, len(self.factor)).T

@@ -416,14 +416,12 @@ def _dot_rows(a: Floats, b: Floats) -> Floats:
 
 
 def _make_pair(s: Floats, y: Floats, kept: NDArray[np.bool_]) -> Pair:
-    """Return the step, the change of gradient and 1/(s · y), or 0 if the pair is useless."""
     sy = _dot_rows(s, y)
     good = kept & (sy > 1e-12 * np.sqrt(_dot_rows(s, s) * _dot_rows(y, y)))
     return s, y, np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
 
 
 def _compute_direction(g: Floats, pairs: list[Pair], diagonal: Floats) -> Floats:
-    """Return minus the inverse Hessian of L-BFGS times the gradient (two-loop recursion)."""
     q = g.copy()
     weights = []
     for s, y, rho in reversed(pairs):

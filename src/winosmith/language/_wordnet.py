@@ -141,7 +141,6 @@ class WordNet:
 
 @lru_cache(maxsize=8)
 def _find_known_folder(folder: str | Path | None) -> Path:
-    """Return `find_wordnet_folder(folder)`, which asks the disk, without asking for each word."""
     return find_wordnet_folder(folder)
 
 
@@ -225,7 +224,6 @@ class _Opened:
 
 
 def _strip_suffix(key: str) -> str:
-    """Return lemma and part of speech of a sense key; satellites are adjectives ("big%5" too)."""
     lemma, _, rest = key.partition("%")
     return f"{lemma}%{rest[:1].replace('5', '3')}"
 

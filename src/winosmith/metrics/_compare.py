@@ -237,7 +237,6 @@ def _add_multiple(
 
 
 def _draw_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
-    """Return the fraction of random sign draws with a sum as large, (1 + #) / (1 + draws)."""
     rng = np.random.default_rng(0)
     reached = 0
     for at in range(0, _FLIPS, 500):

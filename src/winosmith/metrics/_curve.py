@@ -220,7 +220,6 @@ def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
 
 
 def _compute_slopes(form: Form, x: Floats, parameters: Floats) -> Floats:
-    """Return the (len(x), parameters) derivatives of the curve by each parameter."""
     columns = []
     for at, value in enumerate(parameters):
         step = 1e-6 * max(1e-3, abs(value))
