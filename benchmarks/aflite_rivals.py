@@ -11,7 +11,7 @@ import numpy as np
 
 from winosmith import debias
 from winosmith.debias._ensemble import Settings, open_ensemble
-from winosmith.debias._rows import checked_rows
+from winosmith.debias._rows import check_rows
 from winosmith.debias._selection import select
 
 KINDS = {
@@ -93,7 +93,7 @@ def compared(
     size, count, seed = (parameters[n] for n in ("train_size", "ensemble_size", "seed"))
     left = np.load(Path(folder) / f"left{number}.npy").astype(np.int32)
     settings = Settings(count, size, 1, 0.75, parameters["C"], seed)
-    with open_ensemble(checked_rows(X, y, range(len(y)), None), settings) as ensemble:
+    with open_ensemble(check_rows(X, y, range(len(y)), None), settings) as ensemble:
         weights = ensemble.vote(left, number, ensemble.first_start(left)).weights
         matrix = ensemble.basis.matrix
         votes = wrong = close = 0

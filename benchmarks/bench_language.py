@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from winosmith import formats, models, practice, solve
-from winosmith.models import sentence_parts
+from winosmith.models import split_sentence
 from winosmith.testing import tiny_language_model
 
 SIZE = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8}
@@ -50,7 +50,7 @@ def harness(folder, data, prompt, sizes, repeats):
 
     requests = []
     for problem in data:
-        before, options, rest = sentence_parts(problem)
+        before, options, rest = split_sentence(problem)
         for option in options:
             pair = (prompt + before + option, rest)
             requests.append(Instance("loglikelihood", {}, pair, len(requests)))
@@ -116,7 +116,7 @@ def compare_choice(folder, data, repeats):
     np.testing.assert_allclose(own, theirs, atol=1e-4)
     assert np.array_equal(own.argmax(1), theirs.argmax(1))
     lengths = [len(row["input_ids"]) for row in rows]
-    batches = models.length_batches(lengths, model.reader.budget)
+    batches = models.batch_by_length(lengths, model.reader.budget)
     fed = sum(len(batch) * max(lengths[row] for row in batch) for batch in batches)
     print(f"{'by length':28}{wall:8.2f}{cpu:8.2f}{fed:12,}")
     print(f"{'padded to 80':28}{their_wall:8.2f}{their_cpu:8.2f}{80 * len(rows):12,}")
@@ -138,7 +138,7 @@ def main():
     warnings.simplefilter("ignore")
     whole = formats.read(options.data) if options.data else practice.corpus(600).dataset
     data, shown = whole[: options.problems], whole[: options.shot_problems]
-    prompt = solve.shots(whole[len(data) :], 30)
+    prompt = solve.make_prompt(whole[len(data) :], 30)
     texts = [text for problem in whole for text in problem.filled()]
     print(f"{len(data):,} problems of {whole.name!r}, {len(data.twins):,} twins among them")
     print(f"on a CPU, {torch.get_num_threads()} threads, best of {options.repeats}\n")

@@ -142,7 +142,7 @@ def _check(rounds: int, twins: int, mislabelled: float, arms: Sequence[Arm]) -> 
 def _written(seed: int, rounds: int, twins: int, strength: float, mislabelled: float) -> _Crowd:
     """Let the crowd write; one corpus, cut into rounds, so that its habits stay."""
     corpus = practice.corpus(rounds * twins, seed=seed, strength=strength)
-    votes = practice.crowd(corpus.dataset, judges=2 * JUDGES, pool=POOL, seed=seed)
+    votes = practice.simulate_votes(corpus.dataset, judges=2 * JUDGES, pool=POOL, seed=seed)
     first, later = _panels(corpus.dataset, votes)
     rng = np.random.default_rng([seed, 3])
     swapped = rng.random(rounds * twins) < mislabelled

@@ -117,7 +117,7 @@ def fill(folder: Path) -> None:
     people = {name: Person.objects.create_user(name, PASSWORD, **f) for name, f in everyone.items()}
     for person in people.values():
         agree(person)
-    twins = practice.handwritten()
+    twins = practice.read_handwritten()
     rng = random.Random(7)  # noqa: S311 - made data
     judged, last = twins.twins[:-TESTED], twins.twins[-TESTED:]
     for number, pair in enumerate(judged):

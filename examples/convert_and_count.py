@@ -11,7 +11,7 @@ from winosmith import formats, metrics, practice
 
 # A file in the form of WinoGrande 1.1, whose ids end in the answer, as the released ones do.
 with Path("winogrande-like.jsonl").open("w") as file:
-    for problem in practice.handwritten():
+    for problem in practice.read_handwritten():
         first, second = problem.options
         number = problem.answer + 1
         record = {"qID": f"{problem.twin_id}-{number}", "sentence": problem.sentence}
@@ -29,7 +29,7 @@ formats.write(data.problems, "twins.csv", "csv")
 again = formats.read("twins.csv")
 print(f"as CSV and back: {'the same' if again.problems == data.problems else 'not the same'}")
 
-written = practice.handwritten().problems
+written = practice.read_handwritten().problems
 formats.write(written, "winogrande.jsonl", "winogrande")
 with warnings.catch_warnings(record=True) as notes:
     warnings.simplefilter("always")

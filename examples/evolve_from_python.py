@@ -19,7 +19,7 @@ class Yesterday:
 
 
 # Fourteen roots, one half of a twin at most, among what a solver gets right.
-data = practice.handwritten()
+data = practice.read_handwritten()
 chosen = solve.predict(solve.Random(), data)
 right = metrics.grade(data, chosen).credit
 wrong = frozenset(problem.id for problem, good in zip(data, right, strict=True) if good < 1)

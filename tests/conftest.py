@@ -67,7 +67,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """
     if not session.config.getoption("numprocesses", None):
         return
-    from winosmith.debias._kernel import ready
+    from winosmith.debias._kernel import compile_loops
 
     folders = {file.parent for file in Path(__file__).parent.rglob("test_*.py")}
     kept = not sys.dont_write_bytecode
@@ -76,7 +76,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     collect = [sys.executable, "-m", "pytest", "--collect-only", "-qq", alone]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     compiling = subprocess.Popen(collect, cwd=session.config.rootpath, **quiet) if never else None
-    ready()
+    compile_loops()
     if compiling:
         compiling.wait()
 
@@ -221,10 +221,10 @@ def data_dir() -> Path:
 def need_wordnet() -> Path:
     """Return the folder of WordNet's files; skip, counted, without them or what inflects."""
     installed("nltk", "lemminflect", "HanTa")
-    from winosmith.language import wordnet_folder
+    from winosmith.language import find_wordnet_folder
 
     try:
-        return wordnet_folder()
+        return find_wordnet_folder()
     except InputError as error:
         absent(str(error))
         raise

@@ -26,7 +26,7 @@ from winosmith.cli import main
 from winosmith.cli._main import group
 from winosmith.errors import InputError
 from winosmith.options import EmbedRecipe
-from winosmith.rounds import round_of
+from winosmith.rounds import parse_round
 from winosmith.testing import made_twins
 from winosmith.web import SiteRules
 
@@ -292,7 +292,7 @@ def _read(body: str, file: Path) -> None:
         file.write_text(body, "utf-8")
         assert SiteRules.read(file) != SiteRules()
     else:
-        (round_of if "solvers" in table else recipe_of)(table)
+        (parse_round if "solvers" in table else recipe_of)(table)
 
 
 def test_the_recipe_with_every_key_has_the_defaults() -> None:

@@ -53,7 +53,7 @@ def test_a_set_is_known_when_nearly_all_of_it_is() -> None:
     other = Problem("x", "The _ fell.", ("cup", "jug"))
     assert published.set_of(Dataset([*wsc, other])) == "WSC"
     assert published.set_of(Dataset([*wsc[:8], other, replace(other, id="y")])) is None
-    assert published.set_of(practice.handwritten()) is None
+    assert published.set_of(practice.read_handwritten()) is None
     assert published.set_of(Dataset()) is None
 
 

@@ -192,7 +192,7 @@ class _Causal(Kind, _Shots, _Sees, _Files):
     def solver(self, solve: Any, parts: SolverParts) -> Any:
         prompt = ""
         if self.shots and parts.train is not None:
-            prompt = solve.shots(parts.train, self.shots, seed=self.seed, sees=self.sees)
+            prompt = solve.make_prompt(parts.train, self.shots, seed=self.seed, sees=self.sees)
         settings = {"kind": self.scoring, "prompt": prompt, "sees": self.sees}
         return self.of_models(solve, solve.Causal, parts, settings)
 

@@ -17,7 +17,7 @@ from winosmith import Dataset, Prediction, Problem, answers, audit
 from winosmith.answers import of_choices
 from winosmith.audit._wrong_keys import doubts
 from winosmith.errors import DataError
-from winosmith.metrics import compare, grade, holm, sign_flip_p_value
+from winosmith.metrics import compare, correct_by_holm, grade, sign_flip_p_value
 
 
 def _items(n: int) -> Dataset:
@@ -98,7 +98,7 @@ def test_the_audit_tests_two_models_as_compare_does(copies: int) -> None:
     expected = {(p.first, p.second): p.p_value for p in compared.pairs}
     p_values = [expected[pair.better, pair.worse] for pair in found.pairs]
     assert [pair.p_value for pair in found.pairs] == p_values
-    assert [pair.adjusted for pair in found.pairs] == holm(p_values)
+    assert [pair.adjusted for pair in found.pairs] == correct_by_holm(p_values)
     part = audit.audit(data, draws=19, probe_draws=0, answers=of_choices(chosen))
     assert f"{100 * found.models['two'].right:.1f}" in audit.page(part)
 

@@ -51,7 +51,7 @@ def _run(*words: str | Path, code: int = 0) -> str:
 def test_a_round_goes_from_a_file_to_what_is_published(site: Any, tmp_path: Path) -> None:
     """Opened, taken, closed, read by `winosmith humans results`, published; each step says so."""
     data = tmp_path / "twins.jsonl"
-    formats.write(practice.handwritten()[:24].problems, data)
+    formats.write(practice.read_handwritten()[:24].problems, data)
     test = ("admin", "test", site.folder)
     opened = _run(*test, "open", data, "--name", "spring", "--ask", "age=How old are you?")
     assert re.search(r"a-1-\w{4} +12", opened)

@@ -19,7 +19,7 @@ from winosmith.cli import main
 from winosmith.lineage import UNVALIDATED, check_lineages
 from winosmith.testing import chat_server, made_twins
 
-HALVES = practice.handwritten()
+HALVES = practice.read_handwritten()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday May June July".split()
 EXAMPLE = "parcel"
 """The first option of the prompt's own worked example."""

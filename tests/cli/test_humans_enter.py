@@ -21,7 +21,7 @@ import pytest
 from tests.waiting import LONGEST, until
 from winosmith import formats
 from winosmith.cli import main
-from winosmith.humans import make_sheets, read_sheet, sheet_record
+from winosmith.humans import make_sheet_record, make_sheets, read_sheet
 from winosmith.testing import made_twins
 from winosmith.validate import read_votes
 
@@ -52,7 +52,7 @@ def sheet(tmp_path: Path) -> Path:
     folder = tmp_path / "sheets"
     folder.mkdir()
     for made in make_sheets(data, orders=1, seed=0).sheets:
-        (folder / f"{made.name}.json").write_text(json.dumps(sheet_record(made)), "utf-8")
+        (folder / f"{made.name}.json").write_text(json.dumps(make_sheet_record(made)), "utf-8")
     return folder / "a-1.json"
 
 

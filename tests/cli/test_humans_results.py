@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from winosmith import Response, formats
-from winosmith.humans import Subject, Taken, subject_record
+from winosmith.humans import Subject, Taken, make_subject_record
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
 
@@ -35,7 +35,7 @@ def round_of_tests(tmp_path: Path) -> Path:
             said.append(Response(problem.id, code, "test", 1 - answer if wrong else answer))
     said[1] = replace(said[1], choice=None, ambiguous=True)
     write_votes(said, tmp_path / "said.jsonl")
-    lines = [json.dumps(subject_record(subject)) + "\n" for subject in people]
+    lines = [json.dumps(make_subject_record(subject)) + "\n" for subject in people]
     (tmp_path / "subjects.jsonl").write_text("".join(lines), "utf-8")
     return tmp_path
 

@@ -223,7 +223,7 @@ def test_winogenders_gender_gap_in_both_readings(data_dir: Path, cli: Cli) -> No
     assert list(found) == [f"{c}, by the {r}" for c in ("bls", "bergsma") for r in
                            ("answer", "occupation")]  # fmt: skip
     gap = found["bls, by the answer"]
-    assert "0 of 240 got the same answer whatever their pronoun" in gap["note"]
+    assert "0 of 240 got the same answer with every pronoun" in gap["note"]
     assert [gap[g][c]["n"] for g in ("female", "male") for c in ("plain", "gotcha")] == [120] * 4
     shown = cli("score", sentences, "occupation.csv", *more)
     assert "ΔF" in shown

@@ -15,7 +15,7 @@ from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats
 from winosmith.cli import main
 from winosmith.lineage import depths, perturbed
-from winosmith.metrics import edit_kinds, grade, stability
+from winosmith.metrics import count_edit_kinds, grade, stability
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
 
@@ -87,7 +87,7 @@ def test_the_figures_are_those_of_the_library(cli: Cli) -> None:
     assert found["depth"] == "lineage"
     assert found["solvers"]["far"] == json.loads(json.dumps(stability(graded).record()))
     tags = {p.id: tag(tokens(p.sentence)) for p in DATA}
-    assert found["kinds"]["far"] == json.loads(json.dumps(edit_kinds(graded, tags).record()))
+    assert found["kinds"]["far"] == json.loads(json.dumps(count_edit_kinds(graded, tags).record()))
     assert {kind["kind"] for kind in found["kinds"]["far"]["kinds"]} >= {"+JJ", "+RB"}
 
 
@@ -126,7 +126,7 @@ def test_accuracies_are_withheld_where_training_saw_the_test(cli: Cli) -> None:
     shown = cli("score", *arguments)
     rows = [line.split() for line in shown.splitlines() if line.startswith("near ")]
     assert rows[0] == ["near", "—", "—", "—"]
-    assert "Of near no accuracy is told: 13 of" in shown
+    assert "No accuracy is shown for near: 13 of" in shown
     assert max(map(len, shown.partition("Signature of")[0].splitlines())) <= 80
 
 

@@ -83,7 +83,7 @@ def test_withheld_answers_have_no_accuracy(cli: Cli) -> None:
         (
             "association --train train.jsonl --local-context",
             lambda train: solve.LocalContext(
-                solve.WordAssociation.trained_on(Dataset(solve.local_only(train)))
+                solve.WordAssociation.trained_on(Dataset(solve.cut_to_local_context(train)))
             ),
         ),
         (
@@ -108,7 +108,7 @@ def test_language_models_have_names_too(make_language_model: Callable[..., Path]
         (f"causal --model {gpt} --scoring full", solve.Causal(gpt, "full")),
         (
             f"causal --model {gpt} --shots 3 --train train.jsonl --seed 2",
-            solve.Causal(gpt, prompt=solve.shots(train, 3, seed=2)),
+            solve.Causal(gpt, prompt=solve.make_prompt(train, 3, seed=2)),
         ),
         (f"masked --model {bert} --scoring option", solve.Masked(bert, "option")),
         (

@@ -24,7 +24,7 @@ from tests.cli.conftest import ways
 from tests.conftest import installed
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, practice
 from winosmith.cli import main
-from winosmith.humans import Subject, Taken, subject_record
+from winosmith.humans import Subject, Taken, make_subject_record
 from winosmith.lineage import perturbed
 from winosmith.metrics import switch_options
 from winosmith.recast import to_claims
@@ -215,7 +215,7 @@ def _write_test() -> None:
             said.append(Response(problem.id, f"S{who}", "test", choice))
     said[1] = replace(said[1], choice=None, ambiguous=True)
     write_votes(said, "said.jsonl")
-    lines = [canonical(subject_record(subject)) + "\n" for subject in people]
+    lines = [canonical(make_subject_record(subject)) + "\n" for subject in people]
     Path("subjects.jsonl").write_text("".join(lines))
     write_votes(
         [

@@ -85,9 +85,9 @@ def test_words_have_the_same_pmi(rows: set[int]) -> None:
 def test_the_halves_of_a_twin_share_their_first_option() -> None:
     """Where halves mention their options in two orders, one of them says which is the first."""
     data = Dataset(CROSSED)
-    first = [data[row].options[k] for row, k in enumerate(metrics.first_of_twins(data))]
+    first = [data[row].options[k] for row, k in enumerate(metrics.find_first_of_twins(data))]
     assert first == ["Ann", "Ann", "cup", "cup", "old Ann", "old Ann"]
-    assert metrics.first_mentioned(data[1]) == 1  # alone, it mentions Beth first
+    assert metrics.find_first_mentioned(data[1]) == 1  # alone, it mentions Beth first
 
 
 @given(rows=SWAPS, seed=st.integers(0, 9))

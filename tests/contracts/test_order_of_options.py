@@ -15,11 +15,11 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Extra, Prediction, Problem, Response, metrics
-from winosmith.evolve import unsolved_ids
+from winosmith.evolve import find_unsolved_ids
 from winosmith.lineage import perturbed
 from winosmith.metrics import Graded, grade
 from winosmith.prediction import best_of
-from winosmith.rounds._solving import next_round
+from winosmith.rounds._solving import plan_next_round
 from winosmith.testing import made_families, made_twins
 
 Orders = tuple[tuple[int, ...], ...]
@@ -115,16 +115,16 @@ def _same(one: Any, other: Any, where: str = "") -> None:
 WOMEN = {"nurse": 90.0, "plumber": 5.0}
 ONE: dict[str, Callable[[Graded], Any]] = {
     "score": lambda g: metrics.score(g).record(),
-    "guessing": lambda g: [metrics.guessing_p_value(g), metrics.guessing_level(g)],
+    "guessing": lambda g: [metrics.guessing_p_value(g), metrics.compute_guessing_level(g)],
     "stability": lambda g: metrics.stability(g, draws=200).record(),
-    "kinds": lambda g: metrics.edit_kinds(
+    "kinds": lambda g: metrics.count_edit_kinds(
         g, {p.id: ["NN"] * len(metrics_tokens(p.sentence)) for p in g.dataset}
     ).record(),
     "gender gap": lambda g: [
         metrics.gender_gap(_of_winogender(g), WOMEN, reading=reading).record()
         for reading in ("answer", "occupation")
     ],
-    "roots": lambda g: sorted(unsolved_ids(g.dataset, [g.predictions])),
+    "roots": lambda g: sorted(find_unsolved_ids(g.dataset, [g.predictions])),
     "next round": lambda g: _next(g),
 }
 """Every figure over one solver's predictions."""
@@ -159,7 +159,7 @@ def _of_winogender(graded: Graded) -> Graded:
 
 def _next(graded: Graded) -> list[Any]:
     pool = {problem.id: problem for problem in graded.dataset}
-    found = next_round(graded.dataset, {"one": graded.predictions}, 3, 0, pool)
+    found = plan_next_round(graded.dataset, {"one": graded.predictions}, 3, 0, pool)
     return [found.roots.ids, found.fooling.ids, dict(found.fooled)]
 
 
@@ -210,10 +210,12 @@ def test_no_figure_of_people_depends_on_it(data: st.DataObject, new: Orders) -> 
             votes.append(Response(problem.id, who, "test", choice))
             moved.append(replace(votes[-1], choice=order.index(choice)))
     other = Dataset(map(reordered, DATA, new))
-    for figure in (metrics.human_accuracy, metrics.person_accuracy):
+    for figure in (metrics.measure_human_accuracy, metrics.measure_person_accuracy):
         _same(vars_of(figure(DATA, votes)), vars_of(figure(other, moved)))
     far = [1 if problem.lineage else None for problem in DATA]
-    told = [metrics.annotators(d, v, far).record() for d, v in ((DATA, votes), (other, moved))]
+    told = [
+        metrics.measure_annotators(d, v, far).record() for d, v in ((DATA, votes), (other, moved))
+    ]
     for record in told:
         del record["kappa"], record["alpha"]  # their categories are places
     _same(*told)

@@ -18,7 +18,7 @@ from winosmith.problem import BLANK
 
 PARENTS = [
     replace(problem, embargo=row % 2 == 1, origin=Origin("own", domain="social", licence="CC0-1.0"))
-    for row, problem in enumerate(practice.handwritten()[:16])
+    for row, problem in enumerate(practice.read_handwritten()[:16])
 ]
 
 

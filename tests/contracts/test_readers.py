@@ -22,7 +22,7 @@ from tests.conftest import examples, needed
 from tests.contracts.test_formats import TEXTS
 from winosmith import answers, build, data, formats, humans, records, release, rounds, validate
 from winosmith.errors import InputError
-from winosmith.humans import Answer, Sitting, answers_record, sheet_record
+from winosmith.humans import Answer, Sitting, make_answers_record, make_sheet_record
 from winosmith.lineage import perturbed
 from winosmith.prediction import Prediction
 from winosmith.records import canonical, problem_record
@@ -103,9 +103,9 @@ READERS = {
         '{"problem_id": "a", "participant": "w1", "purpose": "validate", "choice": 1}\n'
         '{"problem_id": "b", "participant": "w1", "purpose": "local", "shown": [1, 0]}\n',
     ),
-    "sheet": Reader(humans.read_sheet, json.dumps(sheet_record(SHEET))),
+    "sheet": Reader(humans.read_sheet, json.dumps(make_sheet_record(SHEET))),
     "form": Reader(
-        lambda path: humans.read_answer_form(path, SHEETS), json.dumps(answers_record(FILLED))
+        lambda path: humans.read_answer_form(path, SHEETS), json.dumps(make_answers_record(FILLED))
     ),
     "answers": Reader(
         lambda path: humans.read_answer_table(path, SHEETS),
@@ -123,7 +123,7 @@ READERS = {
     "ledger": Reader(
         humans.read_ledger,
         json.dumps({"winosmith": "ledger", "version": 1, "given": [],
-                    "sheets": [sheet_record(SHEET)]}),
+                    "sheets": [make_sheet_record(SHEET)]}),
     ),
     "recipe": Reader(build.read_recipe, RECIPE),
     "recipe of a round": Reader(

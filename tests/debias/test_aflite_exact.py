@@ -17,9 +17,9 @@ from tests.conftest import examples
 from winosmith import debias
 from winosmith.debias._ensemble import Ensemble, Settings, open_ensemble
 from winosmith.debias._kernel import Kernel
-from winosmith.debias._rows import TIES, align, checked_rows, draw_training_rows, generator
-from winosmith.debias._selection import at_threshold, histogram, select
-from winosmith.debias._solver import minimise, newton
+from winosmith.debias._rows import TIES, align, check_rows, draw_training_rows, make_generator
+from winosmith.debias._selection import make_histogram, reach_threshold, select
+from winosmith.debias._solver import minimise, minimise_by_newton
 from winosmith.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ def algorithm_1(
             model = optimum(X[left[T]], y[left[T]], C)
             right[V] += model.predict(X[left[V]]) == y[left[V]]
             votes[V] += 1
-        draw = generator(seed, len(phases), TIES).permutation(len(left))
+        draw = make_generator(seed, len(phases), TIES).permutation(len(left))
         may_go = [e for e in range(len(left)) if votes[e] and right[e] / votes[e] >= threshold]
         best = sorted(may_go, key=lambda e: (-right[e] / votes[e], draw[e]))[:cutoff]
         phases.append(sorted(left[best].tolist()))
@@ -123,7 +123,7 @@ def test_votes_are_those_of_the_optimum(problem):
     """Each classifier votes as a converged scikit-learn wherever that is not within 1e-4 of 0."""
     X, y, chosen = problem
     everything = np.arange(len(y), dtype=np.int32)
-    with open_ensemble(checked_rows(X, y, range(len(y)), None), chosen) as ensemble:
+    with open_ensemble(check_rows(X, y, range(len(y)), None), chosen) as ensemble:
         for phase, start in enumerate(_starts(ensemble, everything)):
             votes = ensemble.vote(everything, phase, start)
             values = ensemble.basis.matrix.astype(np.float64) @ votes.weights.T
@@ -157,7 +157,7 @@ def test_newton_solves_what_can_be_separated():
     y = (X[:, 0] > X[:, 0].mean()).astype(np.int64)
     with_one = np.c_[X, np.ones(len(X))].astype(np.float32)
     ridge = np.r_[np.full(10, 1e-4), 0.0]
-    found = newton(with_one, y.astype(np.float32), ridge, np.full(11, 5.0))
+    found = minimise_by_newton(with_one, y.astype(np.float32), ridge, np.full(11, 5.0))
     best = optimum(X.astype(np.float64), y, 1e4)
     wanted = best.decision_function(X.astype(np.float64))
     np.testing.assert_allclose(with_one @ found, wanted, rtol=1e-5)
@@ -172,7 +172,7 @@ def test_a_column_gets_the_same_bits_in_any_company():
 
     def solve(columns: list[int]) -> Floats:
         parts = [draw_training_rows(500, 150, seed=1, phase=0, classifier=j) for j in columns]
-        gradient = Kernel(matrix, labels).training(np.arange(500, dtype=np.int32), parts)
+        gradient = Kernel(matrix, labels).make_gradient(np.arange(500, dtype=np.int32), parts)
         fit = minimise(gradient, np.zeros((len(columns), 48)), ridge, diagonal, 1e-4)
         assert fit.converged.all()
         return fit.weights
@@ -187,16 +187,16 @@ def test_the_basis_has_the_same_bits_for_any_number_of_threads(workers):
     """The rotated rows do not depend on how many threads rotate them."""
     from threadpoolctl import threadpool_limits
 
-    from winosmith.debias._solver import basis_of
+    from winosmith.debias._solver import rotate_rows
 
     X, y = biased(9000, 20, seed=2)
-    rows = checked_rows(X, y, range(9000), None)
+    rows = check_rows(X, y, range(9000), None)
     with (
         threadpool_limits(1),
         ThreadPoolExecutor(2) as two,
         ThreadPoolExecutor(workers) as other,
-        basis_of(rows, two) as one,
-        basis_of(rows, other) as another,
+        rotate_rows(rows, two) as one,
+        rotate_rows(rows, other) as another,
     ):
         assert one.matrix.tobytes() == another.matrix.tobytes()
 
@@ -214,9 +214,9 @@ def test_scores_are_compared_as_whole_numbers():
     """Exactly at the threshold is at it: 3 of 4 at 0.75, 7 of 10 at 0.7, 3 of 5 at 0.6."""
     for right, votes, threshold in ((3, 4, 0.75), (7, 10, 0.7), (3, 5, 0.6), (29, 100, 0.29)):
         counts = np.array([right, right - 1], np.int32), np.array([votes, votes], np.int32)
-        assert at_threshold(*counts, threshold).tolist() == [True, False]
+        assert reach_threshold(*counts, threshold).tolist() == [True, False]
     nobody = np.zeros(1, np.int32), np.zeros(1, np.int32)
-    assert at_threshold(*nobody, 0.0).tolist() == [False]
+    assert reach_threshold(*nobody, 0.0).tolist() == [False]
 
 
 def test_ties_at_the_cutoff_are_drawn_and_counted():
@@ -250,7 +250,7 @@ def test_the_highest_scores_go_first():
 def test_a_histogram_counts_whole_numbers():
     """A score on an edge falls into the bin that begins there; 1 falls into the last."""
     total = np.full(21, 20, np.int32)
-    assert histogram(np.arange(21, dtype=np.int32), total) == (*[1] * 19, 2)
+    assert make_histogram(np.arange(21, dtype=np.int32), total) == (*[1] * 19, 2)
     assert [*debias.HISTOGRAM_EDGES] == [number / 20 for number in range(21)]
 
 

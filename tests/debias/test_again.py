@@ -24,7 +24,7 @@ def test_what_both_remove_is_counted(kept: set[int], other: set[int]) -> None:
 
 def test_a_row_that_there_is_not_is_refused() -> None:
     """A kept row beyond the rows is an error, not a wrong count."""
-    with pytest.raises(InputError, match="there are 3 rows; a kept row is not among them"):
+    with pytest.raises(InputError, match="a kept row is out of range; there are 3 rows"):
         compare_runs([0, 3], [0], 3)
 
 

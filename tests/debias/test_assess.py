@@ -221,11 +221,11 @@ def test_one_fit_serves_all_subsets_or_each_has_its_own() -> None:
         ({"X": np.array([[0, 1], [0, np.nan], [0, 1], [0, 1]])}, "row 1 of X holds NaN"),
         ({"y": [1, 1, 1, 1], "turns": False}, "both 0 and 1 must occur"),
         ({"y": [0, 1, 2, 1]}, "labels are 0 or 1"),
-        ({"subsets": {"a": [0, 4]}}, "the subset 'a' must name each row once, from 0 to 3"),
-        ({"subsets": {"a": [0, 0]}}, "must name each row once"),
-        ({"subsets": {"a": [0.5]}}, "must be a list of row numbers"),
-        ({"groups": [(0, 1), (2,)]}, "the groups must name each row from 0 to 3 once"),
-        ({"groups": [(0, 1), (1, 2, 3)]}, "the groups must name each row from 0 to 3 once"),
+        ({"subsets": {"a": [0, 4]}}, "the subset 'a' must list each row at most once, from 0 to 3"),
+        ({"subsets": {"a": [0, 0]}}, "must list each row at most once"),
+        ({"subsets": {"a": [0.5]}}, "is not a list of row numbers"),
+        ({"groups": [(0, 1), (2,)]}, "the groups must list each row from 0 to 3 once"),
+        ({"groups": [(0, 1), (1, 2, 3)]}, "the groups must list each row from 0 to 3 once"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(change: dict[str, Any], told: str) -> None:

@@ -13,7 +13,7 @@ from winosmith.debias._assess import (
     AnswerHistograms,
     Binning,
     answer_axis,
-    divergence,
+    compute_divergence,
     principal_axes,
 )
 from winosmith.errors import DataError
@@ -175,20 +175,20 @@ def test_divergence_is_that_of_the_smoothed_distributions(
     first: np.ndarray, second: np.ndarray, smoothing: float
 ) -> None:
     """It is scipy's relative entropy of the smoothed counts; the two directions swap with them."""
-    there = divergence(first, second, smoothing=smoothing)
-    back = divergence(second, first, smoothing=smoothing)
+    there = compute_divergence(first, second, smoothing=smoothing)
+    back = compute_divergence(second, first, smoothing=smoothing)
     assert there == pytest.approx(entropy(first + smoothing, second + smoothing), abs=1e-12)
-    assert divergence(first, second, smoothing=smoothing, direction="2||1") == back
-    mean = divergence(first, second, smoothing=smoothing, direction="mean")
+    assert compute_divergence(first, second, smoothing=smoothing, direction="2||1") == back
+    mean = compute_divergence(first, second, smoothing=smoothing, direction="mean")
     assert mean == pytest.approx((there + back) / 2)
     assert there >= 0
-    assert divergence(first, first, smoothing=smoothing) == 0
+    assert compute_divergence(first, first, smoothing=smoothing) == 0
 
 
 def test_smoothing_keeps_an_empty_bin_finite() -> None:
     """A bin that one answer never fills costs a finite amount, and less with more smoothing."""
     first, second = np.array([10, 0]), np.array([0, 10])
-    found = [float(divergence(first, second, smoothing=s)) for s in (0.01, 0.5, 5)]
+    found = [float(compute_divergence(first, second, smoothing=s)) for s in (0.01, 0.5, 5)]
     assert found == sorted(found, reverse=True)
     assert found[1] == pytest.approx((10.5 - 0.5) / 11 * np.log(21))
 
@@ -248,7 +248,7 @@ def test_bins_of_a_width_begin_at_its_multiples() -> None:
 
 def test_too_narrow_bins_are_refused() -> None:
     """A width that would make a hundred thousand bins names the span that it is for."""
-    with pytest.raises(DataError, match=r"would be 10,000,001; the axis spans 10"):
+    with pytest.raises(DataError, match=r"makes 10,000,001 bins, because the axis spans 10"):
         Binning.over(0.0, 10.0, 100, width=1e-6)
 
 
@@ -257,7 +257,7 @@ def test_the_first_histograms_are_measured_and_the_rest_are_the_null() -> None:
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 30, (41, 2, 10))
     found = AnswerHistograms.of(Binning.over(0, 1, 10), counts, smoothing=0.5, direction="1||2")
-    each = [float(divergence(*pair, smoothing=0.5)) for pair in counts]
+    each = [float(compute_divergence(*pair, smoothing=0.5)) for pair in counts]
     assert found.kl == each[0]
     assert found.counts == tuple(map(tuple, counts[0].tolist()))
     assert found.null is not None

@@ -14,7 +14,7 @@ from winosmith.debias._clues import (
     assessment_blocks,
     associations,
     leads_table,
-    passages,
+    make_passages,
 )
 
 
@@ -72,7 +72,7 @@ def test_the_drawings_show_every_subset_and_say_their_figures(assessment: Assess
     assert [len(drawing.drawn) for drawing in (clouds, histograms, axes)] == [2] * 3
     kl = assessment.subsets[0].d1.kl
     assert f"KL {kl:.3f} (noise " in histograms.drawn[0].description
-    assert "no KL: it needs both answers" in histograms.drawn[1].description
+    assert "no KL, because one answer is missing" in histograms.drawn[1].description
 
 
 def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment) -> None:
@@ -100,13 +100,15 @@ def test_the_blocks_make_a_page_with_nothing_unescaped(assessment: Assessment) -
 
 def test_passages_put_together_are_the_sentences(found: Associations) -> None:
     """Marks cut a sentence into parts and lose nothing; clues say what they rest on."""
-    (group,) = passages(found.strongest(range(24), 1), {0: ("removed in phase 2", False)})
+    (group,) = make_passages(
+        found.select_strongest(range(24), 1), {0: ("removed in phase 2", False)}
+    )
     assert len(group) == 2
     assert "".join(part.text for part in group[0].parts) == found.dataset[0].sentence
     assert [(part.text, part.mark) for part in group[0].parts if part.mark] == [("heavy", "toward")]
     assert (group[0].status, group[0].kept) == ("removed in phase 2", False)
     assert (group[1].status, group[1].kept) == ("", None)
-    assert group[0].clues[0] == "“stone” + “heavy” → stone: right in 11 of 11 other problems"
+    assert group[0].clues[0] == "“stone” + “heavy” → stone: correct in 11 of 11 other problems"
 
 
 def test_leads_are_counted_and_shared_out(found: Associations) -> None:

@@ -168,7 +168,7 @@ def test_marks_are_the_words_of_the_clues_as_they_stand_in_the_sentence() -> Non
         replace(p, sentence=p.sentence.replace("loved", "LOVED").replace("monkey", "beloved ape"))
         for p in polarity()
     ])  # fmt: skip
-    marked = associations(data).marked(0)
+    marked = associations(data).mark_words(0)
     words = [marked.sentence[mark.start : mark.end] for mark in marked.marks]
     assert words == ["ignored", "LOVED", "exciting"]
     assert all(mark.toward for mark in marked.marks)
@@ -181,7 +181,7 @@ def test_of_more_clues_the_strongest_three_are_shown() -> None:
         replace(p, sentence=p.sentence.replace("exciting", "exciting bright")) for p in polarity()
     ))  # fmt: skip
     assert len(found.clues[0]) == 4
-    assert found.marked(0).clues == found.clues[0][:3]
+    assert found.mark_words(0).clues == found.clues[0][:3]
 
 
 def test_examples_are_whole_twins_and_nothing_under_embargo() -> None:
@@ -190,19 +190,19 @@ def test_examples_are_whole_twins_and_nothing_under_embargo() -> None:
     problems[4] = replace(problems[4], embargo=True)
     found = associations(Dataset(problems))
     rows = [0, 1, 2, 4, 5, 6, 7]
-    for groups in (found.strongest(rows, 9), found.drawn(rows, 9)):
+    for groups in (found.select_strongest(rows, 9), found.draw_sample(rows, 9)):
         shown = {problem.row for group in groups for problem in group}
         assert shown <= {0, 1, 6, 7}
         assert shown
-    assert [len(group) for group in found.drawn(rows, 9)] == [2, 2]
-    assert found.drawn(range(30), 3, seed=1) == found.drawn(range(30), 3, seed=1)
-    assert found.drawn(range(30), 3, seed=1) != found.drawn(range(30), 3, seed=2)
+    assert [len(group) for group in found.draw_sample(rows, 9)] == [2, 2]
+    assert found.draw_sample(range(30), 3, seed=1) == found.draw_sample(range(30), 3, seed=1)
+    assert found.draw_sample(range(30), 3, seed=1) != found.draw_sample(range(30), 3, seed=2)
 
 
 def test_the_strongest_twins_do_not_rest_on_the_same_words() -> None:
     """A second twin is shown only for other words."""
     found = associations(polarity())
-    assert len(found.strongest(range(30), 9)) == 1
+    assert len(found.select_strongest(range(30), 9)) == 1
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, debias
-from winosmith.debias._mirror import _by_unit
+from winosmith.debias._mirror import _sort_by_unit
 from winosmith.debias._units import Choices
 from winosmith.errors import DataError
 
@@ -189,7 +189,7 @@ def test_options_that_differ_in_one_column_have_an_order(columns: int) -> None:
         rows = np.zeros((2, columns), np.float32)
         rows[1, column] = 1
         one, other = (
-            _by_unit(rows[turn], np.zeros(2, np.intp), np.array([turn[0]]), np.array([2]))
+            _sort_by_unit(rows[turn], np.zeros(2, np.intp), np.array([turn[0]]), np.array([2]))
             for turn in (np.array([0, 1]), np.array([1, 0]))
         )
         assert one[0].tolist() == other[0].tolist()
@@ -248,8 +248,8 @@ def test_a_copy_in_another_order_leaves_the_key_where_it_is() -> None:
     ("change", "told"),
     [
         ({"X": np.ones((40, 3))}, r"X has the shape \(40, 3\)"),
-        ({"options": [1] * 40}, "problem 0 has 1 options; 2 to 3 are in X"),
-        ({"options": [4] * 40}, "problem 0 has 4 options; 2 to 3 are in X"),
+        ({"options": [1] * 40}, "problem 0 has 1 options; X has 2 to 3"),
+        ({"options": [4] * 40}, "problem 0 has 4 options; X has 2 to 3"),
         ({"y": [3] * 40}, r"key\[0\] is 3; the problem has 3 options"),
         ({"y": [0] * 39}, "there are 40 problems in X, 39 keys"),
         ({"X": np.full((40, 3, 2), np.nan)}, "row 0 of X holds NaN or infinity"),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from winosmith.debias._kernel import CLOSE, Kernel
 from winosmith.debias._rows import align
-from winosmith.debias._solver import curvature, loss, residual
+from winosmith.debias._solver import compute_loss, compute_loss_curvature, compute_residual
 
 Floats = NDArray[np.float64]
 
@@ -35,11 +35,11 @@ def test_gradients_are_those_of_the_formula() -> None:
     """Summed gradients agree with float64, over all sizes of partitions."""
     X, y, rows, parts = problem()
     W = weights(5)
-    gradient = Kernel(X, y).training(rows, parts)
+    gradient = Kernel(X, y).make_gradient(rows, parts)
     G, some = gradient(W, np.arange(5)), gradient(W[[3, 1]], np.array([3, 1]))
     for j, part in enumerate(parts):
         x = X[rows[part]].astype(np.float64)
-        wanted = residual(x @ W[j], y[rows[part]].astype(np.float64)) @ x
+        wanted = compute_residual(x @ W[j], y[rows[part]].astype(np.float64)) @ x
         np.testing.assert_allclose(G[j], wanted, rtol=2e-5, atol=5e-4)
     np.testing.assert_allclose(some, G[[3, 1]], rtol=2e-5, atol=5e-4)
 
@@ -50,7 +50,7 @@ def test_votes_are_those_of_the_decision_values(count: int) -> None:
     X, y, rows, parts = problem(count)
     W = weights(5)
     W[4] = 0.0  # every vote of this one is close
-    correct, total, close = Kernel(X, y).votes(rows, parts, W)
+    correct, total, close = Kernel(X, y).count_votes(rows, parts, W)
     Z = X[rows].astype(np.float64) @ W.T
     held = np.ones(Z.shape, bool)
     for j, part in enumerate(parts):
@@ -65,13 +65,13 @@ def test_curvatures_are_those_of_the_formula() -> None:
     X, y, rows, _ = problem()
     w = weights(1)[0]
     loops = Kernel(X, y)
-    diagonal, product = loops.curvature(rows, w, 0.5)
+    diagonal, product = loops.compute_curvature(rows, w, 0.5)
     x = X[rows].astype(np.float64)
-    v = curvature(x @ w)
+    v = compute_loss_curvature(x @ w)
     np.testing.assert_allclose(diagonal, 0.5 * v @ (x * x), rtol=1e-5)
     np.testing.assert_allclose(product, 0.5 * (v * (x @ w)) @ x, rtol=1e-4, atol=1e-3)
     highest = (x * x / diagonal).sum(axis=1).max()
-    assert loops.leverage(rows, diagonal) == pytest.approx(highest, rel=1e-5)
+    assert loops.compute_leverage(rows, diagonal) == pytest.approx(highest, rel=1e-5)
 
 
 @pytest.mark.parametrize("label", [0.0, 1.0])
@@ -79,7 +79,7 @@ def test_the_formulas_are_derivatives_of_one_another(label: float) -> None:
     """Residuals are the slopes of the loss, and curvatures the slopes of the residuals."""
     step, y = 1e-6, np.array([label])
     z = np.random.default_rng(0).normal(size=1)
-    slope = (loss(z + step, y) - loss(z - step, y)) / (2 * step)
-    assert residual(z, y)[0] == pytest.approx(slope, abs=1e-6)
-    bend = (residual(z + step, y) - residual(z - step, y)) / (2 * step)
-    np.testing.assert_allclose(curvature(z), bend, atol=1e-6)
+    slope = (compute_loss(z + step, y) - compute_loss(z - step, y)) / (2 * step)
+    assert compute_residual(z, y)[0] == pytest.approx(slope, abs=1e-6)
+    bend = (compute_residual(z + step, y) - compute_residual(z - step, y)) / (2 * step)
+    np.testing.assert_allclose(compute_loss_curvature(z), bend, atol=1e-6)

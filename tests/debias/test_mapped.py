@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from winosmith import debias
-from winosmith.debias._rows import scratch_matrix
+from winosmith.debias._rows import map_scratch_matrix
 from winosmith.errors import DataError, OutputError
 
 SIZES = {"train_size": 200, "cutoff": 30, "ensemble_size": 8}
@@ -88,14 +88,14 @@ def test_an_array_in_memory_needs_no_file(tmp_path, caplog):
 def test_the_room_that_is_told_is_that_of_the_rows(tmp_path, caplog, monkeypatch):
     """300,000 rows of 4 numbers take 5 MiB: as announced, as missing, and as refused beforehand."""
     shape = 300_000, 4
-    with caplog.at_level(logging.INFO, logger="winosmith"), scratch_matrix(shape, tmp_path):
+    with caplog.at_level(logging.INFO, logger="winosmith"), map_scratch_matrix(shape, tmp_path):
         assert f"takes 5 MiB in {tmp_path}" in caplog.text
     X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=shape)
     y = np.arange(len(X)) % 2
-    with pytest.raises(OutputError, match=r"nowhere.* a folder with 5 MiB free as scratch"):
+    with pytest.raises(OutputError, match=r"nowhere.* a folder with 5 MiB free for scratch"):
         debias.aflite(X, y, scratch=tmp_path / "nowhere", **SIZES)
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 3 * 2**20}))
-    with pytest.raises(OutputError, match="takes 5 MiB, and 3 are free; name another folder"):
+    with pytest.raises(OutputError, match="takes 5 MiB, and 3 are free; choose another folder"):
         debias.aflite(X, y, scratch=tmp_path, **SIZES)
 
 

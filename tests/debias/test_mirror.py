@@ -16,7 +16,7 @@ from tests.conftest import examples
 from winosmith import Dataset, Problem, debias
 from winosmith.debias import MirrorResult, mirror
 from winosmith.debias._logit import Logit
-from winosmith.debias._mirror import _lots, _steps, _threshold
+from winosmith.debias._mirror import _draw_removal_numbers, _draw_shifts, _find_threshold
 from winosmith.errors import DataError, InputError
 
 
@@ -236,15 +236,15 @@ def test_the_threshold_by_hand(
 ) -> None:
     """The least margin with one decoy more than there are, over those that agree, at the error."""
     sizes = np.full(len(margins), options)
-    assert _threshold(np.array(margins, float), sizes, error) == (threshold, found)
+    assert _find_threshold(np.array(margins, float), sizes, error) == (threshold, found)
 
 
 def test_with_mixed_numbers_of_options_the_least_stands_for_the_added_decoy() -> None:
     """The decoy that is added weighs 1/(K_min - 1), each disagreeing unit 1/(K - 1)."""
     margins, options = np.array([9.0, 8, 7, 6, -5, 5, 5]), np.array([5, 5, 5, 3, 5, 5, 5])
-    assert _threshold(margins, options, 0.125) == (5.0, 6)  # (1/2 + 1/4) over 6
+    assert _find_threshold(margins, options, 0.125) == (5.0, 6)  # (1/2 + 1/4) over 6
     options[4] = 3
-    assert _threshold(margins, options, 0.125) == (6.0, 4)  # 1/2 over 4; (1/2 + 1/2) over 6
+    assert _find_threshold(margins, options, 0.125) == (6.0, 4)  # 1/2 over 4; (1/2 + 1/2) over 6
 
 
 def test_what_gives_itself_away_is_found_at_the_stated_error() -> None:
@@ -285,7 +285,7 @@ def test_an_error_below_a_twentieth_takes_more_runs() -> None:
 def test_keys_of_a_block_are_turned_by_one_step_of_a_cycle() -> None:
     """Items of as many options turn alike; of two and three, each pair of turns is as likely."""
     blocks = np.repeat(np.arange(6_000), 3)
-    steps = _steps(np.tile([2, 3, 3], 6_000), blocks, np.random.default_rng(0)).reshape(-1, 3)
+    steps = _draw_shifts(np.tile([2, 3, 3], 6_000), blocks, np.random.default_rng(0)).reshape(-1, 3)
     assert (steps[:, 1] == steps[:, 2]).all()
     pairs = np.bincount(3 * steps[:, 0] + steps[:, 1])
     assert pairs.shape == (6,)
@@ -349,7 +349,7 @@ def test_a_lot_is_told_by_the_id_alone() -> None:
     assert likelier.sum() > 50
     assert again[likelier].all()
     unnamed = [mirror(V, key=key, aim="chance", seed=seed).removed for seed in (0, 1)]
-    lots = _lots(np.arange(2000), names, 0)
+    lots = _draw_removal_numbers(np.arange(2000), names, 0)
     assert np.histogram(lots, 4, (0, 1))[0].min() > 400
     assert len(np.setxor1d(*unnamed)) > 2 * len(
         np.setxor1d(one.removed, mirror(V, key=key, ids=names, aim="chance", seed=1).removed)
@@ -410,7 +410,7 @@ HALF = np.median(LENGTHS)
     ("V", "how", "told"),
     [
         (np.zeros(4), {}, "shape"),
-        (np.zeros((0, 3)), {}, "not empty"),
+        (np.zeros((0, 3)), {}, "non-empty"),
         (np.full((30, 2), "x"), {}, "real numbers"),
         (np.where(np.arange(60).reshape(30, 2) == 9, np.nan, V_OK), {}, "row 4 of V is not finite"),
         (V_OK * 1e300, {}, "not finite in float32"),
@@ -428,7 +428,7 @@ HALF = np.median(LENGTHS)
         (
             LONG,
             {},
-            f"longest has a length of {LENGTHS[9]:.3g}, and half one of at most {HALF:.3g},",
+            f"largest length is {LENGTHS[9]:.3g} and median length {HALF:.3g},",
         ),
     ],
 )

@@ -40,8 +40,8 @@ def bytes_of(result: debias.AfliteResult) -> bytes:
         (lambda X: X.astype(np.float64), "float64"),
         (lambda X: X.astype(np.float16), "float16"),
         (lambda X: X.astype(">f4"), "float32 in another byte order"),
-        (lambda X: np.asfortranarray(X.astype(np.float32)), "float32, not in one piece"),
-        (lambda X: np.repeat(X.astype(np.float32), 2, axis=0)[::2], "float32, not in one piece"),
+        (lambda X: np.asfortranarray(X.astype(np.float32)), "float32, not contiguous"),
+        (lambda X: np.repeat(X.astype(np.float32), 2, axis=0)[::2], "float32, not contiguous"),
     ],
 )
 def test_odd_arrays_are_converted_and_it_is_said(odd, told, caplog):
@@ -51,7 +51,7 @@ def test_odd_arrays_are_converted_and_it_is_said(odd, told, caplog):
     assert "X holds" not in caplog.text
     with caplog.at_level("INFO", logger="winosmith"):
         assert bytes_of(debias.aflite(odd(X), y, **SIZES)) == plain
-    assert f"X holds {told}; it is converted 2048 rows at a time" in caplog.text
+    assert f"X has type {told}; it is converted 2048 rows at a time" in caplog.text
 
 
 def test_an_array_that_is_read_only_stays_as_it_is():
@@ -88,7 +88,7 @@ def test_room_is_asked_for_before_rows_are_read(tmp_path):
     except OSError:
         pytest.skip("the file system knows no files of that size")
     X = np.memmap(path, np.float16, "r", shape=shape)
-    with pytest.raises(OutputError, match=r"takes 3,814,697 MiB, and .* are free; name another"):
+    with pytest.raises(OutputError, match=r"takes 3,814,697 MiB, and .* are free; choose another"):
         debias.aflite(X, np.arange(1_000) % 2, **SIZES)
 
 
@@ -111,7 +111,7 @@ def test_a_disk_that_is_full_after_all_is_told(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=True
     )
-    assert "File too large; name a folder with" in done.stdout
+    assert "File too large; choose a folder with" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -174,7 +174,9 @@ class Elsewhere(Executor):
 
 def test_workers_that_do_not_see_the_files_are_refused():
     """The error names the file and what may be done about it."""
-    with pytest.raises(DataError, match=r"can't read /nowhere/basis\.npy; .* scratch be a folder"):
+    with pytest.raises(
+        DataError, match=r"can't read /nowhere/basis\.npy; .* set scratch to a folder"
+    ):
         debias.aflite(*made(), executor=Elsewhere(), **{**SIZES, "ensemble_size": 2})
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from winosmith.embed import cache_folder
-from winosmith.embed._encoder import load_cached, store
+from winosmith.embed._encoder import load_cached, store_vectors
 
 X = np.arange(600, dtype=np.float32).reshape(20, 30)
 
@@ -26,7 +26,7 @@ def test_the_users_cache_folder_is_that_of_xdg(
 
 def test_what_was_stored_comes_back(tmp_path: Path) -> None:
     """An array comes back bit by bit; nothing else is left in the folder."""
-    store(tmp_path / "new" / "x.npz", X)
+    store_vectors(tmp_path / "new" / "x.npz", X)
     found = load_cached(tmp_path / "new" / "x.npz", (20, -1))
     assert found is not None
     assert found.tobytes() == X.tobytes()
@@ -36,7 +36,7 @@ def test_what_was_stored_comes_back(tmp_path: Path) -> None:
 def test_every_damaged_file_is_ignored(tmp_path: Path) -> None:
     """Cut anywhere, or with any one of its bytes in the data changed, a file counts as absent."""
     path = tmp_path / "x.npz"
-    store(path, X)
+    store_vectors(path, X)
     whole = path.read_bytes()
     assert load_cached(tmp_path / "none.npz", (20, -1)) is None
     for end in range(0, len(whole), 97):
@@ -51,11 +51,11 @@ def test_every_damaged_file_is_ignored(tmp_path: Path) -> None:
 
 def test_an_array_that_does_not_fit_is_ignored(tmp_path: Path) -> None:
     """Another shape, another type or a value that is not finite counts as absent."""
-    store(tmp_path / "x.npz", X)
+    store_vectors(tmp_path / "x.npz", X)
     assert load_cached(tmp_path / "x.npz", (20, 30)) is not None
     assert load_cached(tmp_path / "x.npz", (21, -1)) is None
     assert load_cached(tmp_path / "x.npz", (20, -1, 1)) is None
-    store(tmp_path / "x.npz", X.astype(np.float64))
+    store_vectors(tmp_path / "x.npz", X.astype(np.float64))
     assert load_cached(tmp_path / "x.npz", (20, -1)) is None
-    store(tmp_path / "x.npz", np.full((20, 30), np.nan, np.float32))
+    store_vectors(tmp_path / "x.npz", np.full((20, 30), np.nan, np.float32))
     assert load_cached(tmp_path / "x.npz", (20, -1)) is None

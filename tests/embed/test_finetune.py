@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Dataset
-from winosmith.embed import finetune_split, finetuned_embedder
+from winosmith.embed import finetune_embedder, split_for_finetuning
 from winosmith.errors import DataError
 from winosmith.models import TrainingSettings, load_choice_model
 from winosmith.testing import made_twins
@@ -25,7 +25,7 @@ def test_the_three_parts_are_the_whole_in_whole_twins(
     data = made_twins(twins, singles=singles)
     n_train = draw.draw(st.integers(1, len(data) - 5))
     n_dev = draw.draw(st.integers(1, len(data) - n_train - 4))
-    parts = finetune_split(data, n_train, n_dev, seed=seed)
+    parts = split_for_finetuning(data, n_train, n_dev, seed=seed)
     ids = [set(part.ids) for part in parts]
     assert sum(map(len, ids)) == len(data)
     assert set.union(*ids) == set(data.ids)
@@ -42,7 +42,7 @@ def test_the_draw_depends_on_what_is_read_and_the_seed_alone() -> None:
         replace(p, id=f"x{at}", answer=1 - (p.answer or 0)) for at, p in enumerate(data[::-1])
     )
     drawn = [
-        [sorted(p.sentence for p in part) for part in finetune_split(d, 20, 10, seed=seed)]
+        [sorted(p.sentence for p in part) for part in split_for_finetuning(d, 20, 10, seed=seed)]
         for d, seed in ((data, 0), (turned, 0), (data, 1))
     ]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -51,7 +51,7 @@ def test_the_draw_depends_on_what_is_read_and_the_seed_alone() -> None:
 def test_what_looks_like_a_twin_is_not_parted() -> None:
     """Twins whose ids got lost stay together, as in a build."""
     data = Dataset(replace(problem, twin_id=None) for problem in made_twins(30))
-    for part in finetune_split(data, 21, 10):
+    for part in split_for_finetuning(data, 21, 10):
         assert all(count == 2 for count in Counter(p.options for p in part).values())
 
 
@@ -59,7 +59,7 @@ def test_what_looks_like_a_twin_is_not_parted() -> None:
 def test_sizes_that_do_not_fit_are_refused(sizes: tuple[int, int]) -> None:
     """Each part and the rest must hold something."""
     with pytest.raises(DataError, match="can't be drawn from 10"):
-        finetune_split(made_twins(5), *sizes)
+        split_for_finetuning(made_twins(5), *sizes)
 
 
 @pytest.mark.models
@@ -67,8 +67,8 @@ def test_the_embedder_reads_as_the_model_was_trained(tiny_encoder: Path, tmp_pat
     """It embeds with the fine-tuned weights, cut at the split point of training, from [CLS]."""
     import torch
 
-    train, dev, rest = finetune_split(made_twins(40), 40, 20)
-    embedder, tuned = finetuned_embedder(
+    train, dev, rest = split_for_finetuning(made_twins(40), 40, 20)
+    embedder, tuned = finetune_embedder(
         train,
         dev,
         model=tiny_encoder,

@@ -58,7 +58,7 @@ def test_the_gram_matrix_is_that_of_every_version(name: str) -> None:
     data: Dataset = (
         practice.corpus(300, strength=0.5, seed=7).dataset
         if name == "practice"
-        else practice.handwritten()
+        else practice.read_handwritten()
     )
     shape, trace, squares, triangle = GRAMS[name]
     X = LightEmbedder().embed(data).astype(float)
@@ -79,8 +79,8 @@ def levels(values: list[float], seed: int = 0) -> Floats:
 
 def projector(matrix: Floats, wanted: int) -> Floats:
     """Return the projector on what is kept of a matrix."""
-    values, axes = _light._leading(csr_array(matrix), wanted + 1)
-    kept = axes[:, : _light._cut(values, wanted)]
+    values, axes = _light._find_leading_vectors(csr_array(matrix), wanted + 1)
+    kept = axes[:, : _light._count_kept(values, wanted)]
     return np.asarray(kept @ kept.T)
 
 
@@ -115,4 +115,4 @@ def test_every_copy_of_an_equal_value_is_found() -> None:
     matrix = csr_array(np.kron(np.eye(45), block))
     assert min(matrix.shape) > _light.SMALL
     whole = np.repeat(np.linalg.svd(block, compute_uv=False), 45)[:50]
-    np.testing.assert_allclose(_light._leading(matrix, 50)[0], whole, rtol=1e-9)
+    np.testing.assert_allclose(_light._find_leading_vectors(matrix, 50)[0], whole, rtol=1e-9)

@@ -16,8 +16,8 @@ from winosmith import Dataset, Problem, formats
 from winosmith.chat import Reply
 from winosmith.errors import InputError, ProblemError
 from winosmith.evolve import Dialogue
-from winosmith.evolve._chat_dialogue import row_of
-from winosmith.evolve._chat_rows import REPAIRED, Checker, Row, read_rows, same_sentence
+from winosmith.evolve._chat_dialogue import format_row
+from winosmith.evolve._chat_rows import REPAIRED, Checker, Row, normalize_sentence, read_rows
 from winosmith.lineage import check_lineages, depths
 from winosmith.text import edit_distance, tokens
 
@@ -299,7 +299,7 @@ def _checked() -> list[tuple[dict[str, Any], Row]]:
         assert len(rows) == 1, record["row"]
         checked = checkers[name].check(rows[0], taken[name])
         if checked.problem:
-            taken[name].add(same_sentence(checked.sentence))
+            taken[name].add(normalize_sentence(checked.sentence))
         found.append((record, checked))
     return found
 
@@ -389,7 +389,7 @@ def test_what_people_wrote_passes(data_dir: Path) -> None:
         for parent, child in itertools.permutations(twin, 2):
             distance = edit_distance(tokens(parent.sentence), tokens(child.sentence))
             answer = (child.answer or 0) + 1
-            text = row_of(1, child.sentence, child.options, answer, distance)
+            text = format_row(1, child.sentence, child.options, answer, distance)
             (row,) = read_rows(Reply(text))
             refused.update(Checker(parent, 0.6, "refuse").check(row, set()).faults)
     assert refused == {"absent": 1}  # "his first car which had nice leather seatsr"
@@ -402,7 +402,7 @@ def test_what_people_wrote_passes(data_dir: Path) -> None:
 def test_whatever_is_quoted_is_read_back(first: str, second: str) -> None:
     """A row that we write is read as it was, whatever its sentence and options hold."""
     sentence = f"a, {first.replace('|', '').replace(';', '')} _ b"
-    text = row_of(7, sentence, (second, "x"), 1, 3)
+    text = format_row(7, sentence, (second, "x"), 1, 3)
     if "**" in text or "\\" in text or any(mark in text for mark in "“”"):
         return
     (row,) = read_rows(Reply(text))

@@ -133,7 +133,7 @@ def test_every_cut_of_the_work_is_gone_on_from(size: int) -> None:
         assert path.read_bytes() == whole
 
 
-ONE = Dataset(practice.handwritten().problems[:60], "one")
+ONE = Dataset(practice.read_handwritten().problems[:60], "one")
 TWO = Dataset(made_twins(20).problems, "two")
 
 
@@ -230,7 +230,7 @@ def test_too_many_roots_and_equal_names_are_refused() -> None:
         draw_roots([ONE], [-1])
 
 
-HALVES = practice.handwritten()
+HALVES = practice.read_handwritten()
 ROOTS = Dataset([replace(HALVES[pair[0]], twin_id=None) for pair in HALVES.twins[:14]], "roots")
 
 

@@ -97,14 +97,14 @@ def test_no_synonym_points_to_an_option(roots: list[Problem]) -> None:
 
 def test_no_antonym_is_taken(roots: list[Problem]) -> None:
     """No word gives way to its opposite in any of its senses."""
-    from winosmith.language import lemma
+    from winosmith.language import lemmatize
 
     known = WordNet()
     for root in roots:
         for child in children(root):
             for edit in child.lineage.edits if child.lineage else ():
                 for pos, tag in (("n", "NNS"), ("v", "VBD"), ("a", "JJ"), ("r", "RB")):
-                    for sense in known.senses(lemma(edit.old, tag), pos) if edit.old else ():
+                    for sense in known.senses(lemmatize(edit.old, tag), pos) if edit.old else ():
                         assert edit.new not in sense.antonyms
 
 

@@ -19,15 +19,15 @@ from winosmith.humans import (
     Sheet,
     Sitting,
     Subject,
-    answers_record,
     check_sittings,
     compare_entries,
+    make_answers_record,
+    make_responses,
+    make_subject_record,
+    make_subjects,
     read_answer_form,
     read_answer_table,
     read_subjects,
-    responses_of,
-    subject_record,
-    subjects_of,
 )
 
 
@@ -79,7 +79,7 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
         return {s.subject: {n: a.letter for n, a in s.answers.items()} for s in sittings}
 
     assert letters(long) == letters(wide) == {"S1": {1: "A", 2: "A", 3: "X"}, "S2": {4: "B"}}
-    said = responses_of(long)
+    said = make_responses(long)
     assert [(r.problem_id, r.choice, r.ambiguous, r.seconds) for r in said] == [
         ("a1", 0, False, None),
         ("a2", 1, False, 4.5),
@@ -140,11 +140,11 @@ def test_a_form_comes_back_as_it_was_saved(tmp_path: Path) -> None:
         {"age": "30"},
     )  # fmt: skip
     path = tmp_path / "form.json"
-    path.write_text(json.dumps(answers_record(sitting)), "utf-8")
+    path.write_text(json.dumps(make_answers_record(sitting)), "utf-8")
     read = read_answer_form(path, SHEETS)
-    assert answers_record(read) == answers_record(sitting)
+    assert make_answers_record(read) == make_answers_record(sitting)
     assert read.native is False
-    (subject,) = subjects_of([read])
+    (subject,) = make_subjects([read])
     assert subject.seconds == 900.0
     assert subject.recognised == (Remark("a1", "a novel"),)
     assert subject.words == (Remark(None, "jug"),)
@@ -156,7 +156,7 @@ def test_the_time_of_all_sheets_is_told_where_each_has_one(
 ) -> None:
     """Of two sheets both must have been timed: the time of one is not that of both."""
     sittings = [Sitting("S1", A, {}, seconds=30.0), Sitting("S1", sheet("b"), {}, seconds=second)]
-    assert [subject.seconds for subject in subjects_of(sittings)] == [whole]
+    assert [subject.seconds for subject in make_subjects(sittings)] == [whole]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_what_is_wrong_in_a_form_is_named(
 ) -> None:
     """Another file, an unknown sheet or letter, an entry half done: the file and the reason."""
     path = tmp_path / "form.json"
-    record = {**answers_record(Sitting("S1", A, {1: Answer("A")})), **change}
+    record = {**make_answers_record(Sitting("S1", A, {1: Answer("A")})), **change}
     path.write_text(json.dumps(record), "utf-8")
     with pytest.raises(FormatError, match=reason) as told:
         read_answer_form(path, SHEETS)
@@ -219,14 +219,14 @@ def test_a_file_of_subjects_says_what_it_knows(tmp_path: Path) -> None:
         "S1", True, {"age": "30"}, 1200.0, (), (Remark("2", "a novel"), Remark(None, "a film"))
     )
     sittings = [Sitting("S1", A, {}), Sitting("S2", A, {})]
-    first, second = subjects_of(sittings, declared)
+    first, second = make_subjects(sittings, declared)
     assert first.recognised == (Remark("a2", "a novel"), Remark(None, "a film"))
     assert second.words == (Remark("a3", "jug"),)
     assert first.taken[0].problems == ("a1", "a2", "a3", "a4")
     with pytest.raises(DataError, match="the subject 'S2' has no answers"):
-        subjects_of(sittings[:1], declared)
+        make_subjects(sittings[:1], declared)
     lines = tmp_path / "subjects.jsonl"
-    lines.write_text("".join(json.dumps(subject_record(s)) + "\n" for s in (first, second)))
+    lines.write_text("".join(json.dumps(make_subject_record(s)) + "\n" for s in (first, second)))
     assert read_subjects(lines) == (first, second)
 
 
@@ -289,7 +289,7 @@ def test_an_entry_resumes_where_it_was(tmp_path_factory: pytest.TempPathFactory,
         entry.save(path)
         again = Entry.resume(path, A, "S1")
         assert again.at == entry.at
-        assert answers_record(again.sitting) == answers_record(entry.sitting)
+        assert make_answers_record(again.sitting) == make_answers_record(entry.sitting)
 
 
 def test_the_entry_of_another_subject_or_sheet_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from winosmith.humans import PrintedTest, grim
+from winosmith.humans import PrintedTest, check_grim
 from winosmith.metrics import possible_counts
 
 PDP = PrintedTest(  # section 4.1
@@ -41,7 +41,7 @@ TESTS = {"PDP": PDP, "WS.a": WS_A, "WS.b": WS_B}
 
 def one_count(test: PrintedTest) -> dict[str, int]:
     """Return the only count of each subject that its printed score allows."""
-    return {who: only[0] for who, only in grim(test).possible.items() if len(only) == 1}
+    return {who: only[0] for who, only in check_grim(test).possible.items() if len(only) == 1}
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def test_printed_deviations_are_those_of_the_counts(name: str, deviation: str) -
 
 def test_the_pdp_scores_and_histogram_contradict_each_other() -> None:
     """Each printed PDP score allows one count; they sum to 1,864, the histogram to 1,865."""
-    found = grim(PDP)
+    found = check_grim(PDP)
     assert all(len(counts) == 1 for counts in found.possible.values())
     assert (found.by_subject, found.by_item, found.adds_up) == ((1864, 1864), 1865, False)
 
 
 def test_s16_of_ws_a_is_no_share_of_89() -> None:
     """0.86 is no k/89: cut or raised it is 76 or 77, and 77 is the count that the sums need."""
-    found = grim(WS_A)
+    found = check_grim(WS_A)
     assert (found.impossible, found.otherwise) == (("S16",), {"S16": (76, 77)})
     assert (found.needed("S16"), found.needed("S1"), found.adds_up) == (77, None, False)
     assert possible_counts("0.86", 89, scale=1, rounding="down") == (77,)

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Origin, Problem, Response, formats
 from winosmith.errors import DataError, InputError
-from winosmith.humans import Rules, Tally, cross_fit, select, tally, tally_of_counts, text_of
+from winosmith.humans import Rules, Tally, cross_fit, get_text, read_tally, select, tally
 
 
 def problem(name: str, text: str, *, answer: int = 0, twin: str | None = None) -> Problem:
@@ -53,7 +53,7 @@ def materials(draw: st.DrawFn) -> tuple[Dataset, Tally, Rules]:
 def allowed(data: Dataset, counts: Tally, rules: Rules, rows: tuple[int, ...]) -> bool:
     """Tell by plain counting whether a choice keeps the rules."""
     chosen = [data[row] for row in rows]
-    texts = [text_of(p) for p in chosen]
+    texts = [get_text(p) for p in chosen]
     twins = [p.twin_id for p in chosen if p.twin_id is not None]
     sound = all(counts.shares()[row] >= rules.floor for row in rows)
     if rules.both_halves:
@@ -160,7 +160,7 @@ def test_kept_and_dropped_are_the_input(made: tuple[Dataset, Tally, Rules], seed
 def test_the_sixty_pdps_of_2016(data_dir: Path) -> None:
     """The 60 PDPs have 1103 of 1140 answers, in 33/19/6/2 (Davis et al. 2016, section 5)."""
     data = formats.read(data_dir / "pdp/PDPChallenge2016.xml")
-    counts = tally_of_counts(data)
+    counts = read_tally(data)
     assert counts is not None
     found = select(data, counts)
     assert (len(found.rows), found.right, found.answers) == (60, 1103, 1140)

@@ -18,14 +18,14 @@ from winosmith.blocks import blocks
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.humans import (
     Sheet,
-    answer_key,
+    format_answer_key,
+    group_schemas,
+    make_sheet_record,
     make_sheets,
+    parse_sheet,
     read_sheet,
-    schemas,
-    sheet_of,
-    sheet_record,
 )
-from winosmith.humans._sheet import option_order, pieces, snippet
+from winosmith.humans._sheet import make_snippet, order_options, split_pieces
 from winosmith.testing import made_twins
 
 Materials = Callable[..., Dataset]
@@ -78,7 +78,7 @@ def test_neither_items_nor_order_depend_on_answers(materials: Materials) -> None
     data = materials(9, 6)
     turned = Dataset(replace(p, answer=1 - (p.answer or 0)) for p in data)
     records = [
-        json.dumps([sheet_record(sheet) for sheet in make_sheets(each, orders=2).sheets])
+        json.dumps([make_sheet_record(sheet) for sheet in make_sheets(each, orders=2).sheets])
         for each in (data, turned, data.blind())
     ]
     assert records[0] == records[1] == records[2]
@@ -138,10 +138,10 @@ def test_families_and_lookalikes_belong_together() -> None:
         Problem(n, f"The small red cup hit the jug, and then _ {n}.", ("cup", "jug"), 0)
         for n in ("broke", "held")
     ]
-    assert schemas(Dataset(lost)) == [[0, 1]]
+    assert group_schemas(Dataset(lost)) == [[0, 1]]
     complete = [replace(p, id=f"{p.id}{t}", twin_id=t, sentence=f"{t} {p.sentence}")
                 for t in ("t", "u") for p in lost]  # fmt: skip
-    assert schemas(Dataset(complete)) == [[0, 1, 2, 3]]
+    assert group_schemas(Dataset(complete)) == [[0, 1, 2, 3]]
     copy = replace(lost[0], id="copy", sentence=lost[0].sentence.upper())
     made = make_sheets(Dataset([*lost, copy]))
     assert [(left.problem.id, left.reason) for left in made.left_out] == [
@@ -232,7 +232,7 @@ def test_a_sheet_comes_back_from_its_file(materials: Materials, tmp_path: Path) 
     by_id = {problem.id: problem for problem in data}
     for sheet in make_sheets(data).sheets:
         path = tmp_path / f"{sheet.name}.json"
-        path.write_text(json.dumps(sheet_record(sheet)), "utf-8")
+        path.write_text(json.dumps(make_sheet_record(sheet)), "utf-8")
         assert read_sheet(path) == sheet
         for item in sheet.items:
             for letter, text in zip(item.letters, item.options, strict=True):
@@ -247,7 +247,7 @@ def test_a_sheet_comes_back_from_its_file(materials: Materials, tmp_path: Path) 
 
 def test_a_sheet_that_was_changed_is_refused(materials: Materials, tmp_path: Path) -> None:
     """Its code belongs to its items and their order; with two of them exchanged it is refused."""
-    record = sheet_record(make_sheets(materials(4)).sheets[0])
+    record = make_sheet_record(make_sheets(materials(4)).sheets[0])
     record["items"][0]["problem"], record["items"][1]["problem"] = (
         record["items"][1]["problem"],
         record["items"][0]["problem"],
@@ -263,9 +263,9 @@ def test_a_sheet_that_was_changed_is_refused(materials: Materials, tmp_path: Pat
 )
 def test_what_is_no_sheet_is_refused(materials: Materials, change: dict[str, object]) -> None:
     """Another object, another version and a sheet without items are told by their file."""
-    record = sheet_record(make_sheets(materials(2)).sheets[0])
+    record = make_sheet_record(make_sheets(materials(2)).sheets[0])
     with pytest.raises(FormatError, match=r"^s\.json: "):
-        sheet_of({**record, **change}, "s.json")
+        parse_sheet({**record, **change}, "s.json")
 
 
 def test_codes_differ_and_hold_no_vowels(materials: Materials) -> None:
@@ -279,7 +279,7 @@ def test_no_cell_of_the_key_is_a_formula() -> None:
     """What an option or an id would run in a spreadsheet stands in the key behind an apostrophe."""
     options = ("=1+1", "the jug")
     data = Dataset([Problem("+1", "The cup hit the jug, and _ broke.", options, 0)])
-    key = answer_key(data, make_sheets(data).sheets)
+    key = format_answer_key(data, make_sheets(data).sheets)
     assert key.splitlines()[1].split(",")[3:] == ["'=1+1", "'+1"]
 
 
@@ -295,8 +295,8 @@ def test_the_snippet_of_the_file_is_taken() -> None:
         pronoun="it",
         extra=Extra({"wsc.quote2": "was too small."}),
     )
-    assert snippet(trophy) == ("", "it", " was too small.")
-    assert option_order(trophy) == (0, 1)
+    assert make_snippet(trophy) == ("", "it", " was too small.")
+    assert order_options(trophy) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_the_snippet_is_the_clause_around_the_blank(
     sentence: str, expected: tuple[str, str, str]
 ) -> None:
     """Without a snippet in the file, it is what stands around the blank, to the clause's end."""
-    assert snippet(_problem(sentence)) == expected
+    assert make_snippet(_problem(sentence)) == expected
 
 
 @given(st.text(max_size=60).filter(lambda text: "_" not in text), st.text(max_size=60).filter(
@@ -321,8 +321,8 @@ def test_the_snippet_is_the_clause_around_the_blank(
 def test_a_snippet_is_a_stretch_of_its_text(before: str, after: str) -> None:
     """Whatever the text, the snippet stands in it, white space aside, and has the blank."""
     problem = _problem(before + "_" + after)
-    assert "".join(pieces(problem)) == " ".join(problem.sentence.split())
-    assert "".join("".join(snippet(problem)).split()) in "".join(problem.sentence.split())
+    assert "".join(split_pieces(problem)) == " ".join(problem.sentence.split())
+    assert "".join("".join(make_snippet(problem)).split()) in "".join(problem.sentence.split())
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_options_come_in_order_of_first_occurrence(
     sentence: str, options: tuple[str, ...], order: tuple[int, ...]
 ) -> None:
     """Options are found as whole words, without article, by their head; else the order stays."""
-    assert option_order(_problem(sentence, options)) == order
+    assert order_options(_problem(sentence, options)) == order
 
 
 @pytest.mark.data

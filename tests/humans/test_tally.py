@@ -9,8 +9,8 @@ from scipy import stats
 from statsmodels.regression.linear_model import OLS
 
 from winosmith.errors import DataError
-from winosmith.humans import PrintedTest, grim
-from winosmith.humans._tally import crossed_share, measure_course
+from winosmith.humans import PrintedTest, check_grim
+from winosmith.humans._tally import measure_course, measure_crossed_share
 from winosmith.metrics import wilson_interval
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -139,7 +139,7 @@ def test_a_share_of_people_and_items_has_the_variance_of_both(shape: tuple[int, 
     alike = min(n, value * (1 - value) / max(sum(parts) - shared, *parts, 0))
     smaller = min(size for size in shape if size > 1)
     independent = alike * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, smaller - 1)) ** 2
-    found = crossed_share(right)
+    found = measure_crossed_share(right)
     assert (found.right, found.n, found.clusters) == (right.sum(), n, min(shape))
     assert found.design_effect == pytest.approx(n / alike)
     assert found.interval == pytest.approx(wilson_interval(value * independent, independent))
@@ -150,14 +150,14 @@ def test_a_printed_score_allows_the_count_that_was_printed(right: list[int]) -> 
     """Whatever the counts of 60 are, their scores at two places allow them, and the sums."""
     histogram = {len(right): 0, 0: 60}
     test = PrintedTest(60, {f"S{at}": f"{k / 60:.2f}" for at, k in enumerate(right)}, histogram)
-    found = grim(test)
+    found = check_grim(test)
     assert all(k in found.possible[f"S{at}"] for at, k in enumerate(right))
     assert found.by_subject[0] <= sum(right) <= found.by_subject[1]
 
 
 def test_scores_that_allow_several_counts_leave_the_sum_open() -> None:
     """0.50 of 300 is 149 to 151, and no count of another subject is needed exactly."""
-    found = grim(PrintedTest(300, {"a": "0.50", "b": "1.00"}, {2: 150, 1: 150}))
+    found = check_grim(PrintedTest(300, {"a": "0.50", "b": "1.00"}, {2: 150, 1: 150}))
     assert found.possible["a"] == (149, 150, 151)
     assert found.by_subject == (448, 451)
     assert found.adds_up
@@ -166,7 +166,7 @@ def test_scores_that_allow_several_counts_leave_the_sum_open() -> None:
 
 def test_a_score_that_nothing_prints_may_be_any_count() -> None:
     """0.50 of 3 is no share, cut or raised either: the sum may be anything from 0 to 3 more."""
-    found = grim(PrintedTest(3, {"a": "0.50", "b": "1.00"}, {2: 1, 1: 2}))
+    found = check_grim(PrintedTest(3, {"a": "0.50", "b": "1.00"}, {2: 1, 1: 2}))
     assert (found.otherwise, found.by_subject) == ({"a": ()}, (3, 6))
 
 

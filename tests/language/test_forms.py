@@ -61,7 +61,7 @@ def test_words_take_the_form_that_the_tag_asks_for(lemma: str, tag: str, form: s
 )
 def test_a_form_gives_its_dictionary_form(word: str, tag: str, lemma: str) -> None:
     """The dictionary form is found by tag; words of other tags are their own."""
-    from winosmith.language import lemma as lemma_of
+    from winosmith.language import lemmatize as lemma_of
 
     assert lemma_of(word, tag) == lemma
 
@@ -80,7 +80,7 @@ def test_the_article_goes_by_the_first_sound(article: str, word: str) -> None:
     """Words that begin with a vowel's sound take "an", whatever their first letter; others "a"."""
     from winosmith import language
 
-    assert language.article(word) == article
+    assert language.choose_article(word) == article
 
 
 SAMPLE = 2000
@@ -124,14 +124,14 @@ def of_kinds(
 
 def agreement(tagged: Counter[tuple[str, str]], kinds: tuple[str, ...]) -> float:
     """Return the share of the words with these tags that come back; print the worst."""
-    from winosmith.language import inflect, lemma
+    from winosmith.language import inflect, lemmatize
 
     words = of_kinds(tagged, kinds)
     wrong: Counter[str] = Counter()
     for (word, kind), n in words.items():
-        again = inflect(lemma(word, kind), kind)
-        if again != word and lemma(word, kind) != "be":  # its person is not in the tag
-            wrong[f"{word} ({kind}): {lemma(word, kind)} -> {again}"] = n
+        again = inflect(lemmatize(word, kind), kind)
+        if again != word and lemmatize(word, kind) != "be":  # its person is not in the tag
+            wrong[f"{word} ({kind}): {lemmatize(word, kind)} -> {again}"] = n
     total = sum(words.values())
     share = 1 - wrong.total() / total
     print(f"{'/'.join(kinds)}: {share:.2%} of {total:,};", *wrong.most_common(8), sep="\n    ")
@@ -149,11 +149,11 @@ def test_inflected_words_come_back_from_another_form(tagged: Counter[tuple[str, 
 
     A lemma that is the word itself would come back every time.
     """
-    from winosmith.language import lemma
+    from winosmith.language import lemmatize
 
     assert agreement(tagged, INFLECTED) >= 0.99
     words = of_kinds(tagged, INFLECTED)
-    same = Counter({pair: n for pair, n in words.items() if lemma(*pair) == pair[0]})
+    same = Counter({pair: n for pair, n in words.items() if lemmatize(*pair) == pair[0]})
     print("their own lemma:", *same.most_common(10))
     assert same.total() <= 0.05 * sum(words.values())
 

@@ -16,7 +16,7 @@ from statsmodels.stats.multitest import multipletests
 from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, formats, metrics
 from winosmith.errors import DataError
-from winosmith.metrics import compare, grade, holm, paired_p_value, sign_flip_p_value
+from winosmith.metrics import compare, correct_by_holm, grade, paired_p_value, sign_flip_p_value
 from winosmith.metrics._compare import difference_interval
 from winosmith.testing import made_twins
 
@@ -96,7 +96,7 @@ def test_holm_is_that_of_statsmodels() -> None:
     """P-values, equal ones too, are corrected to the same bits in the order they came in."""
     for p_values in ([0.02], [0.5, 0.5], [1, 0, 1], [0.03, 0.01, 0.02, 0.01, 0.7], [0.1] * 12):
         # Few, for it goes through all that this process holds for garbage.
-        assert holm(p_values) == multipletests(p_values, method="holm")[1].tolist()
+        assert correct_by_holm(p_values) == multipletests(p_values, method="holm")[1].tolist()
 
 
 def test_holm_corrects_for_the_number_of_pairs() -> None:
@@ -146,7 +146,7 @@ def test_other_problems_can_not_be_compared() -> None:
         compare({"a": right_but(DATA)})
     with pytest.raises(DataError, match="'b' answered another data set"):
         compare({"a": right_but(DATA), "b": elsewhere})
-    with pytest.raises(DataError, match="the baseline 'x' is not one of 'a', 'b'"):
+    with pytest.raises(DataError, match="unknown baseline 'x'; use one of 'a', 'b'"):
         compare({"a": right_but(DATA), "b": right_but(DATA, {1})}, baseline="x")
 
 
@@ -224,7 +224,7 @@ def test_a_little_more_is_detectable_by_connors_formula(psi: float, points: floa
 def test_too_few_items_detect_nothing() -> None:
     """If fewer than six items differ, no exact p is 0.05; a design effect divides the items."""
     assert metrics.detectable_difference(100, 0.05) is metrics.detectable_difference(1, 0.5) is None
-    with pytest.raises(DataError, match="an item at least"):
+    with pytest.raises(DataError, match="one or more items"):
         metrics.detectable_difference(0, 0.3)
     assert metrics.detectable_difference(1000, 0.3, design=2.0) == pytest.approx(
         metrics.detectable_difference(500, 0.3), rel=1e-9

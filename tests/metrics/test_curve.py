@@ -12,7 +12,7 @@ from scipy.stats import t
 from winosmith import answers
 from winosmith.errors import DataError
 from winosmith.metrics import FORMS, LEADERBOARD_SIZES, area_under_curve, learning_curve
-from winosmith.metrics._curve import _first_size
+from winosmith.metrics._curve import _find_first_size
 
 DEV = (0.515, 0.586, 0.669, 0.758, 0.793)
 TEST = (0.504, 0.586, 0.676, 0.747, 0.791)
@@ -151,7 +151,7 @@ def test_a_curve_that_levels_off_never_gets_there() -> None:
 )
 def test_where_a_level_is_reached(values: tuple[float, ...], size: float | None) -> None:
     """Curves at the sizes 2, 4 and 8 are straight between them, over the logarithm of the size."""
-    assert _first_size(np.array([1.0, 2, 3]), np.array(values), 0.8) == pytest.approx(size)
+    assert _find_first_size(np.array([1.0, 2, 3]), np.array(values), 0.8) == pytest.approx(size)
 
 
 def test_the_best_of_the_runs_is_taken_or_their_mean() -> None:
@@ -168,12 +168,15 @@ def test_the_best_of_the_runs_is_taken_or_their_mean() -> None:
 @pytest.mark.parametrize(
     ("given_runs", "told"),
     [
-        ({160: [0.5], 640: [0.6]}, "there are 2 training sizes; a curve needs three or more"),
+        (
+            {160: [0.5], 640: [0.6]},
+            "there are 2 training sizes; a learning curve needs three or more",
+        ),
         (
             {160: [0.5], 640: [], 700: [0.5]},
-            "every training size must be 1 or more, and have a run",
+            "every training size must be 1 or more and have at least one run",
         ),
-        ({160: [51.5], 640: [0.6], 700: [0.5]}, "an accuracy is a share of 0–1, not 51.5"),
+        ({160: [51.5], 640: [0.6], 700: [0.5]}, "an accuracy must be between 0 and 1, not 51.5"),
     ],
 )
 def test_what_is_no_curve_is_refused(given_runs: dict[int, list[float]], told: str) -> None:

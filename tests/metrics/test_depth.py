@@ -46,7 +46,7 @@ def test_the_first_error_is_no_deeper_than_the_mean(cases: list[tuple[int, bool]
         ([1, 2], [True], "mean", r"depths for \(2,\) problems, and errors for \(1,\)"),
         ([1, -2], [True, False], "mean", "missing or negative"),
         ([1, None], [True, False], "mean", "missing or negative"),
-        ([1], [True], "median", "'mean' or 'first', not 'median'"),
+        ([1], [True], "median", "unknown kind 'median'; use 'mean' or 'first'"),
     ],
 )
 def test_what_can_not_be_an_error_depth_is_refused(

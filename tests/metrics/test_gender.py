@@ -141,7 +141,7 @@ def test_other_data_and_unknown_occupations_are_refused() -> None:
     other = made_twins(3)
     with pytest.raises(DataError, match="measured on Winogender"):
         gender_gap(grade(other, [Prediction(p.id, 0) for p in other]), WOMEN)
-    with pytest.raises(DataError, match="no share of women for 'job0'"):
+    with pytest.raises(DataError, match="the percentage of women is missing for 'job0'"):
         gender_gap(with_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})
 
 

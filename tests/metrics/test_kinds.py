@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 from tests.metrics.answering import right_but
 from winosmith import Dataset, Lineage, Problem
 from winosmith.errors import DataError
-from winosmith.metrics import EditKinds, edit_kinds
-from winosmith.metrics._depth import _intervals
+from winosmith.metrics import EditKinds, count_edit_kinds
+from winosmith.metrics._depth import _compute_intervals
 from winosmith.text import edit_distance, tokens
 
 ROOT = Problem("r", "The big cup hit the jug and the _ broke.", ("cup", "jug"), 1)
@@ -53,7 +53,7 @@ def counted(found: EditKinds) -> dict[str, tuple[int, int, int, int]]:
 def test_a_substitution_is_a_word_taken_out_and_one_put_in() -> None:
     """Deleting, inserting and replacing give -JJ, +JJ, and -NN with +NN."""
     data = family({key: CHILDREN[key] for key in ("out", "in", "swap")})
-    found = edit_kinds(right_but(data, {"swap"}), tags_of(data))
+    found = count_edit_kinds(right_but(data, {"swap"}), tags_of(data))
     assert counted(found) == {
         "+NN": (1, 1, 1, 1), "-NN": (1, 1, 1, 1), "+JJ": (1, 0, 1, 0), "-JJ": (1, 0, 1, 0),
     }  # fmt: skip
@@ -63,7 +63,7 @@ def test_a_substitution_is_a_word_taken_out_and_one_put_in() -> None:
 def test_edits_and_predictions_are_two_counts() -> None:
     """A sentence with three new nouns has three edits of the kind, and is one error."""
     data = family(CHILDREN)
-    found = edit_kinds(right_but(data, {"more", "out"}), tags_of(data))
+    found = count_edit_kinds(right_but(data, {"more", "out"}), tags_of(data))
     edits, wrong_edits, problems, wrong = counted(found)["+NN"]
     assert (edits, wrong_edits) == (4, 3)
     assert (problems, wrong) == (2, 1)
@@ -72,7 +72,7 @@ def test_edits_and_predictions_are_two_counts() -> None:
 def test_the_base_rate_is_that_of_problems_that_differ_from_their_root() -> None:
     """Neither roots nor children that equal them are among the four perturbed problems."""
     data = family(CHILDREN)
-    found = edit_kinds(right_but(data, {"r", "same", "more"}), tags_of(data))
+    found = count_edit_kinds(right_but(data, {"r", "same", "more"}), tags_of(data))
     assert found.errors is not None
     assert (found.errors.right, found.errors.n) == (1, 4)
     excess = {kind.kind: kind.excess for kind in found.kinds}
@@ -84,7 +84,7 @@ def test_the_blank_has_a_kind_of_its_own() -> None:
     """A blank that moves is +_ and -_, whatever its tag."""
     moved = "The big cup hit _ and the jug broke."
     data = family({"moved": moved})
-    assert {"+_", "-_"} & set(counted(edit_kinds(right_but(data), tags_of(data))))
+    assert {"+_", "-_"} & set(counted(count_edit_kinds(right_but(data), tags_of(data))))
 
 
 @settings(deadline=None)
@@ -93,7 +93,7 @@ def test_as_many_edits_are_counted_as_the_distance_has(sentences: list[list[str]
     """Tokens taken out minus tokens put in is the difference of lengths; both cover the edits."""
     texts = {f"c{n}": " ".join([*words, "_ broke ."]) for n, words in enumerate(sentences)}
     data = family(texts)
-    found = edit_kinds(right_but(data, set(texts)), tags_of(data))
+    found = count_edit_kinds(right_but(data, set(texts)), tags_of(data))
     put_in = sum(kind.wrong_edits for kind in found.kinds if kind.kind[0] == "+")
     taken = sum(kind.wrong_edits for kind in found.kinds if kind.kind[0] == "-")
     root = tokens(ROOT.sentence)
@@ -116,13 +116,13 @@ def test_the_interval_knows_of_families() -> None:
         problems.append(replace(root, sentence=f"{'big ' * number}{ROOT.sentence}"))
     data = Dataset(problems)
     wrong = {p.id for p in data if rng.random() < (0.7 if p.id.startswith("out") else 0.2)}
-    found = {k.kind: k for k in edit_kinds(right_but(data, wrong), tags_of(data)).kinds}
+    found = {k.kind: k for k in count_edit_kinds(right_but(data, wrong), tags_of(data)).kinds}
     interval = found["-JJ"].interval
     assert interval is not None
     assert 0 < interval[0] < found["-JJ"].excess < interval[1] < 0.5
     for families, has in ((4, False), (5, True)):
         few = Dataset([p for p in data if int(p.id.strip("ruotin")) < families])
-        kinds = edit_kinds(right_but(few, wrong & set(few.ids)), tags_of(few)).kinds
+        kinds = count_edit_kinds(right_but(few, wrong & set(few.ids)), tags_of(few)).kinds
         assert all((kind.interval is not None) == has for kind in kinds)
 
 
@@ -134,7 +134,7 @@ def test_the_interval_of_a_kind_holds_for_few_families(families: int, least: flo
     for seed in range(200):
         share = 1 / (1 + np.exp(0.5 - rng.normal(0, 0.8, families)))
         wrong = (rng.random(len(clusters)) < share[clusters]).astype(float)
-        [interval] = _intervals(rng.random((len(clusters), 1)) < 0.3, wrong, clusters, seed)
+        [interval] = _compute_intervals(rng.random((len(clusters), 1)) < 0.3, wrong, clusters, seed)
         assert interval is not None
         held += interval[0] <= 0 <= interval[1]
     assert held >= least * 200
@@ -144,7 +144,7 @@ def test_a_kind_that_all_have_is_no_worse_than_all() -> None:
     """In each draw of families its errors are those of all, beside those of another kind."""
     wrong = np.array([1.0, 0, 0, 1, 0, 1, 0, 0])
     having = np.column_stack([np.ones(8, bool), np.arange(8) < 5])
-    every, some = _intervals(having, wrong, np.arange(8), 0)
+    every, some = _compute_intervals(having, wrong, np.arange(8), 0)
     assert every == (0, 0)
     assert some is not None
     assert some[0] < some[1]
@@ -154,11 +154,11 @@ def test_a_problem_without_its_root_is_left_out_and_counted() -> None:
     """A child whose root is not in the data is not compared with anything."""
     child = replace(ROOT, id="c", lineage=Lineage("elsewhere", "elsewhere"))
     data = Dataset([ROOT, child])
-    found = edit_kinds(right_but(data, {"c"}), {})
+    found = count_edit_kinds(right_but(data, {"c"}), {})
     assert (found.kinds, found.errors, found.left_out) == ((), None, 1)
     assert found.record() == {"errors": None, "left_out": 1, "kinds": []}
     both = Dataset([*family({"out": CHILDREN["out"]}), child])
-    found = edit_kinds(right_but(both), tags_of(both))
+    found = count_edit_kinds(right_but(both), tags_of(both))
     assert ([kind.kind for kind in found.kinds], found.left_out) == (["-JJ"], 1)
 
 
@@ -167,8 +167,8 @@ def test_every_token_needs_its_tag() -> None:
     data = family({"out": CHILDREN["out"]})
     tagged = tags_of(data)
     with pytest.raises(DataError, match="'out' has 9 tags for its 10 tokens"):
-        edit_kinds(right_but(data), {**tagged, "out": tagged["out"][1:]})
+        count_edit_kinds(right_but(data), {**tagged, "out": tagged["out"][1:]})
     with pytest.raises(DataError, match="'out' has 11 tags for its 10 tokens"):
-        edit_kinds(right_but(data), {**tagged, "out": [*tagged["out"], "."]})
+        count_edit_kinds(right_but(data), {**tagged, "out": [*tagged["out"], "."]})
     with pytest.raises(DataError, match="'r' has no tags for its 11 tokens"):
-        edit_kinds(right_but(data), {"out": tagged["out"]})
+        count_edit_kinds(right_but(data), {"out": tagged["out"]})

@@ -150,7 +150,7 @@ def test_a_field_that_gives_the_answer_away_is_found(way: str) -> None:
 
 def test_a_text_is_asked_for_each_character_once_and_for_its_parts() -> None:
     """Eight characters and four parts from either end, and its length; nothing is asked twice."""
-    asked = list(_leaks._of_texts(["ab-cd-ef-ghi", "", None]))
+    asked = list(_leaks._find_text_tells(["ab-cd-ef-ghi", "", None]))
     tells = dict(asked)
     assert len(tells) == len(asked) == 25
     for at in range(1, 8):
@@ -178,13 +178,13 @@ def test_a_text_is_asked_for_each_character_once_and_for_its_parts() -> None:
 )
 def test_what_a_text_is_like(text: str, options: tuple[str, ...], like: int | None) -> None:
     """It is like the option that it equals, or else like the one that alone shares whole words."""
-    assert _leaks._like(text, options) == like
+    assert _leaks._find_similar_option(text, options) == like
 
 
 def test_a_value_stands_for_its_most_frequent_answer() -> None:
     """Not for that of all; which is said for a value that is not there, or has two alike."""
     table = np.array([[[2, 1]], [[0, 0]], [[1, 1]], [[0, 5]]])  # (values, folds, answers)
-    said, most = _leaks._fitted(table, [0])
+    said, most = _leaks._fit_table(table, [0])
     assert (said.tolist(), most) == ([0, 1, 1, 1], 1)
 
 
@@ -336,7 +336,7 @@ def test_a_leak_is_told_in_words_and_as_json() -> None:
     leak = metrics.Leak("options", "order", 0.9999, 12_000, 0.5, 0.0, (("any", 1),))
     assert str(leak) == (
         "the options' order gives the answer away in 99.9 % of 12,000 problems (chance 50.0 %); "
-        "'any' says option 1"
+        "'any' means option 1"
     )
     assert json.loads(json.dumps(leak.record()))["problems"] == 12_000
 

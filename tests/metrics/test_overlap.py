@@ -37,12 +37,12 @@ def test_sets_apart_do_not_overlap() -> None:
                 ROOT, id="new", twin_id=None, options=("q", "z"), sentence=ROOT.sentence.upper()
             ),
             ROOT,
-            "the training set holds its sentence",
+            "the training set contains its sentence",
         ),
         (TWINS[1], ROOT, "a problem of the training set looks like it"),
         (replace(CHILD, lineage=None), ROOT, "a problem of the training set looks like it"),
-        (FAR, APART, "the training set holds something of its family"),
-        (APART, FAR, "the training set holds something of its family"),
+        (FAR, APART, "the training set contains part of its family"),
+        (APART, FAR, "the training set contains part of its family"),
     ],
 )
 def test_what_was_seen_is_named(test: Problem, training: Problem, reason: str) -> None:
@@ -58,7 +58,7 @@ def test_a_question_is_seen_with_its_options() -> None:
     turned = replace(one, id="s", options=one.options[::-1], answer=0)
     assert overlap(Dataset([other]), Dataset([one])).rows == {}
     assert dict(overlap(Dataset([turned]), Dataset([one])).rows) == {
-        0: "the training set holds its sentence"
+        0: "the training set contains its sentence"
     }
 
 
@@ -69,9 +69,9 @@ def test_a_whole_family_is_seen_with_one_of_it() -> None:
     found = overlap(
         test, Dataset([replace(APART, id="elsewhere", sentence=APART.sentence.lower())])
     )
-    assert found.rows[0] == "the training set holds its sentence"
-    assert found.rows[1] == "something of its family or twin may have been seen"
-    assert found.rows[2] == "something of its family or twin may have been seen"
+    assert found.rows[0] == "the training set contains its sentence"
+    assert found.rows[1] == "part of its family or its twin may have been seen"
+    assert found.rows[2] == "part of its family or its twin may have been seen"
     assert 3 not in found.rows
 
 
@@ -95,7 +95,7 @@ def test_a_public_set_is_compared_by_its_digests() -> None:
     """A sentence of the set was seen, its twin and its family with it; nothing else was."""
     test = Dataset([TWINS[0], TWINS[1], replace(CHILD, id="child"), *TWINS[4:6]])
     found = overlap(test, public=[held(replace(ROOT, id="x", twin_id=None))])
-    assert found.rows[0] == "winogrande holds its sentence"
+    assert found.rows[0] == "winogrande contains its sentence"
     assert set(found.rows) == {0, 1, 2}
 
 
@@ -120,7 +120,7 @@ def test_where_a_root_comes_from_counts() -> None:
     found = overlap(Dataset([root, child, own, TWINS[6], orphan]), public=[held()])
     assert found.reasons == {
         "its root comes from winogrande": 2,
-        "its root is not in the test, and may be of winogrande": 1,
+        "its root is not in the test and may be from winogrande": 1,
     }
     assert found.record() == {
         "withheld": True,

@@ -120,7 +120,7 @@ def test_fleiss_kappa_needs_as_many_answers_for_each_item() -> None:
     """Items with two and with three answers have an alpha, and no kappa, with the reason."""
     table = [[3, 0], [1, 1], [0, 2]]
     assert fleiss_kappa(table).reason == (
-        "the items have 2 to 3 answers; Fleiss' kappa needs as many for each"
+        "the items have 2 to 3 answers; Fleiss' kappa needs the same number for each"
     )
     assert krippendorff_alpha(table).value is not None
 
@@ -157,9 +157,9 @@ def test_items_that_go_together_are_drawn_together() -> None:
     ("table", "told"),
     [
         ([1, 2], r"has the shape \(2,\)"),
-        ([[1, -1]], "cells that are no counts"),
-        ([[0.5, 1]], "cells that are no counts"),
-        ([[float("nan"), 1]], "cells that are no counts"),
+        ([[1, -1]], "cells that are not counts"),
+        ([[0.5, 1]], "cells that are not counts"),
+        ([[float("nan"), 1]], "cells that are not counts"),
         ([], "has the shape"),
     ],
 )
@@ -178,5 +178,5 @@ def test_clusters_are_one_an_item() -> None:
 
 def test_an_answer_beyond_the_categories_is_refused() -> None:
     """The table is made of numbers from 0, as many as there are categories."""
-    with pytest.raises(DataError, match="the answer 2 is not a number from 0 to 1"):
+    with pytest.raises(DataError, match="the answer 2 is out of range; use 0 to 1"):
         answer_table([(0, 2)], categories=2)

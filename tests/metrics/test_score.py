@@ -70,7 +70,7 @@ def test_rows_are_numbered_from_1() -> None:
 
 def test_a_field_that_is_not_there_is_named() -> None:
     """An unknown field, or one with a value for each problem, is refused."""
-    with pytest.raises(DataError, match="there is no field 'author' that differs"):
+    with pytest.raises(DataError, match="no field 'author' differs"):
         score(right_but(DATA), by=["author"])
     with pytest.raises(DataError, match="the field 'id' has 44 values"):
         score(right_but(DATA), by=["id"])
@@ -217,7 +217,7 @@ def test_nothing_changes_when_the_answers_stay() -> None:
 def test_forgetting_is_measured_on_one_data_set() -> None:
     """Answers to different problems are refused."""
     other = made_twins(50, seed=1)
-    with pytest.raises(DataError, match="measured on one data set"):
+    with pytest.raises(DataError, match="needs answers to one data set"):
         forgetting(right_but(BEFORE), grade(other, [Prediction(p.id, 0) for p in other]))
 
 
@@ -244,7 +244,11 @@ def test_a_changed_choice_or_score_changes_the_digest() -> None:
         (PAIRS, RIGHT[4:], r"4 of 12 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
         (PAIRS[:6], RIGHT, r"6 predictions have no problem \('3-0', '3-1', '4-0', …\)"),
         (PAIRS, [*RIGHT, *RIGHT], "12 problems have two predictions or more"),
-        (PAIRS.blind(), RIGHT, "the answers of 12 of 12 problems are withheld .* without them"),
+        (
+            PAIRS.blind(),
+            RIGHT,
+            "the answers of 12 of 12 problems are withheld .* needs all answers",
+        ),
         (
             PAIRS,
             [Prediction("0-0", 3), *RIGHT[1:]],
@@ -255,7 +259,7 @@ def test_a_changed_choice_or_score_changes_the_digest() -> None:
             [Prediction("0-0", 0, (1.0,)), *RIGHT[1:]],
             "the 1 scores of '0-0' can't be for 2 options",
         ),
-        (Dataset(), [], "there is no problem to score"),
+        (Dataset(), [], "there are no problems to score"),
     ],
 )
 def test_what_does_not_fit_is_named(

@@ -17,10 +17,10 @@ from winosmith.metrics import (
     Graded,
     Overlap,
     clusters,
+    draw_stability,
     error_depth,
     grade,
     stability,
-    stability_drawings,
 )
 from winosmith.problem import Extra
 from winosmith.testing import made_families, made_twins
@@ -250,7 +250,7 @@ def test_families_of_twins_are_drawn_together() -> None:
 def test_a_depth_is_drawn_from_five_problems_on() -> None:
     """Accuracy at a depth that four have is in tables alone."""
     found = stability(right_but(made_families(*([1, 2] for _ in range(4)), [1, 3])))
-    ((_, accuracies),) = stability_drawings({"toy": found})
+    ((_, accuracies),) = draw_stability({"toy": found})
     told = accuracies.description.replace("\xa0", " ")
     assert told == "toy: 100.0 % at depth 0, 100.0 % at depth 1"
 
@@ -281,7 +281,7 @@ def test_a_distance_without_a_root_counts() -> None:
     ("data", "kind", "complaint"),
     [
         (made_twins(3), None, "no problem has a lineage"),
-        (made_families([1]), "depth", "no depth 'depth'; take one of declared, lineage, edit"),
+        (made_families([1]), "depth", "unknown depth 'depth'; use one of declared, lineage, edit"),
         (made_families([1], roots=False), "edit", "known edit depth; 1 have declared depth"),
     ],
 )
@@ -293,7 +293,7 @@ def test_what_has_no_depth_is_refused(data: Dataset, kind: str | None, complaint
 
 def test_accuracies_are_withheld_where_training_may_overlap() -> None:
     """Accuracies are None then, and error depths are not, as in EvoGrad's table 4."""
-    seen = Overlap({0: "the training set holds its sentence"}, len(MANY))
+    seen = Overlap({0: "the training set contains its sentence"}, len(MANY))
     found = stability(right_but(MANY, lambda p: depth(p) > 4), overlap=seen)
     assert (found.accuracy, found.roots, found.by_depth, found.consistency) == (None,) * 4
     assert found.mean.value == 5.5

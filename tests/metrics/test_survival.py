@@ -16,7 +16,7 @@ from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, MissingExtraError, require
 from winosmith.metrics import Graded, compare_survival, grade, stability
-from winosmith.metrics._stability import _log_rank, log_rank_scores
+from winosmith.metrics._stability import _compute_log_rank, log_rank_scores
 from winosmith.testing import made_families
 
 pytestmark = pytest.mark.usefixtures("lifelines_installed")
@@ -111,9 +111,9 @@ def test_the_log_rank_test_is_that_of_lifelines(ends: list[tuple[int, bool, int,
     )
     some = theirs is not None and np.isfinite(theirs.test_statistic)
     expected = (theirs.test_statistic, theirs.p_value) if some else (0, 1)
-    assert _log_rank((one, whole), (other, whole)) == pytest.approx(expected)
+    assert _compute_log_rank((one, whole), (other, whole)) == pytest.approx(expected)
     halved = np.repeat(one, 2, axis=0), np.repeat(whole / 2, 2)
-    assert _log_rank(halved, (other, whole)) == pytest.approx(expected)
+    assert _compute_log_rank(halved, (other, whole)) == pytest.approx(expected)
 
 
 def test_less_than_a_family_at_risk_tells_nothing_of_chance() -> None:
@@ -121,7 +121,7 @@ def test_less_than_a_family_at_risk_tells_nothing_of_chance() -> None:
     one = np.array([[1, 1], [2, 1], [3, 1]]), np.array([1, 0.5, 0.5])
     other = np.array([[1, 1], [2, 1], [3, 1]]), np.array([1, 0.75, 0.25])
     # At risk are 4, then 2, of whom 1.25 end, then 0.75.
-    statistic, p = _log_rank(one, other)
+    statistic, p = _compute_log_rank(one, other)
     seen = 0.5 - 1.25 * 0.5 + 0.5 - 0.75 * (0.5 / 0.75)
     assert statistic == pytest.approx(seen**2 / (2 * (2 / 3) / 4 + 1.25 * 0.75 / 4))
     assert 0 < p < 1

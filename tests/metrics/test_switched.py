@@ -14,11 +14,11 @@ from winosmith.errors import DataError
 from winosmith.metrics import (
     Graded,
     add_marks,
+    collect_switched_sentences,
     consistency,
     grade,
     score,
     switch_options,
-    switched_sentences,
 )
 from winosmith.testing import made_twins
 
@@ -95,10 +95,12 @@ def test_other_problems_are_refused() -> None:
 
 def test_marks_for_other_sentences_are_refused() -> None:
     """A mark whose sentence is another, or whose place is none, is named."""
-    with pytest.raises(DataError, match="the mark 0 is for another sentence than the problem 'p'"):
+    with pytest.raises(DataError, match="the mark 0 has another sentence than the problem 'p'"):
         add_marks(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
     for index in (-1, 1, "0"):
-        with pytest.raises(DataError, match=f"the index {index!r} has no place among 1 problems"):
+        with pytest.raises(
+            DataError, match=f"the index {index!r} is out of range; there are 1 problems"
+        ):
             add_marks(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
 
 
@@ -108,7 +110,7 @@ def test_a_mark_is_for_the_sentence_that_shares_most_of_its_words() -> None:
     (found,) = add_marks(Dataset([BALL]), [mark])
     assert found.extra == {"trichelair.switchable": True}
     other = {"sentence_switched": "Janie passed Emma the ball because [she] was open [twice]."}
-    assert switched_sentences(Dataset([BALL]), [{**mark, **other}]) == {
+    assert collect_switched_sentences(Dataset([BALL]), [{**mark, **other}]) == {
         "p": "Janie passed Emma the ball because _ was open [twice]."
     }
 
@@ -137,7 +139,7 @@ def test_the_published_switched_sentences_are_made_by_the_rule(
 ) -> None:
     """Of 131 switchable sentences the rule makes 117, 116 of them as published but for capitals."""
     records = json.loads((data_dir / "trichelair/WSC_switched_label.json").read_text())
-    published = switched_sentences(wsc, records)
+    published = collect_switched_sentences(wsc, records)
     assert len(switch_options(wsc, published).kept) == 131
     made = switch_options(wsc.select(map(wsc.row, published))).kept
     other = [p.id for p in made if _letters(p.sentence) != _letters(published[p.id])]

@@ -13,7 +13,7 @@ import pytest
 
 from winosmith import Problem
 from winosmith.errors import InputError
-from winosmith.models import CausalModel, Passage, load_causal_model, passages, sentence_parts
+from winosmith.models import CausalModel, Passage, load_causal_model, make_passages, split_sentence
 from winosmith.testing import made_twins
 
 pytestmark = pytest.mark.models
@@ -29,7 +29,7 @@ Texts = tuple[list[tuple[int, ...]], list[int]]
 
 def _texts(model: CausalModel, prompt: str = "") -> Texts:
     """Return what is read for every score of every problem."""
-    found = passages(model, PROBLEMS, prompt=prompt)
+    found = make_passages(model, PROBLEMS, prompt=prompt)
     flat = [passage for own in found for pair in own for passage in pair]
     return [passage.ids for passage in flat], [passage.start for passage in flat]
 
@@ -159,7 +159,9 @@ def test_long_texts_lose_their_start(make_language_model: MakeModel) -> None:
     folder = make_language_model("gpt2", max_position_embeddings=16)
     model = load_causal_model(folder)
     ids = tuple(range(10, 50))
-    with pytest.warns(UserWarning, match="1 of 1 texts are longer than the 16 tokens"):
+    with pytest.warns(
+        UserWarning, match="1 of 1 texts are longer than the model's limit of 16 tokens"
+    ):
         given = model.likelihoods([ids], [30])
     np.testing.assert_allclose(given.values[0], _by_hand(folder, ([ids[-17:]], [7]))[0], atol=1e-5)
 
@@ -229,7 +231,7 @@ def test_out_of_memory_halves_the_batch(make_language_model: MakeModel) -> None:
 
 def _passages(model: CausalModel, sentence: str, **told: object) -> list[tuple[Passage, Passage]]:
     problem = Problem("1", sentence, ("candle", "drawer"))
-    return passages(model, [problem], **told)[0]
+    return make_passages(model, [problem], **told)[0]
 
 
 def _text(model: CausalModel, ids: tuple[int, ...]) -> str:
@@ -291,8 +293,8 @@ def test_a_token_across_the_boundary_is_taken_as_the_harness_takes_it(gpt2: Caus
     plain = gpt2.tokeniser
     for sentence in ("They say the can_ stood there.", "They say the _s.", "It was the can_"):
         problem = Problem("1", sentence, ("dle", "dles"))
-        before, options, rest = sentence_parts(problem)
-        for option, (full, partial) in zip(options, passages(gpt2, [problem])[0], strict=True):
+        before, options, rest = split_sentence(problem)
+        for option, (full, partial) in zip(options, make_passages(gpt2, [problem])[0], strict=True):
             whole = plain(before + option + rest)["input_ids"]
             context = plain((before + (option if rest else "")).rstrip())["input_ids"]
             assert full.ids == tuple(whole)
@@ -307,9 +309,9 @@ def test_a_token_across_the_boundary_is_taken_as_the_harness_takes_it(gpt2: Caus
 def test_a_prompt_is_tokenised_as_part_of_the_text(gpt2: CausalModel, prompt: str) -> None:
     """With a prompt, tokens are those of prompt and sentence in one piece."""
     for problem in made_twins(5):
-        before, options, rest = sentence_parts(problem)
+        before, options, rest = split_sentence(problem)
         for option, (full, partial) in zip(
-            options, passages(gpt2, [problem], prompt=prompt)[0], strict=True
+            options, make_passages(gpt2, [problem], prompt=prompt)[0], strict=True
         ):
             whole = gpt2.tokeniser(prompt + before + option + rest)["input_ids"]
             assert full.ids == partial.ids == tuple(whole)
@@ -324,8 +326,8 @@ def test_a_prompt_that_is_too_long_is_cut_alike_for_all(make_language_model: Mak
     problems = made_twins(5)
     prompt = " ".join(["The candle stood beside the drawer there."] * 12) + "\n\n"
     with pytest.warns(UserWarning, match=r"the first \d+ tokens of the prompt are omitted"):
-        cut = passages(model, problems, prompt=prompt)
-    bare = passages(model, problems)
+        cut = make_passages(model, problems, prompt=prompt)
+    bare = make_passages(model, problems)
     assert max(len(pair[0].ids) for own in cut for pair in own) == 61
     starts = set()
     for own, alone in zip(cut, bare, strict=True):

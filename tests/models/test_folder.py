@@ -11,11 +11,11 @@ import pytest
 
 from winosmith.errors import InputError
 from winosmith.models import (
+    digest_weights,
+    find_model_folder,
     load_causal_model,
     load_encoder,
     load_masked_model,
-    model_folder,
-    weights_digest,
 )
 
 
@@ -23,23 +23,23 @@ def test_a_folder_is_taken_as_it_is(tmp_path: Path) -> None:
     """The folder of a saved model is found without any library or network."""
     (tmp_path / "config.json").write_text("{}", "utf-8")
     (tmp_path / "model.safetensors").write_bytes(b"")
-    assert model_folder(tmp_path) == model_folder(str(tmp_path)) == tmp_path
+    assert find_model_folder(tmp_path) == find_model_folder(str(tmp_path)) == tmp_path
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     """No configuration, or weights only as pickles, is refused with what to do."""
     with pytest.raises(InputError, match=r"there is no config\.json"):
-        model_folder(tmp_path)
+        find_model_folder(tmp_path)
     (tmp_path / "config.json").write_text("{}", "utf-8")
     (tmp_path / "pytorch_model.bin").write_bytes(b"")
     with pytest.raises(InputError, match="winosmith does not read pickles"):
-        model_folder(tmp_path)
+        find_model_folder(tmp_path)
 
 
 def test_a_path_that_is_not_there_is_refused() -> None:
     """What is neither a folder nor the form of a hub id is refused without asking the hub."""
     with pytest.raises(InputError, match="no such folder, and it can't be a hub id"):
-        model_folder("./models/roberta/large")
+        find_model_folder("./models/roberta/large")
 
 
 @pytest.mark.models
@@ -52,7 +52,7 @@ def test_an_unreachable_hub_says_what_to_do(
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(InputError, match=r"could not be downloaded .*name its folder"):
-        model_folder("winosmith-tests/no-such-model")
+        find_model_folder("winosmith-tests/no-such-model")
 
 
 @pytest.mark.models
@@ -69,7 +69,7 @@ def test_a_model_in_the_hubs_cache_needs_no_network(
     (repository / "refs" / "main").write_text(revision, "utf-8")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    assert model_folder("someone/tiny") == repository / "snapshots" / revision
+    assert find_model_folder("someone/tiny") == repository / "snapshots" / revision
 
 
 @pytest.mark.models
@@ -96,10 +96,10 @@ def test_the_digest_is_that_of_what_makes_the_model(tmp_path: Path) -> None:
     """A changed weight, setting or vocabulary changes the digest; a README does not."""
     for name in ("config.json", "model.safetensors", "vocab.txt"):
         (tmp_path / name).write_text(name, "utf-8")
-    digests = [weights_digest(tmp_path)]
+    digests = [digest_weights(tmp_path)]
     (tmp_path / "README.md").write_text("hello", "utf-8")
-    assert weights_digest(tmp_path) == digests[0]
+    assert digest_weights(tmp_path) == digests[0]
     for name in ("config.json", "model.safetensors", "vocab.txt"):
         (tmp_path / name).write_text("changed", "utf-8")
-        digests.append(weights_digest(tmp_path))
+        digests.append(digest_weights(tmp_path))
     assert len(set(digests)) == 4

@@ -17,9 +17,9 @@ from winosmith.models import (
     Trained,
     TrainingRun,
     TrainingSettings,
+    digest_weights,
     load_choice_model,
     train_grid,
-    weights_digest,
 )
 
 Split = tuple[Dataset, Dataset]
@@ -71,7 +71,10 @@ def test_the_best_is_kept_and_runs_at_chance_are_named(
     assert trained.settings.learning_rate == 2e-2
     assert trained.dev_accuracy == max(run.dev_accuracy for run in trained.runs) == 1.0
     assert {run.settings.learning_rate for run in trained.runs_at_chance} == {1e-9}
-    assert "at chance, and in no mean: 2 of 4 (lr1e-09-ep2-bs16-s4 and lr1e-09" in trained.message
+    assert (
+        "at chance and excluded from means: 2 of 4 (lr1e-09-ep2-bs16-s4 and lr1e-09"
+        in trained.message
+    )
     scores = load_choice_model(tmp_path / "grid").scores(learnable[1])
     assert [int(row.argmax()) for row in scores] == list(learnable[1].answers)
     runs = {path.name for path in (tmp_path / "grid" / "runs").iterdir()}
@@ -89,13 +92,13 @@ def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
     """Stopped in any run and called again, a grid ends with the same weights and runs."""
     steps = Steps(stop=stop_at)
     arguments = {"model": tiny_encoder, "grid": SMALL}
-    with pytest.raises(Interrupted, match="run the same again"):
+    with pytest.raises(Interrupted, match="run the same command again"):
         train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)
     later = train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)
     assert len(steps.told) <= 4 * 20 + 10  # no more than the epoch that was lost was done again
     whole = train_grid(*learnable, out=tmp_path / "b", **arguments)
     assert later.runs == whole.runs
-    assert weights_digest(later.folder) == weights_digest(whole.folder)
+    assert digest_weights(later.folder) == digest_weights(whole.folder)
 
 
 @pytest.mark.long
@@ -105,14 +108,14 @@ def test_what_was_lost_is_made_again(tiny_encoder: Path, learnable: Split, tmp_p
     steps = Steps()
     run = {"model": tiny_encoder, "out": tmp_path, "grid": SMALL, "on_step": steps}
     first = train_grid(*learnable, **run)
-    digest = weights_digest(first.folder)
+    digest = digest_weights(first.folder)
     assert len(steps.told) == 80
     assert train_grid(*learnable, **run) == first
     assert len(steps.told) == 80
     (first.folder / "model.safetensors").write_bytes(b"damaged")
     assert train_grid(*learnable, **run) == first
     assert len(steps.told) == 100
-    assert weights_digest(first.folder) == digest
+    assert digest_weights(first.folder) == digest
 
 
 def test_the_best_of_many_pays_for_being_chosen() -> None:

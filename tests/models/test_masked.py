@@ -120,5 +120,5 @@ def test_other_models_are_refused(make_language_model: MakeModel, tiny_encoder: 
         load_masked_model(tiny_encoder)
     model = load_masked_model(make_language_model("bert", masked=True))
     long = Problem("1", "They say " * 600 + "_.", ("candle", "drawer"))
-    with pytest.raises(InputError, match=r"a sentence has 120\d tokens; .* reads 512"):
+    with pytest.raises(InputError, match=r"a sentence has 120\d tokens; the limit of .* is 512"):
         model.likelihoods(hide_options(model, [long])[0])

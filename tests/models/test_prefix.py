@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from winosmith.models._causal import plant_tree, shared_length
+from winosmith.models._causal import count_shared_tokens, plant_tree
 
 TEXTS = st.lists(
     st.lists(st.integers(0, 2), min_size=2, max_size=7).map(tuple), min_size=1, max_size=12
@@ -71,6 +71,6 @@ def test_trees_within_a_budget_hold_every_text_in_turn(
 def test_the_shared_length_is_that_of_equal_tokens(texts: list[tuple[int, ...]]) -> None:
     """Two texts are equal up to their common length, and differ or end there."""
     one, other = texts[0], texts[-1]
-    shared = shared_length(one, other)
+    shared = count_shared_tokens(one, other)
     assert one[:shared] == other[:shared]
     assert one[shared : shared + 1] != other[shared : shared + 1] or one == other

@@ -18,11 +18,11 @@ from winosmith.models import (
     Grid,
     Trained,
     TrainingSettings,
-    claim_as_problem,
+    convert_claim,
+    digest_weights,
     load_choice_model,
     train_grid,
     train_multiple_choice,
-    weights_digest,
 )
 from winosmith.models._texts import read_questions
 from winosmith.models._training import Run
@@ -120,7 +120,7 @@ def test_claims_are_learned(tiny_encoder: Path, learnable: Split, tmp_path: Path
     assert not tuned.at_chance
     model = load_choice_model(tuned.folder)
     assert model.how.claims
-    scores = model.text_scores(model.inputs([claim_as_problem(claim) for claim in dev], options=1))
+    scores = model.text_scores(model.inputs([convert_claim(claim) for claim in dev], options=1))
     assert [score > 0 for score in scores] == [claim.holds for claim in dev]
 
 
@@ -197,4 +197,4 @@ def test_a_killed_grid_goes_on(tiny_encoder: Path, files: Path, tmp_path: Path) 
     assert not (tmp_path / "a" / "runs.json").exists()
     found, expected = (_here(files, tiny_encoder, tmp_path / name, 6) for name in "ab")
     assert found.runs == expected.runs
-    assert weights_digest(found.folder) == weights_digest(expected.folder)
+    assert digest_weights(found.folder) == digest_weights(expected.folder)

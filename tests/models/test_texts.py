@@ -13,13 +13,13 @@ from winosmith.errors import DataError
 from winosmith.models import (
     SplitPoint,
     ask_referent,
+    batch_by_length,
     fill_answer,
     fill_option,
-    length_batches,
-    sentence_parts,
+    split_sentence,
     word_options,
 )
-from winosmith.models._network import shuffled_batches
+from winosmith.models._network import shuffle_batches
 
 TEXT = st.text("abc ,.'é", max_size=20)
 
@@ -110,7 +110,7 @@ def test_options_that_would_become_one_stay() -> None:
 def test_the_parts_are_the_sentence(before: str, after: str) -> None:
     """Put together, the parts are the filled-in sentence without space at its ends."""
     problem = Problem("1", f"{before}_{after}", ("x1", "y1"), 1)
-    start, options, rest = sentence_parts(problem)
+    start, options, rest = split_sentence(problem)
     assert [start + option + rest for option in options] == [
         text.lstrip().rstrip() for text in problem.filled()
     ]
@@ -152,7 +152,7 @@ def test_a_language_model_is_asked_what_a_pronoun_refers_to(
     problem = Problem("1", sentence, ("the man", "the woman"), 1, pronoun=pronoun)
     asked = ask_referent(problem)
     assert asked.sentence == expected
-    assert sentence_parts(asked)[1:] == (("the man", "the woman"), "")
+    assert split_sentence(asked)[1:] == (("the man", "the woman"), "")
     assert ask_referent(problem, ".").sentence == f"{expected}."
     assert fill_answer(problem, "pronoun") == f"{expected[:-1]}the woman."
 
@@ -172,7 +172,7 @@ def test_length_batches_hold_every_row_once_within_the_budget(
     lengths: list[int], tokens: int
 ) -> None:
     """Every row is in one batch, and no batch of several rows is over its tokens."""
-    batches = length_batches(lengths, tokens)
+    batches = batch_by_length(lengths, tokens)
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= tokens
@@ -181,7 +181,7 @@ def test_length_batches_hold_every_row_once_within_the_budget(
 @given(LENGTHS)
 def test_length_batches_go_from_long_to_short(lengths: list[int]) -> None:
     """The longest rows come first, so that too little memory shows at once."""
-    order = [lengths[row] for batch in length_batches(lengths, 128) for row in batch]
+    order = [lengths[row] for batch in batch_by_length(lengths, 128) for row in batch]
     assert order == sorted(lengths, reverse=True)
 
 
@@ -195,7 +195,7 @@ def test_shuffled_batches_hold_every_row_once_and_whole_twins(
     for length, _ in groups_drawn:
         groups.append((len(lengths), len(lengths) + 1))
         lengths += [length, length + 1]
-    batches = shuffled_batches(lengths, groups, 8, np.random.default_rng(seed))
+    batches = shuffle_batches(lengths, groups, 8, np.random.default_rng(seed))
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     home = {row: at for at, batch in enumerate(batches) for row in batch}
     assert all(home[first] == home[second] for first, second in groups)
@@ -206,7 +206,7 @@ def test_shuffled_batches_save_most_of_the_padding() -> None:
     rng = np.random.default_rng(0)
     lengths = rng.integers(12, 45, 4000).tolist()
     singles = [(row,) for row in range(4000)]
-    batches = shuffled_batches(lengths, singles, 16, rng)
+    batches = shuffle_batches(lengths, singles, 16, rng)
     order = rng.permutation(4000)
     random = [order[at : at + 16] for at in range(0, 4000, 16)]
 
@@ -220,7 +220,7 @@ def test_shuffled_batches_depend_on_the_generator_alone() -> None:
     """The same generator gives the same batches, another one gives others."""
     lengths, singles = list(range(1, 101)), [(row,) for row in range(100)]
     first, again, other = (
-        np.concatenate(shuffled_batches(lengths, singles, 8, np.random.default_rng(seed)))
+        np.concatenate(shuffle_batches(lengths, singles, 8, np.random.default_rng(seed)))
         for seed in (1, 1, 2)
     )
     assert first.tolist() == again.tolist() != other.tolist()

@@ -20,9 +20,9 @@ from winosmith.models import (
     Epoch,
     TrainingRun,
     TrainingSettings,
+    digest_weights,
     load_choice_model,
     train_multiple_choice,
-    weights_digest,
 )
 from winosmith.published import read_contents
 
@@ -73,7 +73,7 @@ def test_a_run_at_chance_is_said(train: Train, hopeless: Split) -> None:
 def test_the_same_seed_gives_the_same_weights(train: Train) -> None:
     """Two runs with one seed save the same bytes; another seed saves others."""
     first, again, other = (
-        weights_digest(train(name, epochs=1, dropout=0.1, seed=seed).folder)
+        digest_weights(train(name, epochs=1, dropout=0.1, seed=seed).folder)
         for name, seed in (("a", 0), ("b", 0), ("c", 1))
     )
     assert first == again != other
@@ -89,7 +89,7 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(train: Train, tmp_path
     later, whole = train(steps=steps, **settings), train("b", **settings)
     assert steps.told[25:] == list(range(21, 41))
     assert later.epochs == whole.epochs
-    assert weights_digest(later.folder) == weights_digest(whole.folder)
+    assert digest_weights(later.folder) == digest_weights(whole.folder)
     assert {path.name for path in (tmp_path / "a").iterdir()} == {
         "model",
         "training.json",
@@ -117,7 +117,7 @@ def test_a_damaged_state_starts_over(train: Train, tmp_path: Path) -> None:
         train(steps=Steps(stop=15), epochs=2)
     state = tmp_path / "a" / "state.safetensors"
     state.write_bytes(state.read_bytes()[:-1000])
-    again, whole = (weights_digest(train(name, epochs=2).folder) for name in "ab")
+    again, whole = (digest_weights(train(name, epochs=2).folder) for name in "ab")
     assert again == whole
 
 
@@ -178,8 +178,9 @@ def test_the_best_epoch_pays_for_being_chosen() -> None:
     assert tuned.p_value == pytest.approx(0.09)
     assert tuned.at_chance
     assert tuned.message == (
-        "dev accuracy 60.0 % (60 of 100) after epoch 2 of 3, p = 0.09: AT CHANCE, it can't be told "
-        "from guessing; try another learning rate, more epochs, more problems or a stronger encoder"
+        "dev accuracy 60.0 % (60 of 100) after epoch 2 of 3, p = 0.09: AT CHANCE, not "
+        "distinguishable from guessing; try another learning rate, more epochs, more problems or a "
+        "stronger encoder"
     )
 
 

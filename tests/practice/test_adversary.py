@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 
 from winosmith import Dataset, Problem
 from winosmith.practice import PracticeCorpus, corpus
-from winosmith.practice._artifacts import fillers
-from winosmith.practice._corpus import drafts
+from winosmith.practice._artifacts import read_fillers
+from winosmith.practice._corpus import draw_drafts
 
 Represent = Callable[[Dataset], sparse.csr_matrix]
 
@@ -96,7 +96,7 @@ def test_sound_problems_of_new_frames_are_at_chance(represent: Represent):
 
     So is one that sees pairs of words, which can learn by heart the frames that it was trained on.
     """
-    written = list(drafts([None] * 3_000, 0.5, 1, np.random.default_rng(5)))
+    written = list(draw_drafts([None] * 3_000, 0.5, 1, np.random.default_rng(5)))
     data = Dataset(
         Problem(str(row), draft.sentence(row % 2), draft.listed(), draft.answer(row % 2))
         for row, draft in enumerate(written)
@@ -182,8 +182,8 @@ def test_ids_say_nothing_of_the_answer_or_the_planting(planted: PracticeCorpus):
 
 def test_names_are_in_every_role():
     """Every name and every object stands as the first and as the second option mentioned."""
-    written = list(drafts([None] * 4_000, 0.5, 1, np.random.default_rng(6)))
+    written = list(draw_drafts([None] * 4_000, 0.5, 1, np.random.default_rng(6)))
     firsts = {draft.options[0] for draft in written}
     seconds = {draft.options[1] for draft in written}
-    everything = {word for pool in fillers().pools.values() for own in pool for word in own}
+    everything = {word for pool in read_fillers().pools.values() for own in pool for word in own}
     assert firsts == seconds == everything

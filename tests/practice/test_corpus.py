@@ -9,8 +9,8 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import validate
 from winosmith.errors import DataError, InputError
-from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, corpus, handwritten
-from winosmith.practice._artifacts import fillers, frames
+from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, corpus, read_handwritten
+from winosmith.practice._artifacts import read_fillers, read_frames
 from winosmith.text import words
 
 ALL_RULES = validate.StructureRules(complete=True)
@@ -135,7 +135,7 @@ def test_the_anchor_is_in_neither_option(large: PracticeCorpus):
 
 def test_social_options_are_two_people_of_one_gender(large: PracticeCorpus):
     """No social problem sets a woman against a man."""
-    women, men = map(set, fillers().pools["names"])
+    women, men = map(set, read_fillers().pools["names"])
     for problem in large.dataset:
         if problem.origin is not None and problem.origin.domain == "social":
             assert set(problem.options) <= women or set(problem.options) <= men
@@ -182,18 +182,18 @@ def test_what_cannot_be_made_is_refused(arguments, said):
 
 def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
     """When the frames give no new sentence any more, the error says so."""
-    monkeypatch.setattr(_corpus, "frames", lambda: frames()[-1:])
+    monkeypatch.setattr(_corpus, "frames", lambda: read_frames()[-1:])
     with pytest.raises(DataError, match="ask for fewer twins or for more kinds of artifact"):
         corpus(5_000, strength=1, artifacts=["association"], social=0)
 
 
-TWINS = [(handwritten()[a], handwritten()[b]) for a, b in handwritten().twins]
+TWINS = [(read_handwritten()[a], read_handwritten()[b]) for a, b in read_handwritten().twins]
 
 
 def test_there_are_72_whole_twins():
     """There are 72 twins and no singles, half of them in each domain."""
     assert len(TWINS) == 72
-    assert handwritten().singles == ()
+    assert read_handwritten().singles == ()
     domains = Counter(first.origin.domain for first, _ in TWINS if first.origin)
     assert domains == {"social": 36, "physical": 36}
 
@@ -201,7 +201,7 @@ def test_there_are_72_whole_twins():
 def test_they_pass_structural_validation():
     """No rule finds a fault, and each is checked on each problem, gender on the social half."""
     rules = validate.StructureRules(complete=True, edit=0.3)
-    examined = validate.examine_structure(handwritten(), rules)
+    examined = validate.examine_structure(read_handwritten(), rules)
     assert examined.findings == ()
     assert examined.checked == dict.fromkeys(examined.checked, 144) | {"same gender": 72}
 
@@ -241,5 +241,5 @@ def test_the_place_of_mention_gives_no_answer_away():
 
 def test_they_name_their_source_and_licence():
     """Every problem says that it is ours and free to use."""
-    origins = {(p.origin.source, p.origin.licence) for p in handwritten() if p.origin}
+    origins = {(p.origin.source, p.origin.licence) for p in read_handwritten() if p.origin}
     assert origins == {("winosmith", "Apache-2.0")}

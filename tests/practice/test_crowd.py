@@ -6,7 +6,7 @@ import pytest
 
 from winosmith import Dataset, Filtered, Origin, Problem, Response, validate
 from winosmith.errors import DataError, RecipeError
-from winosmith.practice import PracticeCorpus, corpus, crowd, handwritten
+from winosmith.practice import PracticeCorpus, corpus, read_handwritten, simulate_votes
 
 SENTENCE = "The cup stood beside the jug until the _ fell."
 
@@ -79,15 +79,15 @@ def test_judges_differ_in_reliability(made: PracticeCorpus):
 
 def test_the_same_seed_gives_the_same_votes():
     """Equal arguments give equal votes; another seed gives others."""
-    twins = handwritten()
-    assert crowd(twins, seed=1) == crowd(twins, seed=1)
-    assert crowd(twins, seed=1) != crowd(twins, seed=2)
+    twins = read_handwritten()
+    assert simulate_votes(twins, seed=1) == simulate_votes(twins, seed=1)
+    assert simulate_votes(twins, seed=1) != simulate_votes(twins, seed=2)
 
 
 def test_a_perfect_crowd_makes_no_error():
     """With every rate at zero each judge is right on the whole."""
-    twins = handwritten()
-    votes = crowd(twins, error_rate=0, ambiguous_rate=0, associative_rate=0)
+    twins = read_handwritten()
+    votes = simulate_votes(twins, error_rate=0, ambiguous_rate=0, associative_rate=0)
     answers = dict(zip(twins.ids, twins.answers, strict=True))
     assert all(v.choice == answers[v.problem_id] for v in votes if v.purpose == "validate")
 
@@ -96,15 +96,15 @@ def test_a_hopeless_crowd_is_always_wrong():
     """With an error rate of one each judge is wrong on the whole, with any number of options."""
     options = ("cup", "jug", "vase")
     data = Dataset([Problem("a", SENTENCE, options, 2), Problem("b", SENTENCE, options, 0)])
-    votes = crowd(data, error_rate=1, ambiguous_rate=0, associative_rate=0)
+    votes = simulate_votes(data, error_rate=1, ambiguous_rate=0, associative_rate=0)
     answers = {"a": 2, "b": 0}
     assert all(v.choice != answers[v.problem_id] for v in votes if v.purpose == "validate")
 
 
 def test_rates_of_one_mark_everything():
     """When every problem is ambiguous and associative, hardly any is valid."""
-    twins = handwritten()
-    votes = crowd(twins, ambiguous_rate=1, associative_rate=1)
+    twins = read_handwritten()
+    votes = simulate_votes(twins, ambiguous_rate=1, associative_rate=1)
     assert len(validate.votes(twins, votes).kept) < 0.1 * len(twins)
 
 
@@ -114,20 +114,20 @@ def test_a_pool_just_large_enough_serves():
     half = Problem("a", SENTENCE, ("cup", "jug"), 0, "t", origin=origin)
     other = Problem("b", SENTENCE.replace("fell", "stayed"), ("cup", "jug"), 1, "t", origin=origin)
     twin = Dataset([half, other])
-    assert len(crowd(twin, judges=2, pool=5)) == 2 * 2 * 2
+    assert len(simulate_votes(twin, judges=2, pool=5)) == 2 * 2 * 2
     with pytest.raises(DataError, match=r"4 judges who did not write it are needed.* 4 has 3"):
-        crowd(twin, judges=2, pool=4)
+        simulate_votes(twin, judges=2, pool=4)
 
 
 @pytest.mark.parametrize("arguments", [{"judges": 0}, {"error_rate": 1.1}, {"ambiguous_rate": -1}])
 def test_numbers_out_of_range_are_refused(arguments):
     """A rate that is no share, or no judge at all, is refused."""
     with pytest.raises(RecipeError, match=r"must be a (whole number, 1 or|number from 0)"):
-        crowd(handwritten(), **arguments)
+        simulate_votes(read_handwritten(), **arguments)
 
 
 def test_withheld_answers_are_refused():
     """A crowd can't be simulated without the answers; the error names the problem."""
-    blind = handwritten().blind()
+    blind = read_handwritten().blind()
     with pytest.raises(DataError, match=f"the answer of '{blind.ids[0]}' is withheld"):
-        crowd(blind)
+        simulate_votes(blind)

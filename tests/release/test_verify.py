@@ -11,7 +11,7 @@ import pytest
 from tests.release.conftest import about, found, rewritten, seal, sets, write_sets
 from tests.release.plants import Plant, in_line, in_record, in_text, placed
 from winosmith import Dataset, Extra, practice
-from winosmith.humans import CANARY, canary
+from winosmith.humans import CANARY, make_canary
 from winosmith.outputs import sha256
 from winosmith.records import canonical, problem_record
 from winosmith.release import Content, Released, about_of, verify
@@ -35,7 +35,7 @@ def _remove(path: str) -> Plant:
         (_remove("release.json"), "release.json: it can't be read"),
         (placed("release.json", "[]"), "release.json: it is not that of a release"),
         (in_record(lambda record: record.pop("canary")), "release.json: canary is missing"),
-        (in_record(lambda r: r.update(canary=f"{r['canary']}\nimport os")),
+        (in_record(lambda r: r.update(canary=f"{r['make_canary']}\nimport os")),
          "release.json: its canary is 'winosmith canary "),
         (in_record(lambda r: r["about"].update(title="\ud800")), "release.json: it can't be read"),
         (in_record(lambda r: r["about"].pop("title")), "release.json: about: the key 'title' is"),
@@ -131,7 +131,7 @@ def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) ->
 def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     """With the answers at hand, ids that give them away are found in the finished release."""
     made = practice.corpus(60, seed=5).dataset
-    mark = canary(made)
+    mark = make_canary(made)
     told = Dataset(
         (replace(p, id=f"{n}-{p.answer}", twin_id=None) for n, p in enumerate(made)), "test"
     )

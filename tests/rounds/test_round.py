@@ -16,11 +16,11 @@ from winosmith.cli import main
 from winosmith.errors import InputError, OutputError, RecipeError
 from winosmith.finished import BuildFiles
 from winosmith.published import read_contents, write_contents
-from winosmith.rounds import round_of, run_round
-from winosmith.rounds._round import people_on
+from winosmith.rounds import parse_round, run_round
+from winosmith.rounds._round import measure_people
 from winosmith.rounds._solving import measure_solver
 from winosmith.solver_rule import SolverRule
-from winosmith.study import TrainedOn, make_solver, trained_on
+from winosmith.study import TrainedOn, find_training_data, make_solver
 from winosmith.testing import made_twins
 from winosmith.validate import read_votes, write_votes
 
@@ -132,7 +132,7 @@ def test_judges_who_do_not_count_do_not_agree(two, pools, tmp_path):
     votes = [vote for vote in read_votes(pools / "votes-1.csv") if vote.purpose == "validate"]
     again = [replace(vote, choice=1 - known[vote.problem_id]) for vote in votes]
     write_votes([*votes, *again], tmp_path / "twice.csv")
-    found = people_on(replace(recipe, votes_file=str(tmp_path / "twice.csv")), files, dataset)
+    found = measure_people(replace(recipe, votes_file=str(tmp_path / "twice.csv")), files, dataset)
     told = two[0].record["people"]
     assert found is not None
     assert found.agree == pytest.approx(told["agree"])
@@ -156,7 +156,7 @@ def test_each_vote_counts_as_one(two, pools, tmp_path):
     short = next(vote for vote in votes if vote.problem_id == kept[0])
     left = [vote for vote in votes if vote.problem_id != kept[0] or vote is short]
     write_votes(left, tmp_path / "left.csv")
-    found = people_on(replace(recipe, votes_file=str(tmp_path / "left.csv")), files, dataset)
+    found = measure_people(replace(recipe, votes_file=str(tmp_path / "left.csv")), files, dataset)
     right = [vote.choice == known[vote.problem_id] for vote in left if vote.problem_id in kept]
     assert found is not None
     assert 0 < sum(right) < len(right)
@@ -175,7 +175,7 @@ def test_stored_vectors_and_predictions_give_the_same_bytes(two, pools, tmp_path
         again = rounds.run_round(recipe, tmp_path / "again", last=pools / "1", stored=second.folder)
     finally:
         (tmp_path / "texts").rename(pools / "texts")
-    assert rounds.differing_files(second.folder, again.folder) == []
+    assert rounds.find_differing_files(second.folder, again.folder) == []
     assert again.record == second.record
 
 
@@ -367,7 +367,7 @@ def test_a_round_withholds_what_its_solvers_were_taught_before(tmp_path: Path) -
 
     Its accuracy is withheld in the record, the report and the comparison; that of others is told.
     """
-    ships = practice.handwritten()
+    ships = practice.read_handwritten()
     formats.write(
         [replace(p, id=f"x{row}", twin_id=f"t{p.twin_id}") for row, p in enumerate(ships)],
         tmp_path / "problems.jsonl",
@@ -385,12 +385,12 @@ def test_a_round_withholds_what_its_solvers_were_taught_before(tmp_path: Path) -
             {"name": "told", "solver": "random", "trained_on": ["problems.jsonl", "other:web"]},
         ],
     }
-    found = run_round(round_of(table, folder=tmp_path), tmp_path / "out")
+    found = run_round(parse_round(table, folder=tmp_path), tmp_path / "out")
     solvers, page = found.record["solvers"], found.report.read_text("utf-8")
     for name in ("words", "told"):
         assert solvers[name]["accuracy"] is None
         assert solvers[name]["seen"]["problems"] == solvers[name]["seen"]["n"] > 0
-        assert f"Of {name} no accuracy is told" in page
+        assert f"No accuracy is shown for {name}" in page
     assert solvers["chance"]["accuracy"]["value"] > 0
     assert "told was trained on web too, which is not here" in page
     assert not [c.what for c in found.changes if c.what.startswith(("words", "told"))]
@@ -405,7 +405,7 @@ def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None
     write_contents(tmp_path / "again", twins[4:6], *read_contents(tmp_path / "tuned"))
     for name, rows in (("tuned", {0, 1}), ("again", {0, 1, 4, 5})):
         rule = SolverRule("mine", "encoder", {"model": name})
-        assert set(trained_on(rule, tmp_path).overlap(twins).rows) == rows
+        assert set(find_training_data(rule, tmp_path).overlap(twins).rows) == rows
 
 
 @pytest.mark.parametrize("cut", ["empty", "no archive", "cut off", "damaged", "another array"])
@@ -427,6 +427,6 @@ def test_what_a_rule_says_wrongly_of_training_is_refused(tmp_path: Path) -> None
     for named, said in (("gone.jsonl", "there is no file"), ("nothing", "not known")):
         rule = SolverRule("mine", "random", {"trained_on": [named]})
         with pytest.raises(InputError, match=f"the solver mine: trained_on: .*{said}"):
-            trained_on(rule, tmp_path)
+            find_training_data(rule, tmp_path)
     with pytest.raises(RecipeError, match="trained_on is 'wsc'; it must be a list"):
         SolverRule("mine", "random", {"trained_on": "wsc"})

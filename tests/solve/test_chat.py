@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from winosmith import Problem
 from winosmith.chat import Client, Messages, Reply
 from winosmith.errors import DataError
-from winosmith.solve._chat import ChatSolver, _first_token_scores, parse_answer
+from winosmith.solve._chat import ChatSolver, _score_first_token, parse_answer
 from winosmith.testing import made_twins
 
 DATA, TRAIN = made_twins(8, singles=2), made_twins(20, seed=5)
@@ -184,7 +184,7 @@ def test_what_cant_be_shots_is_told() -> None:
         ChatSolver.with_shots(model, TRAIN.blind(), 1)
     with pytest.raises(DataError, match=r"1 shots have no answer \('a'\)"):
         ChatSolver(model, shots=((CUP,),))
-    with pytest.raises(DataError, match="no draw of shots"):
+    with pytest.raises(DataError, match="no draws of shots"):
         ChatSolver(model, shots=())
 
 
@@ -228,7 +228,7 @@ def test_the_signature_names_what_decides() -> None:
 )
 def test_first_tokens_are_shares(first: list[tuple[str, float]], scores: list[float]) -> None:
     """The options' numbers share the first token's probability; what isn't told has the least."""
-    found = _first_token_scores(Reply("1", first_token=tuple(first)), ("1", "2"))
+    found = _score_first_token(Reply("1", first_token=tuple(first)), ("1", "2"))
     assert found == pytest.approx(scores, abs=1e-4)
 
 

@@ -14,8 +14,8 @@ from winosmith.errors import InputError
 from winosmith.models import (
     InputFormat,
     TrainingSettings,
+    batch_by_length,
     fill_option,
-    length_batches,
     load_encoder,
     new_choice_model,
     train_multiple_choice,
@@ -106,7 +106,7 @@ def test_a_model_reads_as_it_was_trained(make_encoder: Callable[..., Path], tmp_
     new_choice_model(make_encoder("bert"), seed=0, how=how).save(tmp_path / "m")
     solver = solve.EncoderSolver(tmp_path / "m")
     data = made_twins(4)
-    assert solver.score(data) == solver.score(solve.local_only(data))
+    assert solver.score(data) == solver.score(solve.cut_to_local_context(data))
     assert solver.score(data) == solve.EncoderSolver(tmp_path / "m", how=how).score(data)
     whole = solve.EncoderSolver(tmp_path / "m", how=InputFormat())
     assert whole.score(data) != solver.score(data)
@@ -187,5 +187,5 @@ def test_real_problems_cost_a_third_of_fixed_padding(minilm_folder: Path, data_d
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
     texts = [fill_option(problem, option, "before_option") for problem in dev for option in (0, 1)]
     lengths = [len(row["input_ids"]) for row in reader.tokens(texts)]
-    fed = sum(len(batch) * lengths[batch[0]] for batch in length_batches(lengths, reader.budget))
+    fed = sum(len(batch) * lengths[batch[0]] for batch in batch_by_length(lengths, reader.budget))
     assert sum(lengths) <= fed < 80 * len(texts) / 2.5

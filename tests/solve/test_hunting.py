@@ -12,9 +12,9 @@ from winosmith.errors import DataError
 from winosmith.solve._hunting import (
     Evidence,
     Query,
-    mention_evidence,
+    find_mention_evidence,
+    find_role_evidence,
     parse_query,
-    role_evidence,
     stem,
 )
 
@@ -101,7 +101,9 @@ def test_a_tagger_keeps_verbs_and_adjectives() -> None:
 
 def strongest(asked: Query, snippet: str) -> Evidence | None:
     """Return the strongest reading of a snippet."""
-    readings = [role_evidence(snippet, asked, c, q) for c in asked.context for q in asked.query]
+    readings = [
+        find_role_evidence(snippet, asked, c, q) for c in asked.context for q in asked.query
+    ]
     return max((r for r in readings if r), key=lambda r: r.strength, default=None)
 
 
@@ -255,9 +257,9 @@ def test_an_option_named_beside_the_predicate_is_evidence() -> None:
     )
     term = what.query[0]
     assert term.text == "tumbled backwards"
-    assert mention_evidence("The old jugs tumbled backwards again.", what, 1, term) == (1, 2)
-    assert mention_evidence("The old jugs tumbled backwards again.", what, 0, term) is None
-    assert mention_evidence("The jug broke when it tumbled backwards.", what, 1, term) is None
+    assert find_mention_evidence("The old jugs tumbled backwards again.", what, 1, term) == (1, 2)
+    assert find_mention_evidence("The old jugs tumbled backwards again.", what, 0, term) is None
+    assert find_mention_evidence("The jug broke when it tumbled backwards.", what, 1, term) is None
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_all_scores_come_from_one_pass(
         np.testing.assert_allclose(scores, solver(folder, kind).score(PROBLEMS), atol=1e-5)
     if solver is solve.Causal:
         loaded = models.load_causal_model(folder)
-        full = [pair[0] for own in models.passages(loaded, PROBLEMS) for pair in own]
+        full = [pair[0] for own in models.make_passages(loaded, PROBLEMS) for pair in own]
         alone = loaded.likelihoods([text.ids for text in full], [text.start for text in full])
         assert every.tokens_fed <= alone.tokens_fed + max(len(text.ids) for text in full)
 
@@ -124,7 +124,9 @@ def test_options_are_worded_for_the_pronoun(make_language_model: MakeModel) -> N
 
 def _harness(model: models.CausalModel, problems: Dataset, prompt: str) -> int:
     """Return the tokens that lm-evaluation-harness feeds, its padding not counted."""
-    texts = [pair[1] for own in models.passages(model, problems, prompt=prompt) for pair in own]
+    texts = [
+        pair[1] for own in models.make_passages(model, problems, prompt=prompt) for pair in own
+    ]
     return sum(len(text.ids) - 1 for text in texts)
 
 
@@ -134,7 +136,7 @@ def test_partial_scores_feed_less_than_the_harness(tmp_path: Path, quiet_models:
     texts = [text for problem in data for text in problem.filled()]
     folder = tiny_language_model(tmp_path, texts=texts, vocabulary=2000)
     model = models.load_causal_model(folder)
-    prompt = solve.shots(practice.corpus(40, seed=9).dataset, 30)
+    prompt = solve.make_prompt(practice.corpus(40, seed=9).dataset, 30)
     for shots, factor in (("", 2), (prompt, 25)):
         fed = solve.Causal(folder, prompt=shots).all_scores(data).tokens_fed
         assert fed * factor <= _harness(model, data, shots)
@@ -165,17 +167,19 @@ def test_real_problems_feed_less_than_the_harness(
 def test_shots_are_drawn_by_the_seed_and_hold_the_answers() -> None:
     """The same seed gives the same prompt, which holds distinct problems with their answers."""
     problems = made_twins(20)
-    prompt = solve.shots(problems, 5, seed=3)
-    assert prompt == solve.shots(problems, 5, seed=3) != solve.shots(problems, 5, seed=4)
+    prompt = solve.make_prompt(problems, 5, seed=3)
+    assert (
+        prompt == solve.make_prompt(problems, 5, seed=3) != solve.make_prompt(problems, 5, seed=4)
+    )
     solved = {problem.fill(problem.answer) for problem in problems if problem.answer is not None}
     drawn = prompt.split("\n\n")
     assert drawn[-1] == ""
     assert len({*drawn[:-1]}) == 5
     assert {*drawn[:-1]} <= solved
     with pytest.raises(DataError, match="41 shots can't be drawn from 40 problems"):
-        solve.shots(problems, 41)
+        solve.make_prompt(problems, 41)
     with pytest.raises(DataError, match="1 shots can't be drawn from 0 problems"):
-        solve.shots(problems.blind(), 1)
+        solve.make_prompt(problems.blind(), 1)
 
 
 class _Given:
@@ -265,6 +269,6 @@ def test_parameters_determine_the_scores(make_language_model: MakeModel) -> None
     folder = make_language_model("gpt2")
     told = solve.Causal(folder, "full", prompt="A cup.\n").parameters
     assert told["score"] == "full"
-    assert told["model"] == models.weights_digest(folder)[:12]
+    assert told["model"] == models.digest_weights(folder)[:12]
     assert told["prompt"] != solve.Causal(folder, "full", prompt="A jug.\n").parameters["prompt"]
     assert str(folder) not in str(solve.Ensemble((solve.Causal(folder),)).parameters)

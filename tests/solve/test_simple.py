@@ -174,7 +174,7 @@ def test_association_tells_what_it_can_not_do() -> None:
     """Parameters out of range, and more options than places, are refused by name."""
     with pytest.raises(InputError, match="unknown features 'bigrams'; use 'words' or 'pairs'"):
         solve.WordAssociation.trained_on(planted(4, 0), features="bigrams")
-    with pytest.raises(InputError, match="smoothing is a number above 0, not 0"):
+    with pytest.raises(InputError, match="smoothing is 0; choose a number above 0"):
         solve.WordAssociation.trained_on(planted(4, 0), smoothing=0)
     solver = solve.WordAssociation.trained_on(planted(4, 0))
     with pytest.raises(DataError, match=r"1 of 1 .* \('p0'\); .* ask through solve.TwoWay"):
@@ -197,7 +197,7 @@ def test_text_without_spaces_has_no_local_context() -> None:
     """In Japanese the words before the blank can't be told, and the baseline is refused."""
     japanese = Problem("j", "茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)
     with pytest.raises(ProblemError, match="no spaces between the words"):
-        solve.local_only([japanese])
+        solve.cut_to_local_context([japanese])
     with pytest.raises(ProblemError, match="so it has no local context"):
         solve.LocalContext(Shown()).score([japanese])
     assert local_context(japanese.sentence) == japanese.sentence
@@ -211,7 +211,7 @@ def test_the_local_context_is_all_that_is_shown() -> None:
     shown = Shown()
     assert solve.LocalContext(shown).score([trophy]) == [(1.0, 1.0)]
     assert shown.problems == [replace(trophy, sentence="because the _ is too large.")]
-    assert solve.local_only([trophy], before=0)[0].sentence == "_ is too large."
+    assert solve.cut_to_local_context([trophy], before=0)[0].sentence == "_ is too large."
 
 
 def test_two_way_asks_about_every_pair() -> None:

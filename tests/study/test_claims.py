@@ -8,7 +8,7 @@ from pathlib import Path
 
 from winosmith import Claim, Problem, formats
 from winosmith.recast import to_claims
-from winosmith.study import Target, judge, lone_claims, solve_target
+from winosmith.study import Target, count_lone_claims, judge, solve_target
 from winosmith.testing import made_twins
 
 
@@ -35,7 +35,7 @@ def test_blanks_are_told_by_id_and_sentence() -> None:
     """Neither one id with two sentences nor one sentence with two ids is one blank."""
     claims = [Claim("1", "a _ b.", "xx"), Claim("1", "c _ d.", "x"), Claim("2", "a _ b.", "x")]
     assert judge(Longest(), claims) == (False, False, False)
-    assert lone_claims(claims) == 3
+    assert count_lone_claims(claims) == 3
 
 
 def test_a_repeated_claim_is_judged_as_the_first() -> None:

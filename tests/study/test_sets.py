@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from winosmith import Claim, Dataset, Problem, formats
 from winosmith.errors import DataError
 from winosmith.recast import to_claims
-from winosmith.study import hold_out, joined, nested_parts, overlap, paper_split
+from winosmith.study import draw_nested_parts, find_overlap, hold_out, join_data, split_as_in_paper
 from winosmith.testing import made_twins
 
 
@@ -42,25 +42,25 @@ def test_claims_on_one_text_stay_together() -> None:
 def test_joined_ids_are_distinct() -> None:
     """Where ids meet the part's number leads them, and twins stay twins; elsewhere they stay."""
     first, second = made_twins(3), made_twins(2, seed=1)
-    both = joined([first, second])
+    both = join_data([first, second])
     assert isinstance(both, Dataset)
     assert len(both) == 10
     assert len(both.twins) == 5
     assert both.ids[0] == "1/0-0"
-    assert joined([first]) == first
+    assert join_data([first]) == first
     with pytest.raises(DataError, match="problems and claims"):
-        joined([first, to_claims(second)])
+        join_data([first, to_claims(second)])
 
 
 def test_joined_claims_keep_their_blanks_apart() -> None:
     """Claims of two files that share an id are not on one blank afterwards."""
     one = (Claim("1", "a _ b.", "x", True),)
-    assert [claim.problem_id for claim in joined([one, one])] == ["1/1", "2/1"]
+    assert [claim.problem_id for claim in join_data([one, one])] == ["1/1", "2/1"]
 
 
 def test_parts_are_nested() -> None:
     """Each part holds the one before it, in whole twins, up to all."""
-    parts = nested_parts(made_twins(2000))
+    parts = draw_nested_parts(made_twins(2000))
     assert [len(part) for part in parts] == [160, 640, 2560, 4000]
     for smaller, larger in pairwise(parts):
         assert set(smaller.ids) < set(larger.ids)
@@ -70,10 +70,10 @@ def test_parts_are_nested() -> None:
 def test_the_paper_s_splits(data_dir: Path) -> None:
     """DPR is 1,200 and 122 in whole twins; COPA 400 and 100, which are SuperGLUE's val."""
     dpr = formats.read(data_dir / "dpr" / "train.c.txt")
-    train, dev = paper_split("dpr", dpr)
+    train, dev = split_as_in_paper("dpr", dpr)
     assert (len(train), len(dev)) == (1200, 122)
     assert not {p.twin_id for p in train} & {p.twin_id for p in dev}
-    train, dev = paper_split("copa", formats.read(data_dir / "copa" / "copa-dev.xml"))
+    train, dev = split_as_in_paper("copa", formats.read(data_dir / "copa" / "copa-dev.xml"))
     superglue = formats.read(data_dir / "superglue_copa" / "val.jsonl")
     assert [_told(p) for p in dev] == [_told(p) for p in superglue]
     assert len(train) == 400
@@ -88,7 +88,7 @@ def test_shared_texts_are_found(data_dir: Path) -> None:
     """Winograd schemas are found again in SuperGLUE-WSC, and none of DPR's test in its train."""
     wsc = formats.read(data_dir / "wsc" / "WSCollection.xml")
     claims = formats.read_claims(data_dir / "superglue_wsc" / "train.jsonl")
-    assert len(overlap(claims, wsc)) > 100
+    assert len(find_overlap(claims, wsc)) > 100
     train, test = (formats.read(data_dir / "dpr" / f"{part}.c.txt") for part in ("train", "test"))
-    assert len(overlap(train, test)) < 5
-    assert overlap(train, train[:7]) == [p.sentence for p in train[:7]]
+    assert len(find_overlap(train, test)) < 5
+    assert find_overlap(train, train[:7]) == [p.sentence for p in train[:7]]

@@ -120,7 +120,7 @@ def test_the_paper_funnel_can_be_told() -> None:
     half = Problem("0", "The _ fell.", ("cup", "jug"))
     data = Dataset(replace(half, id=str(number)) for number in range(770))
     rejected = data.drop(dict.fromkeys(range(246), "majority: 1 of 3"), "votes")
-    funnel = validate.funnel({"votes": rejected})
+    funnel = validate.make_funnel({"votes": rejected})
     assert (funnel.kept.problems, round(funnel.share or 0, 2)) == (524, 0.68)
     assert funnel.steps[0].dropped == {"majority": 246}
 
@@ -130,12 +130,12 @@ def test_stages_must_follow_each_other() -> None:
     data = made_twins(2)
     first = data.drop({0: "length: 9 words"}, "structure")
     with pytest.raises(DataError, match="the stage 'votes' was not fed with what"):
-        validate.funnel({"structure": first, "votes": data.drop({}, "votes")})
+        validate.make_funnel({"structure": first, "votes": data.drop({}, "votes")})
     with pytest.raises(DataError, match="needs the result of one filter or more"):
-        validate.funnel({})
+        validate.make_funnel({})
 
 
 def test_an_empty_data_set_has_a_funnel_of_nothing() -> None:
     """Nothing collected is nothing kept, and no share."""
-    funnel = validate.funnel({"structure": Filtered(Dataset(), ())})
+    funnel = validate.make_funnel({"structure": Filtered(Dataset(), ())})
     assert (funnel.kept, funnel.share) == (Count(0, 0, 0), None)

@@ -53,7 +53,7 @@ def test_too_few_votes_leave_the_mark() -> None:
     checked = _check([*_votes(first, (0, 0, 0)), *_votes(GENERATED[1], (1, 1))], undecided="keep")
     assert len(checked.kept) == 4
     assert checked.valid == {first.id}
-    assert validate.unvalidated(checked.kept) == 3
+    assert validate.count_unvalidated(checked.kept) == 3
 
 
 def test_local_votes_and_rules_that_are_off_leave_the_mark() -> None:
@@ -74,9 +74,9 @@ def test_structure_alone_leaves_the_mark() -> None:
 @given(st.sets(st.sampled_from(GENERATED.ids)))
 def test_what_is_marked_is_counted(valid: set[str]) -> None:
     """Marks taken off and marks left are all there were, and taking them off twice is once."""
-    cleared = validate.without_marks(GENERATED, valid)
-    assert validate.unvalidated(cleared) == len(GENERATED) - len(valid)
-    assert validate.without_marks(cleared, valid) == cleared
+    cleared = validate.remove_marks(GENERATED, valid)
+    assert validate.count_unvalidated(cleared) == len(GENERATED) - len(valid)
+    assert validate.remove_marks(cleared, valid) == cleared
     assert cleared.ids == GENERATED.ids
     assert [p.sentence for p in cleared] == [p.sentence for p in GENERATED]
 
@@ -122,12 +122,12 @@ def test_a_benchmark_says_how_many_it_holds_unjudged(
     page = (tmp_path / "out" / "report.html").read_text()
     if judged:
         assert built.unvalidated == told == {}
-        assert validate.unvalidated(published) == 0
+        assert validate.count_unvalidated(published) == 0
         assert "not found valid by judges" not in page
     else:
         sets = ("train_xl", "train_debiased", "dev", "test")
         assert built.unvalidated == told == {name: built.counts[name] for name in sets}
-        assert validate.unvalidated(published) == len(published)
+        assert validate.count_unvalidated(published) == len(published)
         assert f"not found valid by judges: {built.counts['train_xl']:,} of train_xl" in page
     assert main(["build", str(recipe), "--out", str(tmp_path / "out")]) == 0
     told = capsys.readouterr().err

@@ -23,7 +23,7 @@ from winosmith.audit._cues import CUES, POSITIONS, Cue, Ties
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._null import DealtKeys, UniformKeys, observed_scores, possible_positions
 from winosmith.errors import InputError
-from winosmith.metrics import nth_greatest
+from winosmith.metrics import find_nth_greatest
 from winosmith.report import Measured, Svg, dots, percent, probability, shown as as_shown
 from winosmith.results import Result, computed, shown
 
@@ -373,7 +373,7 @@ class _Round:
 
         Rounding errors are kept from contradicting p.
         """
-        limit = nth_greatest(self._greatest, LEVEL) if self.varies.any() else 0.0
+        limit = find_nth_greatest(self._greatest, LEVEL) if self.varies.any() else 0.0
         beyond = self.z > limit
         high = np.where(self.varies, (self.mean + limit * self.spread) / self._items, self.right)
         high = np.where(beyond, np.minimum(high, np.nextafter(self.right, -1)), high)

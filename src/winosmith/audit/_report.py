@@ -15,7 +15,7 @@ from winosmith.audit._repaired import repair_sections, two_digits
 from winosmith.audit._review import shared_sentence
 from winosmith.audit._triage import Triage
 from winosmith.dataset import Dataset
-from winosmith.metrics import below_chance_sentence, null_interval_label
+from winosmith.metrics import describe_below_chance, null_interval_label
 from winosmith.results import table
 
 _LONG = 400
@@ -451,7 +451,7 @@ def _models(part: Part, found: Triage) -> report.Section:
                     f"{report.shown(name)}: {note}."
                     for name, one in found.models.items()
                     for note in (
-                        *([below_chance_sentence(one.below_chance)] if one.below_chance else []),
+                        *([describe_below_chance(one.below_chance)] if one.below_chance else []),
                         *(one.log.notes() if one.log else []),
                     )
                 ),

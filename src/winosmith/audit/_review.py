@@ -18,7 +18,7 @@ from winosmith.data import file_of
 from winosmith.dataset import Dataset
 from winosmith.formats import content
 from winosmith.lookalikes import Partners, find, of_both
-from winosmith.metrics import Copies, Leak, columns, copies, leaks
+from winosmith.metrics import Copies, Leak, copies, iterate_columns, leaks
 from winosmith.parallel import without_collection
 from winosmith.problem import Problem
 from winosmith.results import Result
@@ -180,7 +180,7 @@ def _fields(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
     """Return the leaks of fields, without the options, which cues check."""
     if not any(answer is not None for answer in dataset.answers):
         return None
-    tried = 1 + sum(1 for _ in columns(dataset))
+    tried = 1 + sum(1 for _ in iterate_columns(dataset))
     found = leaks(dataset, seed, report_progress(step, "fields", tried, "fields"))
     return found and tuple(leak for leak in found if leak.field != "options")
 

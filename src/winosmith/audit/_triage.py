@@ -16,9 +16,9 @@ from winosmith.metrics import (
     Proportion,
     below_chance,
     clusters,
+    correct_by_holm,
     detectable_difference,
     grade,
-    holm,
     paired_p_value,
     proportion,
 )
@@ -161,7 +161,7 @@ def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
         for one, other in pairwise(order)
         if (there[one] & there[other]).any()
     ]  # fmt: skip
-    adjusted = holm([pair.p_value for pair in pairs])
+    adjusted = correct_by_holm([pair.p_value for pair in pairs])
     models = {}
     for model in (one for one in order if there[one].any()):
         asked_of, given = there[model], answers[names[model]]

@@ -258,11 +258,11 @@ def _run(job: _Job, step: Step) -> Built:
         planted=planted and {new_of[old]: kind for old, kind in planted.items() if old in new_of},
     )
     with step("writing", None):
-        judged = validate.without_marks(job.renamed, {new_of[old] for old in stages.valid})
+        judged = validate.remove_marks(job.renamed, {new_of[old] for old in stages.valid})
         counts, unvalidated = _published(job, judged, parts, stages)
         _publish.write_sides(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
-        funnel = validate.funnel(stages.done)
+        funnel = validate.make_funnel(stages.done)
         built = Built(
             recipe,
             job.folder.path,
@@ -307,5 +307,7 @@ def _published(
         "dev": parts.dev,
         "test": parts.test,
     }
-    marked = {name: validate.unvalidated(judged[row] for row in of) for name, of in sets.items()}
+    marked = {
+        name: validate.count_unvalidated(judged[row] for row in of) for name, of in sets.items()
+    }
     return counts, {name: count for name, count in marked.items() if count}

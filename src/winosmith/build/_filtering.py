@@ -258,7 +258,7 @@ class Filtering:
             )
             X = embedder.embed_options(pool) if many_options(pool) else embedder.embed(pool)
             return X, embedder.parameters
-        tuner, tuned = embed.finetuned_embedder(
+        tuner, tuned = embed.finetune_embedder(
             *tuning,
             model=chosen.encoder,
             out=(self.folder.path / self.vectors).parent / "encoder",

@@ -551,12 +551,14 @@ def _examples(
     groups = (
         (
             "Removed twins whose words give the answer away the most",
-            found.strongest(gone, EXAMPLES),
+            found.select_strongest(gone, EXAMPLES),
         ),
-        ("Kept twins, drawn at random", found.drawn(stayed, EXAMPLES)),
+        ("Kept twins, drawn at random", found.draw_sample(stayed, EXAMPLES)),
     )
     blocks: list[report.Block] = [
-        report.Passages(title, debias.passages(twins, status)) for title, twins in groups if twins
+        report.Passages(title, debias.make_passages(twins, status))
+        for title, twins in groups
+        if twins
     ]
     parted = {subset.name: subset.parted for subset in assessment.subsets}
     blocks.append(debias.leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))

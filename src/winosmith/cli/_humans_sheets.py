@@ -105,7 +105,7 @@ def print_sheets(**options: Any) -> None:
         force=options["force"],
     )
     with folder.discard_on_error():
-        key = (f"{PRIVATE}/key.csv", partial(humans.answer_key, dataset, made.sheets))
+        key = (f"{PRIVATE}/key.csv", partial(humans.format_answer_key, dataset, made.sheets))
         files = _write(folder, [key, *_files(made.sheets, declared, options)])
         copies = _copies(folder, made.sheets, codes, declared, options)
     report = {
@@ -149,7 +149,10 @@ def _files(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the name of each file, and what returns its content."""
     for sheet in sheets:
-        yield f"{sheet.name}.json", lambda sheet=sheet: canonical(humans.sheet_record(sheet)) + "\n"
+        yield (
+            f"{sheet.name}.json",
+            lambda sheet=sheet: canonical(humans.make_sheet_record(sheet)) + "\n",
+        )
         printed = partial(
             humans.pdf, sheet, paper=options["paper"], declared=declared, fonts=options["fonts"]
         )
@@ -385,8 +388,8 @@ def enter_answers(**options: Any) -> None:
     sittings = _read(options["answers"], sheets)
     humans.check_sittings(sittings)
     declared = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
-    subjects = humans.subjects_of(sittings, declared)
-    responses = humans.responses_of(sittings)
+    subjects = humans.make_subjects(sittings, declared)
+    responses = humans.make_responses(sittings)
     if not responses:
         raise DataError("there are no answers: every question was left empty")
     _write_round(out, responses, subjects)
@@ -486,7 +489,7 @@ def _write_round(out: Path, responses: Sequence[Response], subjects: Sequence[Su
     write_votes(responses, out / "responses.jsonl")
     with write_aside(out / "subjects.jsonl") as file:
         file.writelines(
-            json.dumps(humans.subject_record(subject), ensure_ascii=False) + "\n"
+            json.dumps(humans.make_subject_record(subject), ensure_ascii=False) + "\n"
             for subject in subjects
         )
 

@@ -16,7 +16,7 @@ from winosmith import report
 from winosmith._version import __version__
 from winosmith.cli._printing import echo, print_json, print_rich, with_options
 from winosmith.escape import for_terminal
-from winosmith.metrics import Proportion, rate
+from winosmith.metrics import Proportion, format_rate
 from winosmith.outputs import write_aside
 from winosmith.report import shown, span
 
@@ -225,4 +225,4 @@ def off_scores(counts: Mapping[str, int]) -> list[str]:
 
 def share(found: Proportion | None) -> list[report.Value]:
     """Return a share and its interval as two cells; two empty ones for None."""
-    return [None, None] if found is None else [rate(found), span(found.interval)]
+    return [None, None] if found is None else [format_rate(found), span(found.interval)]

@@ -120,7 +120,7 @@ def make_solver(
 
     local = options["local_context"]
     if train is not None and local:
-        train = Dataset(solve.local_only(train), train.name)
+        train = Dataset(solve.cut_to_local_context(train), train.name)
     kind = options["solver"]
     given = given_options(click.get_current_context())
     rule = {name: options[name] for name in _DECLARED[kind] if name in given}
@@ -276,7 +276,7 @@ def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
 
     problems: Sequence[Problem] = dataset.blind()
     if isinstance(solver, solve.LocalContext):
-        problems = solve.local_only(problems, solver.before)
+        problems = solve.cut_to_local_context(problems, solver.before)
         solver = solver.solver
     if not isinstance(solver, solve.ChatSolver) or not isinstance(solver.model, chat.Client):
         return {}

@@ -13,7 +13,7 @@ from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
-from winosmith.metrics import rate
+from winosmith.metrics import format_rate
 from winosmith.report import Signature, fixed, percent, points, points_span, probability
 from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, table
@@ -109,13 +109,17 @@ def stabilities(
     ]
     return Stabilities(
         found,
-        {n: metrics.edit_kinds(graded, tagged, seed) for n, graded in solvers.items() if tagged},
+        {
+            n: metrics.count_edit_kinds(graded, tagged, seed)
+            for n, graded in solvers.items()
+            if tagged
+        },
         missing,
         {
             name: {n: metrics.compare_with_roots(graded, name, seed) for n, graded in shown.items()}
             for name in fields
         },
-        None if people is None else metrics.annotators(dataset, people, far, seed),
+        None if people is None else metrics.measure_annotators(dataset, people, far, seed),
     )
 
 
@@ -200,7 +204,7 @@ def _accuracies(solvers: Mapping[str, metrics.Stability]) -> report.Table:
         if of.accuracy is None:
             rows.append([solver, *["—"] * 5])
             continue
-        roots = None if of.roots is None else rate(of.roots)
+        roots = None if of.roots is None else format_rate(of.roots)
         rows.append([solver, *share(of.accuracy), roots, *share(of.consistency)])
     return report.Table(
         "Accuracy on perturbed problems, on roots, and on whole families",
@@ -239,8 +243,8 @@ def _at_depth(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
     if len(here) == 1:
         return [*(sizes or (0,)), *share(here[0])]
     if len(sizes) == 1:
-        return [*sizes, *(None if one is None else rate(one) for one in here)]
-    return [None, *(None if one is None else f"{rate(one)} of {one.n:,}" for one in here)]
+        return [*sizes, *(None if one is None else format_rate(one) for one in here)]
+    return [None, *(None if one is None else f"{format_rate(one)} of {one.n:,}" for one in here)]
 
 
 def _survival(solvers: Mapping[str, metrics.Stability]) -> report.Table:
@@ -341,7 +345,7 @@ def _kinds_of(solver: str, found: metrics.EditKinds, *, has_accuracy: bool) -> r
 
 def _rate(kind: metrics.EditKind) -> list[report.Value]:
     interval = "—" if kind.interval is None else points_span(kind.interval)
-    return [rate(kind.errors), points(kind.excess), interval]
+    return [format_rate(kind.errors), points(kind.excess), interval]
 
 
 def _people(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
@@ -382,7 +386,7 @@ def _cards(found: Stabilities) -> report.Cards:
 
 def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
     depth = found.depth
-    for panels in metrics.stability_drawings(found.solvers):
+    for panels in metrics.draw_stability(found.solvers):
         yield report.Drawing(
             f"Left: families without an error, by {depth} depth; a stroke marks the end of a "
             f"family without one. Right: accuracy at each depth with {metrics.FEWEST} problems or "

@@ -16,13 +16,20 @@ from winosmith.cli._output import Output
 from winosmith.cli._printing import fail_gate, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
-from winosmith.metrics import HumanAccuracy, copies, human_accuracy
+from winosmith.metrics import HumanAccuracy, copies, measure_human_accuracy
 from winosmith.outputs import OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.report import fixed, percent, shown
 from winosmith.response import Response
 from winosmith.text import number_of
-from winosmith.validate import Checked, Examined, Finding, StructureRules, VoteRules, unvalidated
+from winosmith.validate import (
+    Checked,
+    Examined,
+    Finding,
+    StructureRules,
+    VoteRules,
+    count_unvalidated,
+)
 
 SWITCHES = {
     "length": "length",
@@ -182,8 +189,8 @@ def _record(
         **copies(checked.stages[0].dataset).record(),
         "set_aside": _set_aside(checked),
         "unvalidated": {
-            "collected": unvalidated(checked.stages[0].dataset),
-            "kept": unvalidated(checked.kept),
+            "collected": count_unvalidated(checked.stages[0].dataset),
+            "kept": count_unvalidated(checked.kept),
         },
         "human_accuracy": asdict(people) if isinstance(people, HumanAccuracy) else None,
         "signature": str(checked.signature),
@@ -208,8 +215,8 @@ def _sections(
     if responses is not None:
         yield report.Section("People", list(_responses(checked, responses)))
     notes = list(map(shown, copies(checked.stages[0].dataset).sentences()))
-    if marked := unvalidated(checked.result.kept):
-        left = unvalidated(checked.kept)
+    if marked := count_unvalidated(checked.result.kept):
+        left = count_unvalidated(checked.kept)
         notes.insert(
             0,
             f"Generated problems kept: {marked:,}; judged valid: {marked - left:,}; not judged "
@@ -276,7 +283,7 @@ def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[repo
 def _people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | str:
     """Return the human accuracy on what was kept, or why it can't be measured."""
     try:
-        return human_accuracy(checked.result.kept, responses)
+        return measure_human_accuracy(checked.result.kept, responses)
     except DataError as error:
         return str(error)
 

@@ -13,7 +13,7 @@ from winosmith.cli import _options, _predictions
 from winosmith.cli._output import INVALID, TIES, Output, Rows, off_scores
 from winosmith.cli._printing import fail_gate, say
 from winosmith.errors import InputError
-from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, grade, rate
+from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, format_rate, grade
 from winosmith.report import probability, span
 from winosmith.results import table
 from winosmith.text import number_of
@@ -53,7 +53,7 @@ def command(**options: Any) -> None:
         winosmith compare dev.jsonl old.jsonl new.jsonl --baseline old --fail-on worse=2pt
     """  # noqa: D301
     try:
-        metrics.parsed_rules(options["rules"])
+        metrics.parse_rules(options["rules"])
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="--fail-on") from None
     if options["rules"] and options["baseline"] is None:
@@ -72,7 +72,7 @@ def command(**options: Any) -> None:
         solvers = _in_common(solvers)
     _warn_of_inputs(solvers)
     found = metrics.compare(solvers, baseline=options["baseline"], seed=options["seed"])
-    broken = metrics.regressions(found, options["rules"])
+    broken = metrics.find_regressions(found, options["rules"])
     letter = dict(zip(found.accuracies, ascii_uppercase, strict=False))
     pairs = {f"{letter[pair.first]} − {letter[pair.second]}": pair for pair in found.pairs}
     survivals = {
@@ -144,7 +144,7 @@ def _accuracies(name: str, found: Comparison, log_notes: Sequence[str]) -> repor
     counted = {what: counts for what, counts in counted.items() if counts}
     accuracies: Rows = [
         [letter, solver, *(counts.get(solver, 0) for counts in counted.values()),
-         own.right, rate(own), span(own.interval)]
+         own.right, format_rate(own), span(own.interval)]
         for letter, (solver, own) in zip(ascii_uppercase, found.accuracies.items(), strict=False)
     ]  # fmt: skip
     notes = [TIES] * any(own.ties for own in found.accuracies.values())
@@ -186,7 +186,7 @@ def _differences(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
 
 
 def _survival_table(found: Mapping[str, SurvivalComparison]) -> report.Table:
-    adjusted = metrics.holm([of.p_value for of in found.values()])
+    adjusted = metrics.correct_by_holm([of.p_value for of in found.values()])
     rows: Rows = [
         [name, sum(of.first.errors), sum(of.second.errors), of.first.median,
          of.second.median, of.later and {"first": "1st", "second": "2nd"}[of.later],

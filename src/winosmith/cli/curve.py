@@ -16,7 +16,7 @@ from winosmith.answers import read_labels, read_submission
 from winosmith.cli import _options, _predictions
 from winosmith.cli._output import Output, Rows
 from winosmith.errors import FormatError, InputError
-from winosmith.metrics import FORMS, LearningCurve, Proportion, size_or_never
+from winosmith.metrics import FORMS, LearningCurve, Proportion, format_size
 from winosmith.report import fixed, percent, points, probability, span
 from winosmith.results import table
 
@@ -153,8 +153,8 @@ def _sections(
 ) -> list[report.Section]:
     last = curve.points[-1].taken
     forms: Rows = [
-        [found.form.name, size_or_never(found.reaches),
-         " to ".join(map(size_or_never, found.interval)), fixed(100 * found.error),
+        [found.form.name, format_size(found.reaches),
+         " to ".join(map(format_size, found.interval)), fixed(100 * found.error),
          None if found.last is None
          else f"{fixed(100 * found.last)} ({points(found.last - last)})"]
         for found in curve.extrapolations

@@ -58,9 +58,9 @@ def practice(out: str, handwritten: bool, **options: Any) -> None:
     folder = Path(out)
     if handwritten:
         held = OutputFolder.open(folder, {"practice": "handwritten"}, force=options["force"])
-        formats.write(corpora.handwritten().problems, folder / "twins.jsonl")
+        formats.write(corpora.read_handwritten().problems, folder / "twins.jsonl")
         held.add("twins.jsonl")
-        say(f"{len(corpora.handwritten())} problems are in {folder / 'twins.jsonl'}")
+        say(f"{len(corpora.read_handwritten())} problems are in {folder / 'twins.jsonl'}")
         return
     write_practice(folder, **options)
     say(f"{options['twins']:,} twins are in {folder}; build them with:")

@@ -118,16 +118,16 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
 
 def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     """Return the embedder, the problems to embed, the ids of the others, and the report."""
-    train, dev, rest = embed.finetune_split(dataset, *_sizes(options), seed=options["seed"])
+    train, dev, rest = embed.split_for_finetuning(dataset, *_sizes(options), seed=options["seed"])
     settings = TrainingSettings(
         seed=options["seed"],
         **{name: options[name] for name in FINE_TUNING},
         split_point=options["split_point"] or TrainingSettings().split_point,
         max_length=options["max_length"],
     )
-    model = models.model_folder(options["encoder"])
+    model = models.find_model_folder(options["encoder"])
     with progress("Fine-tuning, step") as advance:
-        embedder, tuned = embed.finetuned_embedder(
+        embedder, tuned = embed.finetune_embedder(
             train,
             dev,
             model=model,
@@ -170,7 +170,7 @@ def _model_folder(options: Options, determined: tuple[Any, ...], stack: ExitStac
     if options["no_cache"]:
         return Path(stack.enter_context(tempfile.TemporaryDirectory())) / "finetuned"
     model, train, dev, settings = determined
-    recipe = [models.weights_digest(model), train.digest, dev.digest, asdict(settings)]
+    recipe = [models.digest_weights(model), train.digest, dev.digest, asdict(settings)]
     name = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
     return embed.cache_folder() / "finetuned" / name
 

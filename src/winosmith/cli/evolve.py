@@ -23,8 +23,8 @@ from winosmith.cli._output import Output, Rows
 from winosmith.cli._printing import progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, unsolved_ids
-from winosmith.language import WordNet, wordnet_folder
+from winosmith.evolve import Evolved, Perturber, Roots, Sets, draw_roots, find_unsolved_ids
+from winosmith.language import WordNet, find_wordnet_folder
 from winosmith.outputs import OutputFolder
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
@@ -156,7 +156,7 @@ def _complete(options: Options) -> Options:
     """
     kinds = set(options["kinds"])
     if kinds & _WORDNET:
-        wordnet_folder(options["wordnet_folder"])
+        find_wordnet_folder(options["wordnet_folder"])
     if "chat" not in kinds:
         return options
     evolve.DialogueRules(wanted=options["wanted"], batches=options["batches"])
@@ -177,7 +177,7 @@ def _make_perturber(
     if kind in _WORDNET:
         return evolve.WordNetPerturber(
             options["count"],
-            WordNet(wordnet_folder(options["wordnet_folder"])),
+            WordNet(find_wordnet_folder(options["wordnet_folder"])),
             wide=options["wide"] and kind == "wordnet",
             as_published=kind == "wordnet-paper",
         )
@@ -410,7 +410,7 @@ def _not_solved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[froze
         at, found = _models_of(datasets, path)
         solvers[at] += found
     return [
-        unsolved_ids(dataset, own) if own else frozenset()
+        find_unsolved_ids(dataset, own) if own else frozenset()
         for dataset, own in zip(datasets, solvers, strict=True)
     ]
 

@@ -157,10 +157,10 @@ def _row(recipe: str | None, name: str | None) -> Row:
 
 def _tell(found: Round) -> None:
     from winosmith.build import sides_sentences
-    from winosmith.rounds import changes_table, training_sentences
+    from winosmith.rounds import describe_training, make_changes_table
 
-    print_blocks([changes_table(found.changes, found.record)])
-    for line in training_sentences(found.record):
+    print_blocks([make_changes_table(found.changes, found.record)])
+    for line in describe_training(found.record):
         echo(f"{line}.", fg="yellow")
     for line in sides_sentences(found.record.get("sides")):
         echo(line)
@@ -175,7 +175,7 @@ def _tell(found: Round) -> None:
 def _same(stored: str, folder: Path) -> None:
     from winosmith import rounds
 
-    names = rounds.differing_files(stored, folder)
+    names = rounds.find_differing_files(stored, folder)
     if names:
         raise OutputError(
             f"{len(names)} files differ from {stored}: {', '.join(names[:5])}"

@@ -28,8 +28,8 @@ from winosmith.metrics import (
     PersonAccuracy,
     Proportion,
     Score,
-    overlap_sentences,
-    rate,
+    describe_overlap,
+    format_rate,
 )
 from winosmith.records import parse_json
 from winosmith.report import percent, points, points_span, probability, span
@@ -115,7 +115,7 @@ def command(**options: Any) -> None:
     gaps, refused = _gaps(solvers, women, options["seed"])
     extra = ExtraFigures(
         None if people is None else _majority(dataset, people),
-        None if people is None else metrics.person_accuracy(dataset, people),
+        None if people is None else metrics.measure_person_accuracy(dataset, people),
         {name: of for name, of in _consistency(solvers, options).items() if name in shown},
         {name: of for name, of in gaps.items() if name in shown},
         refused,
@@ -213,7 +213,7 @@ class ExtraFigures(Result):
 def _majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
     """Return the majority's accuracy; None if no problem has three respondents."""
     try:
-        return metrics.human_accuracy(dataset, responses)
+        return metrics.measure_human_accuracy(dataset, responses)
     except InputError:
         return None
 
@@ -256,7 +256,7 @@ def _gaps(
                 f"{column}, by the {reading}": metrics.gender_gap(
                     found, women[column], reading=reading, seed=seed
                 )
-                for column, reading in metrics.gap_readings(women)
+                for column, reading in metrics.list_gap_readings(women)
             }
         except SameInputError as error:
             refused[name] = str(error)
@@ -384,7 +384,7 @@ def _main(
     notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
     notes += log_notes
     for solver, overlap in seen.items():
-        notes += overlap_sentences(solver, overlap.record())
+        notes += describe_overlap(solver, overlap.record())
     heads = ["solver", *added, "accuracy", "95 %", "p(guess)"]
     heads += ["both halves", "95 %"] if whole else []
     return report.Table(title, heads, rows, " ".join(f"{note}." for note in notes))
@@ -403,7 +403,7 @@ def _score_notes(scores: Mapping[str, Score], whole: Mapping[str, Proportion]) -
         if found.possible:
             notes.append(f"{name}: with the missing answers, {span(found.possible)} % are possible")
         if found.below_chance:
-            notes.append(f"{name}: {metrics.below_chance_sentence(found.below_chance)}")
+            notes.append(f"{name}: {metrics.describe_below_chance(found.below_chance)}")
     if any(found.invalid for found in scores.values()):
         notes.append(INVALID)
     if any(found.accuracy.ties for found in scores.values()):
@@ -462,7 +462,7 @@ def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
 
 
 def _points(found: Proportion) -> str:
-    return rate(found).replace(" %", "", 1)
+    return format_rate(found).replace(" %", "", 1)
 
 
 def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Drawing]:

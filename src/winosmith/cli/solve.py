@@ -15,7 +15,7 @@ from winosmith.cli import _options, _solvers
 from winosmith.cli._output import print_table
 from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dataset
-from winosmith.metrics import counted
+from winosmith.metrics import round_count
 from winosmith.report import Signature, percent, shown
 from winosmith.solver_rule import KINDS
 
@@ -111,7 +111,7 @@ def _report(dataset: Dataset, found: Answers, interview: dict[str, Any], options
         for problem, prediction in zip(dataset, found.predictions, strict=True)
         if problem.answer is not None
     ]
-    right = counted(sum(prediction.credit(answer) for answer, prediction in answered))
+    right = round_count(sum(prediction.credit(answer) for answer, prediction in answered))
     ties = sum(len(prediction.chosen) > 1 for prediction in found.predictions)
     parameters = {"solver": found.solver, **found.parameters}
     signature = Signature(str(found.data), len(dataset), parameters)

@@ -16,7 +16,7 @@ from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
 from winosmith.problem import Claim, Problem
 from winosmith.report import fixed, percent, shown
 from winosmith.results import table
-from winosmith.study import joined
+from winosmith.study import join_data
 from winosmith.text import number_of
 
 
@@ -70,7 +70,7 @@ def _read(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Clai
         parts.append(claims or Dataset(problems, Path(path).stem))
     if len(parts) == 1:
         return parts[0]
-    return joined(parts, " + ".join(Path(path).stem for path in paths))
+    return join_data(parts, " + ".join(Path(path).stem for path in paths))
 
 
 def _counts(found: Statistics | ClaimStatistics) -> Rows:

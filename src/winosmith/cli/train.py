@@ -94,14 +94,14 @@ def _trained(options: Options) -> dict[str, Any]:
     parts = [read_trainable(path, options) for path in options["train"]]
     if options["curve"]:
         return _curve(parts, options)
-    joined = study.joined(parts, Path(options["train"][0]).stem)
+    joined = study.join_data(parts, Path(options["train"][0]).stem)
     train, dev = with_dev(joined, options["dev"], options)
     if not options["then"]:
         return _one(train, dev, options["model"], Path(options["out"]), options)
     out = Path(options["out"])
     report = _one(train, dev, options["model"], out / "first", options)
     parts = [read_trainable(path, options) for path in options["then"]]
-    target, target_dev = with_dev(study.joined(parts), options["then_dev"], options)
+    target, target_dev = with_dev(study.join_data(parts), options["then_dev"], options)
     model = out / "first" / ("all" if options["on_all"] else "")
     report["then"] = _one(target, target_dev, model, out / "then", options)
     report["forgetting"] = _forgetting(dev, out, options)
@@ -171,7 +171,7 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
         whole, measured = with_dev(only, dev, options)
         if not isinstance(whole, Dataset):
             raise InputError("--curve takes nested parts of problems; name a file for each size")
-        sizes: list[Trainable] = list(study.nested_parts(whole))
+        sizes: list[Trainable] = list(study.draw_nested_parts(whole))
     else:
         if dev.isdigit():
             raise InputError("--curve of several files measures all on one dev file; name it")
@@ -179,7 +179,7 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
     out = Path(options["out"])
     reports: list[dict[str, Any]] = []
     with progress("Training, step") as advance:
-        points = study.curve_runs(
+        points = study.make_curve_runs(
             sizes,
             measured,
             out=out,
@@ -227,7 +227,7 @@ def with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, T
     if not Path(dev).is_file():
         raise InputError(f"the dev set {dev!r} is neither a file nor a number of problems")
     held = read_trainable(dev, options, as_claims=isinstance(train, tuple))
-    shared = study.overlap(train, held)
+    shared = study.find_overlap(train, held)
     if shared:
         say(
             f"Warning: {len(shared):,} texts of {dev} are in the training data, too, such as "
@@ -242,7 +242,7 @@ def report_of(
     """Return the JSON report of one training."""
     digest = models.read_questions(dev, "measure on").digest
     parameters = {
-        "model": models.weights_digest(models.model_folder(model))[:12],
+        "model": models.digest_weights(models.find_model_folder(model))[:12],
         "runs": len(found.runs),
         "kept": found.settings.name,
         **_fields(found.settings, "split_point", "sees", "weight_decay"),
@@ -354,7 +354,7 @@ def _print_grid(report: dict[str, Any]) -> None:
 def _print_curve(report: dict[str, Any]) -> None:
     printed = {
         row.system.split("(")[1].rstrip(")").replace(",", ""): row.printed
-        for row in study.published(4, "winogrande-dev")
+        for row in study.get_published(4, "winogrande-dev")
     }
     rows = []
     for size in report["sizes"]:

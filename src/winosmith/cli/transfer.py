@@ -20,7 +20,7 @@ from winosmith.cli._solvers import OPTIONS, check_options, choose_sees, make_sol
 from winosmith.cli.score import women_by_occupation
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.metrics import Overlap, gap_readings, overlap_sentences
+from winosmith.metrics import Overlap, describe_overlap, list_gap_readings
 from winosmith.models import GRIDS
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Problem
@@ -98,7 +98,7 @@ def _targets(options: Options) -> list[Target]:
         if equals and name in study.TARGETS:
             found = [(name, Path(path))]
         elif Path(given).is_dir():
-            found = study.test_files(given)
+            found = study.list_test_files(given)
         else:
             found = [("", Path(given))]
         for known, file in found:
@@ -141,7 +141,7 @@ def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], di
 
 
 def _sentences(name: str, seen: Overlap) -> str:
-    return "; ".join(overlap_sentences(name, seen.record()))
+    return "; ".join(describe_overlap(name, seen.record()))
 
 
 def _problems(target: Target) -> Dataset:
@@ -253,7 +253,7 @@ def _women(target: Target) -> dict[str, float] | None:
         say(f"{table} is not there, so there is no gender gap; winosmith data get winogender")
         return None
     columns = women_by_occupation(str(table))
-    first, _ = gap_readings(columns)[0]
+    first, _ = list_gap_readings(columns)[0]
     return columns[first]
 
 
@@ -266,10 +266,10 @@ def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
         target = by_name.get(training.name)
         if target is None:
             raise InputError(f"{path} is {training.name}, which is not among DATA; name it there")
-        shared = study.overlap(training.asked, target.asked)
+        shared = study.find_overlap(training.asked, target.asked)
         if shared:
             say(f"{len(shared):,} texts of {target.file} are in {path}, too, such as {shared[0]!r}")
-        train, dev = study.paper_split(training.name, training.asked)
+        train, dev = study.split_as_in_paper(training.name, training.asked)
         folder = out / "tuned" / training.name
         with progress(f"Fine-tuning on {training.name}, step") as advance:
             arguments: dict[str, Any] = {
@@ -300,15 +300,15 @@ def _result(found: Found, withheld: Mapping[str, str]) -> Output:
         "systems": {name: [solved.record() for solved in own] for name, own in found.items()},
         "beside": {
             name: [line.record() for line in lines]
-            for name, lines in study.accuracy_lines(found).items()
+            for name, lines in study.make_accuracy_lines(found).items()
         },
-        "gender": [line.record() for line in study.gender_lines(found)],
+        "gender": [line.record() for line in study.make_gender_lines(found)],
         **({"withheld": dict(withheld)} if withheld else {}),
     }
     return Output(
         "Transfer",
         record,
-        study.transfer_sections(found, tuple(withheld.values())),
+        study.make_transfer_sections(found, tuple(withheld.values())),
         subtitle=f"{', '.join(found)} next to the tables of WinoGrande (AAAI 2020). {study.MARKS}.",
         apart=True,
     )

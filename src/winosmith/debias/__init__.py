@@ -1,6 +1,7 @@
-"""What to drop: AFLite, PMI filtering and random reduction, with a null next to them.
+"""What to remove: AFLite, PMI filtering and random reduction, each compared with a null.
 
-The filters return rows, kept and removed; `Dataset.select` and `Dataset.drop` turn them into data.
+The filters return the rows kept and removed; `Dataset.select` and `Dataset.drop` turn them into
+data.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from winosmith.debias._clues import (
     assessment_blocks,
     associations,
     leads_table,
-    passages,
+    make_passages,
 )
 from winosmith.debias._guess import (
     AT_ONCE,
@@ -93,10 +94,10 @@ __all__ = [
     "draw_training_rows",
     "flip_twins",
     "leads_table",
+    "make_passages",
     "measure_separability",
     "mirror",
     "option_units",
-    "passages",
     "perturb_vectors",
     "pmi",
     "probe",

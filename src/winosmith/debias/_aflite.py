@@ -1,10 +1,11 @@
 """AFLite: Algorithm 1 of WinoGrande (Sakaguchi et al. 2020, section 3).
 
-`aflite` checks what it is given, `phases` is the loop of lines 2 to 16, a phase at a time, and
-`save` and `load` keep a run on disk after every phase, so that it can be taken up again. That
-checkpoint is a .npz without pickles: the phases as JSON, the scores, what each phase removed, and
-where the solver stood; with the digest of the data and the parameters, so that it is never taken
-up for other data. Rows are in canonical order in it.
+`aflite` checks the arguments, `run_phases` is the loop of lines 2 to 16, one phase at a time, and
+`save_progress` and `load_progress` store a run on disk after every phase, so that it can be
+resumed. The checkpoint is a .npz file without pickles. It contains the phases as JSON, the scores,
+the rows that each phase removed, and the state of the solver. It also contains the digest of the
+data and the parameters, so that it is never resumed for other data. Rows are in canonical order in
+it.
 """
 
 from __future__ import annotations
@@ -25,10 +26,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
-from winosmith.debias._chance import Null, by_chance, chance, pool_votes
+from winosmith.debias._chance import Null, by_chance, measure_chance, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
-from winosmith.debias._rows import Rows, checked_rows, number_labels
-from winosmith.debias._selection import HISTOGRAM_EDGES, at_threshold, histogram, scores, select
+from winosmith.debias._rows import Rows, check_rows, number_labels
+from winosmith.debias._selection import (
+    HISTOGRAM_EDGES,
+    compute_scores,
+    make_histogram,
+    reach_threshold,
+    select,
+)
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import write_aside
@@ -38,37 +45,40 @@ from winosmith.results import HIDDEN, Result, computed
 
 StopReason = Literal["train size", "cutoff", "one class", "target size"]
 """Why AFLite stopped: no more rows than the training size were left (Algorithm 1, line 2), fewer
-than the cutoff were at the threshold (line 14), or only one class was left; or the target size was
-reached (only then)."""
+than the cutoff were at the threshold (line 14), only one class was left, or the target size was
+reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase(Result):
-    """What happened in one filtering phase.
+    """The record of one filtering phase.
 
     Attributes:
-        number: 0-based.
-        size: rows before the phase.
-        removed: rows removed in it.
-        cutoff: rows that the phase could remove at most.
-        candidates: rows whose score was at the threshold or above.
-        accuracy: of all the ensemble's predictions on held-out rows, the share that was right;
-            None when there was none.
-        histogram: rows by score, in 20 bins from 0 to 1 (see `debias.HISTOGRAM_EDGES`).
-        undefined: rows that every classifier was trained on: no score, not removed.
-        tied: candidates with the score at the cutoff, when only some of them could go; otherwise 0.
-        tied_removed: how many of these went.
-        close: predictions with a decision value nearer to zero than 0.0001, which another
-            machine's rounding may turn; converged solvers agree on all others.
-        one_class: classifiers whose training set held one class only; they predict that class.
-        polished: classifiers that were finished one by one in float64.
-        passes: passes over the training rows that the slowest classifier took.
-        chance: the candidates next to what they are when the labels mean nothing; None without a
-            null.
-        by_chance: how many rows have scores such as those removed when the labels mean nothing:
-            an estimate of how many of the removed went by chance, on the high side, as it counts
-            with no row that can be guessed. None without a null.
-        seconds: that the phase took. Not compared, and in no record that is digested.
+        number: The 0-based number of the phase.
+        size: The number of rows before the phase.
+        removed: The number of rows that it removed.
+        cutoff: The most rows that it could remove.
+        candidates: The number of rows whose score was at the threshold or above.
+        accuracy: The fraction of the ensemble's predictions on held-out rows that were correct;
+            None if there were none.
+        histogram: The number of rows by score, in 20 bins from 0 to 1 (see
+            `debias.HISTOGRAM_EDGES`).
+        undefined: The number of rows that every classifier was trained on; they have no score and
+            stay.
+        tied: The number of candidates with the score at the cutoff if only some of them could be
+            removed; otherwise 0.
+        tied_removed: The number of these that were removed.
+        close: The number of predictions with a decision value nearer to zero than 0.0001. Rounding
+            on another machine may flip them; converged solvers agree on all others.
+        one_class: The number of classifiers whose training set had only one class; they predict it.
+        polished: The number of classifiers that were finished one by one in float64.
+        passes: The number of passes over the training rows that the slowest classifier took.
+        chance: The number of candidates and its null distribution under labels without meaning;
+            None without a null.
+        by_chance: The number of rows that score like the removed ones when labels have no meaning.
+            It estimates how many rows were removed by chance, on the high side, because it assumes
+            that no row is predictable. None without a null.
+        seconds: The duration of the phase. It is not compared, and not part of a digested record.
     """
 
     number: int
@@ -92,18 +102,18 @@ class Phase(Result):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AfliteResult(Result):
-    """What AFLite kept and removed.
+    """The rows that AFLite kept and removed.
 
     Attributes:
-        kept: ascending rows of the input that were kept.
-        removed: for each phase the rows removed in it, ascending; with `kept` they are all rows.
-        phases: a record of each phase.
-        scores: (N,) each row's last score: at its removal, or in the last phase; NaN for a row
-            that never had one. Where whole groups go, the score of its group.
-        votes: (N,) the predictions that this score is the fraction of; 0 without one.
-        removed_in: (N,) the 0-based phase that removed the row, -1 for the kept.
-        stopped: why it ended; see `StopReason`.
-        parameters: everything that the result depends on besides the arrays.
+        kept: The kept rows of the input, in ascending order.
+        removed: The rows removed in each phase, in ascending order; with `kept` they are all rows.
+        phases: The record of each phase.
+        scores: The (N,) last score of each row: at its removal, or in the last phase; NaN for a row
+            that never had one. If whole groups are removed, the score of its group.
+        votes: The (N,) number of predictions behind each score; 0 for a row without a score.
+        removed_in: The (N,) 0-based phase that removed each row, -1 for kept rows.
+        stopped: Why the run ended; see `StopReason`.
+        parameters: Everything that the result depends on apart from the arrays.
     """
 
     kept: NDArray[np.intp] = field(metadata={"json": len})
@@ -150,15 +160,15 @@ class AfliteResult(Result):
 
     @property
     def seconds(self) -> float:
-        """Seconds that the phases took together."""
+        """The total duration of the phases in seconds."""
         return sum(phase.seconds for phase in self.phases)
 
     @property
     @computed()
     def by_chance(self) -> float | None:
-        """About how many of the rows removed went by chance; None without a null.
+        """The approximate number of rows removed by chance; None without a null.
 
-        The sum over the phases (`Phase.by_chance`). The removed minus these are the excess.
+        This is the sum over the phases of `Phase.by_chance`.
         """
         known = [phase.by_chance for phase in self.phases if phase.by_chance is not None]
         return sum(known) if known else None
@@ -193,94 +203,99 @@ def aflite(
     checkpoint: str | Path | None = None,
     scratch: str | Path | None = None,
 ) -> AfliteResult:
-    """Remove the rows whose label an ensemble of linear classifiers can guess.
+    """Remove the rows whose label an ensemble of linear classifiers can predict.
 
-    While more than `train_size` rows are left, a phase trains `ensemble_size` logistic
-    regressions, each on its own random `train_size` rows, and lets each predict the rows that it
-    was not trained on. A row's score is the fraction of its predictions that are right; of the rows
-    with a score of at least `threshold`, the `cutoff` highest go. A phase that removes fewer than
-    `cutoff` is the last (WinoGrande, Algorithm 1; the defaults are the paper's, for 47,000 rows;
-    `suggest_sizes` gives the same fractions of fewer).
+    While more than `train_size` rows are left, a phase trains `ensemble_size` logistic regressions,
+    each on its own random `train_size` rows, and each predicts the rows that it was not trained on.
+    A row's score is the fraction of its predictions that are correct. The phase removes the
+    `cutoff` highest of the rows with a score of at least `threshold`. A phase that removes fewer
+    than `cutoff` rows is the last (WinoGrande, Algorithm 1; the defaults are the paper's, for
+    47,000 rows; `suggest_sizes` returns the same fractions of fewer rows).
 
-    What the paper leaves open, and what is done here:
+    The paper leaves some details open. They are settled as follows:
 
-    - The text removes scores "above" the threshold, Algorithm 1 those at it: at it. The text ends
-      with "fewer than m remaining", Algorithm 1 with m or fewer: m or fewer. What the last phase
-      found stays removed (line 13 comes before line 14).
+    - The text removes scores "above" the threshold, Algorithm 1 also those equal to it; we follow
+      Algorithm 1. The text ends with "fewer than m remaining", Algorithm 1 with m or fewer; we
+      follow Algorithm 1. The rows found in the last phase stay removed (line 13 comes before line
+      14).
     - A row that every classifier was trained on has no score in that phase and stays; this is
       common when little more than `train_size` rows are left.
-    - Ties at the cutoff are broken by a draw of the phase's own generator, never by the order of
-      the rows, which may go with what they say.
+    - Ties at the cutoff are broken at random by the phase's own generator, never by the order of
+      the rows, which may depend on their content.
     - Le Bras et al. (2020, "Adversarial Filters of Dataset Biases", Algorithm 1) print the same
-      loop with a target size n of their own in place of m as its end, m < n, and the same break
-      below the cutoff. That is `target_size`, but that their last phase may take up to k - 1 rows
-      more than the target allows; ours takes just what is needed.
-    - A training set of one class trains a classifier that always predicts that class, the limit
-      of the regression. When one class only is left of all rows, it ends.
+      loop. It ends at a separate target size n, with m < n, in place of m, and has the same break
+      below the cutoff. `target_size` is that n, but their last phase may remove up to k - 1 rows
+      more than the target allows; ours removes only as many as needed.
+    - A training set of one class trains a classifier that always predicts that class, which is the
+      limit of the regression. The run ends when all rows left have the same class.
 
-    The result depends on the arrays, the parameters and nothing else: not on the executor or the
-    number of workers, and not on the order of the rows, as these are first put in a canonical
-    order. That is the order of `ids` or, without them, of a digest of each row's numbers and label
-    (then only rows equal in both can stand for one another). Another kind of machine may round
-    otherwise; the phases count the votes that this could turn (`Phase.close`).
+    The result depends only on the arrays and the parameters: not on the executor, the number of
+    workers or the order of the rows, which are first put in a canonical order. That is the order of
+    `ids` or, without them, of a digest of each row's numbers and label (then only rows equal in
+    both are interchangeable). Another kind of machine may round differently; `Phase.close` counts
+    the votes that this could flip.
 
     The regressions are solved to the optimum (decision values within about 1e-4 of it), in float32
-    with sums in float64; tests hold that scikit-learn on the same partitions removes the same rows.
+    with sums in float64; tests check that scikit-learn on the same partitions removes the same
+    rows.
 
     Args:
-        X: (N, d) numbers, such as embeddings: one row a problem. Any real type, held as float32.
-        y: (N,) labels: 0 or 1, the right one of two options. (`debias.mirror` takes more.)
-        ensemble_size: classifiers a phase (n), 1 or more.
-        train_size: rows that each is trained on (m), 2 or more.
-        cutoff: rows that a phase removes at most (k): a number, 1 or more, or a fraction of the
-            rows left in that phase, above 0 and below 1 (at least one row goes).
-        threshold: fraction of right predictions from which on a row may go (τ), 0 to 1.
-        C: inverse strength of the penalty, as in scikit-learn: it minimises
-            ``1/(2C) |w|² + sum of log losses``, the intercept free. The paper states none; 1 is
+        X: (N, d) numbers, such as embeddings, one row per problem. Any real type, stored as
+            float32.
+        y: (N,) labels: 0 or 1, the index of the correct option. (`debias.mirror` takes more
+            options.)
+        ensemble_size: The number of classifiers per phase (n), 1 or more.
+        train_size: The number of rows that each classifier is trained on (m), 2 or more.
+        cutoff: The most rows that a phase removes (k): a number, 1 or more, or a fraction of the
+            rows left in that phase, above 0 and below 1 (but at least one row).
+        threshold: The least fraction of correct predictions at which a row may be removed (τ), 0 to
+            1.
+        C: The inverse strength of the penalty, as in scikit-learn: the objective is ``1/(2C) |w|² +
+            sum of log losses``, with a free intercept. The paper does not state it; 1 is
             scikit-learn's default.
-        seed: 0 or more.
-        ids: (N,) distinct texts or whole numbers.
-        groups: (N,) the group of each row, None for a group of its own: with twin ids, both
-            halves of a twin fall on the same side of every partition. Training sets then hold at
+        seed: The random seed, 0 or more.
+        ids: (N,) distinct strings or integers.
+        groups: (N,) the group of each row, or None for a group of its own. With twin ids, both
+            halves of a twin are on the same side of every partition. Training sets then have at
             most `train_size` rows. Rows are still scored and removed one by one, unless `remove`
-            says otherwise. The paper splits freely, which is the default.
-        target_size: stop when so many rows are left (the n of Le Bras et al. 2020); 1 or more.
-            The last phase removes no more than that takes. When the run ends before it is
+            says otherwise. The paper splits twins freely, which is the default.
+        target_size: The number of rows at which to stop (the n of Le Bras et al. 2020); 1 or more.
+            The last phase removes only as many rows as needed. If the run ends before this size is
             reached, `stopped` is not "target size".
-        remove: "rows", or "groups": each of the `groups` goes whole or stays. Its score is the
-            fraction of right predictions among all those about its rows. A phase takes groups in
-            the order of their scores, each that still fits into `cutoff` rows (or one, where the
-            largest group is larger than that).
-        null: "off"; "report": in every phase the same classifiers are also trained on labels that
-            mean nothing, and the phase's record says how many rows reach the threshold so
-            (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
-        null_draws: draws of such labels a phase, 20 or more.
-        twins: (N,) the rows whose labels the null flips together, None for a single; usually
-            the twin ids. Without it the `groups`; without these too, labels are permuted among
-            all rows, which in data of twins is the wrong null (see `flip_twins`).
-        executor: who trains the classifiers of a phase: any `concurrent.futures.Executor` whose
-            workers run on this machine (or see the folder `scratch`), or one of
-            `winosmith.cluster`, with workers anywhere. A thread for each processor when None.
-        on_phase: called with the record of each phase when it is complete.
-        on_draw: called with the 0-based phase and the number of draws of its null that are done.
-        checkpoint: a .npz file, written after every phase. When it exists, the run it holds is
-            taken up and ends in the same result as one without interruption.
-        scratch: a folder for the rotated copy of the rows, of 4 bytes a number. When None, that
-            is held in memory; but when X is a `numpy.memmap` (as of ``np.load(file,
-            mmap_mode="r")``) it goes to the system's folder for temporary files, so that X can be
-            larger than memory. Processes of an executor find it in a file in any case. The size
-            is logged at level INFO before it is taken.
+        remove: "rows", or "groups" to keep or remove each of the `groups` as a whole. The score of
+            a group is the fraction of correct predictions among all those for its rows. A phase
+            takes groups in the order of their scores, each that still fits into `cutoff` rows (or
+            one group, if the largest one has more rows).
+        null: "off" or "report". With "report", the same classifiers are also trained on labels
+            without meaning in every phase, and the phase's record states how many rows then reach
+            the threshold (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
+        null_draws: The number of draws of such labels per phase, 20 or more.
+        twins: (N,) the rows whose labels the null flips together, None for a single; usually the
+            twin ids. By default the `groups`. If these are missing too, labels are permuted among
+            all rows, which is the wrong null for data with twins (see `flip_twins`).
+        executor: Where the classifiers are trained: any `concurrent.futures.Executor` whose workers
+            run on this machine (or can access the folder `scratch`), or one of `winosmith.cluster`,
+            with workers anywhere. By default one thread per processor.
+        on_phase: Called with the record of each phase when it is complete.
+        on_draw: Called with the 0-based phase and the number of completed draws of its null.
+        checkpoint: A .npz file that is written after every phase. If it exists, the run is resumed
+            from it and ends with the same result as a run without interruption.
+        scratch: A folder for the rotated copy of the rows, of 4 bytes per number. By default the
+            copy is held in memory; but if X is a `numpy.memmap` (from ``np.load(file,
+            mmap_mode="r")``), it goes to the system's temporary folder, so that X can be larger
+            than memory. Processes of an executor always read it from a file. The size is logged at
+            level INFO in advance.
 
     Raises:
         DataError: X is not 2-dimensional, empty, not real or not finite; lengths differ; a label is
-            not 0 or 1, or one of the two is missing; ids occur twice; a group does not fit.
-        InputError: a parameter is out of its range, or the executor's workers are gone.
-        OutputError: the checkpoint can't be written, or is of another run; or there is no room
+            not 0 or 1, or one of the two is missing; ids occur twice; a group is too large.
+        InputError: A parameter is out of range, or the executor's workers are gone.
+        OutputError: The checkpoint can't be written or belongs to another run, or there is no space
             for the rotated copy.
-        KeyboardInterrupt: is passed on; the checkpoint holds the phases that were complete.
+        KeyboardInterrupt: Passed on; the checkpoint contains the completed phases.
 
     Warns:
-        UserWarning: `train_size` is not smaller than N, so that nothing is removed.
+        UserWarning: `train_size` is not smaller than N, so nothing is removed.
 
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(400, 5)), rng.permutation(400) % 2
@@ -291,7 +306,7 @@ def aflite(
     >>> len(result.kept) + sum(len(rows) for rows in result.removed)
     400
     """
-    rows = checked_rows(X, y, ids, groups, scratch)
+    rows = check_rows(X, y, ids, groups, scratch)
     settings = Settings(
         ensemble_size,
         train_size,
@@ -306,12 +321,12 @@ def aflite(
     )
     if remove == "groups" and groups is None:
         raise InputError('remove is "groups", but no groups are given')
-    run = Run(rows, settings, _twins(rows, twins, settings), executor, scratch, on_draw)
+    run = Run(rows, settings, _number_twins(rows, twins, settings), executor, scratch, on_draw)
     if settings.train_size >= len(rows.y):
         train, cut = suggest_sizes(len(rows.y))
         warnings.warn(
             f"train_size is {settings.train_size}, but there are only {len(rows.y)} rows: nothing "
-            f"is removed; the paper's shares of so many rows are train_size={train} and "
+            f"is removed; the paper's fractions of this many rows are train_size={train} and "
             f"cutoff={cut}",
             UserWarning,
             stacklevel=3,
@@ -325,14 +340,14 @@ def aflite(
     progress = start_progress(rows)
     if checkpoint is not None:
         of = {"data": rows.digest(), "twins": _digest(run.twins), **parameters}
-        progress = load(Path(checkpoint), of) or progress
-        save(Path(checkpoint), progress, of)
-    for _ in phases(run, progress):
+        progress = load_progress(Path(checkpoint), of) or progress
+        save_progress(Path(checkpoint), progress, of)
+    for _ in run_phases(run, progress):
         if checkpoint is not None:
-            save(Path(checkpoint), progress, of)
+            save_progress(Path(checkpoint), progress, of)
         if on_phase is not None:
             on_phase(progress.phases[-1])
-    return _result(rows, progress, parameters)
+    return _build_result(rows, progress, parameters)
 
 
 PAPER_ROWS = 47_000
@@ -340,15 +355,16 @@ PAPER_ROWS = 47_000
 PAPER_TRAIN_SIZE = 10_000
 
 PAPER_CUTOFF = 500
-"""WinoGrande, section 3: m and k for the 47k problems that went into AFLite."""
+"""m and k for the 47,000 problems that went into AFLite (WinoGrande, section 3)."""
 
 
 def suggest_sizes(rows: int) -> tuple[int, int]:
-    """Return the training size m and the cutoff k for that many rows.
+    """Return the training size m and the cutoff k for this many rows.
 
-    From 47,000 rows on they are the paper's, 10,000 and 500; below, the same fractions of the rows
-    (m = 0.213 N, k = 0.0106 N), at least 2 and 1. The fraction of rows that a classifier sees, and
-    the number of phases that a given part of the data takes, stay what they are in the paper.
+    For 47,000 rows or more they are the paper's, 10,000 and 500; for fewer, the same fractions of
+    the rows (m = 0.213 N, k = 0.0106 N), at least 2 and 1. So the fraction of rows that a
+    classifier is trained on, and the number of phases needed to remove a given fraction, stay as in
+    the paper.
 
     >>> suggest_sizes(47_000), suggest_sizes(4_700)
     ((10000, 500), (1000, 50))
@@ -357,8 +373,9 @@ def suggest_sizes(rows: int) -> tuple[int, int]:
     return max(2, round(share * PAPER_TRAIN_SIZE)), max(1, round(share * PAPER_CUTOFF))
 
 
-def _twins(rows: Rows, twins: Sequence[Hashable] | None, settings: Settings) -> NDArray[np.intp]:
-    """Return the rows whose labels a null flips together, as a number for each row."""
+def _number_twins(
+    rows: Rows, twins: Sequence[Hashable] | None, settings: Settings
+) -> NDArray[np.intp]:
     if twins is not None and len(twins) != len(rows.y):
         raise DataError(f"X has {len(rows.y)} rows, but twins has {len(twins)} entries")
     if twins is None or settings.null == "off":
@@ -370,8 +387,7 @@ def _digest(numbers: NDArray[np.intp]) -> str:
     return hashlib.blake2b(numbers.astype("<i8").tobytes(), digest_size=16).hexdigest()
 
 
-def _result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> AfliteResult:
-    """Put what is known in canonical order back into the order of the input."""
+def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> AfliteResult:
     removed_in = np.empty_like(progress.removed_in)
     last_scores = np.empty_like(progress.scores)
     votes = np.empty_like(progress.votes)
@@ -392,15 +408,15 @@ def _result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> Aflit
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run is about.
+    """The definition of a run.
 
     Attributes:
-        rows: with their labels and groups.
-        settings: the parameters.
-        twins: (N,) the rows whose labels a null flips together, as a number for each row.
-        executor: who does the work; None for threads.
-        scratch: the folder for what does not fit into memory; see `basis_of`.
-        on_draw: called with the phase and the number of draws of its null that are done.
+        rows: The rows with their labels and groups.
+        settings: The parameters.
+        twins: The (N,) group numbers of rows whose labels a null flips together.
+        executor: Where the classifiers are trained; None for threads.
+        scratch: The folder for data that does not fit into memory; see `rotate_rows`.
+        on_draw: Called with the phase and the number of completed draws of its null.
     """
 
     rows: Rows
@@ -413,16 +429,16 @@ class Run:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is.
+    """The state of a run.
 
     Attributes:
-        scores: (N,) last known scores.
-        votes: (N,) int32, the predictions that each is the fraction of.
-        removed_in: (N,) int32, the phase that removed the row, -1 for those left.
-        phases: the records so far.
-        stopped: why it ended; None while it continues.
-        start: where the solver starts next; None before the first phase.
-        saved: the phases as JSON, as far as `save` has written them.
+        scores: The (N,) last known scores.
+        votes: The (N,) int32 number of predictions behind each score.
+        removed_in: The (N,) int32 phase that removed each row, -1 for rows left.
+        phases: The records of the completed phases.
+        stopped: Why the run ended; None while it continues.
+        start: Where the solver starts the next phase; None before the first.
+        saved: The phases as JSON that `save_progress` has already written.
     """
 
     scores: NDArray[np.float64]
@@ -435,25 +451,24 @@ class Progress:
 
 
 def start_progress(rows: Rows) -> Progress:
-    """Return the progress of a run that has done nothing yet."""
+    """Return the progress of a run before its first phase."""
     count = len(rows.y)
     return Progress(np.full(count, np.nan), np.zeros(count, np.int32), np.full(count, -1, np.int32))
 
 
-def phases(run: Run, progress: Progress) -> Iterator[None]:
-    """Bring the progress forward by a phase at a time, up to its end."""
-    progress.stopped = _end(run, progress)
+def run_phases(run: Run, progress: Progress) -> Iterator[None]:
+    """Run one phase at a time until the run ends, updating the progress."""
+    progress.stopped = _find_stop_reason(run, progress)
     if progress.stopped:
         return
     with open_ensemble(run.rows, run.settings, run.executor, run.scratch) as ensemble:
         while not progress.stopped:
-            _one_phase(run, ensemble, progress)
-            progress.stopped = _end(run, progress)
+            _run_phase(run, ensemble, progress)
+            progress.stopped = _find_stop_reason(run, progress)
             yield
 
 
-def _end(run: Run, progress: Progress) -> StopReason | None:
-    """Return why no other phase is to follow, or None."""
+def _find_stop_reason(run: Run, progress: Progress) -> StopReason | None:
     settings, left = run.settings, progress.removed_in < 0
     size = int(left.sum())
     if settings.target_size is not None and size <= settings.target_size:
@@ -470,24 +485,27 @@ def _end(run: Run, progress: Progress) -> StopReason | None:
 
 
 REFRESH = 4
-"""Phases after which the solver's Hessian is measured again, on the rows that are then left."""
+"""The number of phases after which the solver's Hessian is measured again, on the rows then
+left."""
 
 
-def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
+def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     began = time.perf_counter()
     settings, number = run.settings, len(progress.phases)
     left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
     groups = run.rows.groups[left] if run.rows.groups is not None else None
-    start = _start(ensemble, left, progress)
+    start = _choose_start(ensemble, left, progress)
     votes = ensemble.vote(left, number, start)
     correct, total = pool_votes(ensemble, left, votes)
-    candidates = at_threshold(correct, total, settings.threshold)
+    candidates = reach_threshold(correct, total, settings.threshold)
     null: Null | None = None
     drawn: list[NDArray[np.float64]] = []
     if settings.null != "off":
         on_draw = None if run.on_draw is None else partial(run.on_draw, number)
-        null, drawn = chance(ensemble, left, number, run.twins, int(candidates.sum()), on_draw)
-    most = _most(settings, len(left), groups)
+        null, drawn = measure_chance(
+            ensemble, left, number, run.twins, int(candidates.sum()), on_draw
+        )
+    most = _compute_removal_limit(settings, len(left), groups)
     chosen = select(
         correct,
         total,
@@ -499,7 +517,7 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     )
     removed = chosen.removed
     voted = total > 0
-    progress.scores[left[voted]] = scores(correct, total)[voted]
+    progress.scores[left[voted]] = compute_scores(correct, total)[voted]
     progress.votes[left[voted]] = total[voted]
     progress.removed_in[left[removed]] = number
     if not votes.one_class.all():
@@ -512,7 +530,7 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             cutoff=most,
             candidates=chosen.candidates,
             accuracy=float(votes.correct.sum() / votes.total.sum()) if voted.any() else None,
-            histogram=histogram(correct, total),
+            histogram=make_histogram(correct, total),
             undefined=int((~voted).sum()),
             tied=chosen.tied,
             tied_removed=chosen.tied_removed,
@@ -527,8 +545,7 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     )
 
 
-def _start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
-    """Return where the solver starts, and keep what later phases start from."""
+def _choose_start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
     number = len(progress.phases)
     if progress.start is None:
         progress.start = ensemble.first_start(left)
@@ -537,8 +554,7 @@ def _start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> S
     return progress.start
 
 
-def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
-    """Return how many rows a phase may remove: the cutoff, if the target allows so many."""
+def _compute_removal_limit(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
     most = settings.cutoff_of(left)
     if settings.remove == "groups" and groups is not None:
         most = max(most, int(np.bincount(groups).max()))
@@ -546,23 +562,23 @@ def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int
 
 
 BROKEN = (EOFError, zipfile.BadZipFile)
-"""What numpy raises, besides the usual errors, for a file that is cut off."""
+"""Exceptions that numpy raises for a truncated file, apart from the usual errors."""
 
 
-def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:
-    """Write the checkpoint; the old one stays until the new one is complete on the disk.
+def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -> None:
+    """Write the checkpoint; the old one stays until the new one is complete on disk.
 
     Args:
-        path: where to.
-        progress: what to keep.
-        of: data digest and parameters.
+        path: The path of the checkpoint.
+        progress: The progress to write.
+        identity: The data digest and the parameters of the run.
 
     Raises:
-        OutputError: it can't be written.
+        OutputError: The checkpoint can't be written.
     """
     new = progress.phases[len(progress.saved) :]
     progress.saved += [json.dumps(asdict(phase)) for phase in new]
-    about = {"version": __version__, "of": dict(of), "stopped": progress.stopped}
+    about = {"version": __version__, "of": dict(identity), "stopped": progress.stopped}
     with write_aside(path, "wb") as file:
         np.savez(
             file,
@@ -575,11 +591,11 @@ def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:
         )
 
 
-def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
-    """Return the progress that the checkpoint holds; None when there is no file.
+def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
+    """Return the progress in the checkpoint, or None if there is no file.
 
     Raises:
-        OutputError: it is no checkpoint, or one of other data, parameters or another version.
+        OutputError: The file is not a checkpoint, or belongs to other data, parameters or versions.
     """
     if not path.exists():
         return None
@@ -593,10 +609,10 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
         phases = [_read_phase(parse_json(line)) for line in saved]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
         raise OutputError(
-            f"{path}: this is not a checkpoint of AFLite ({error}); choose another name for the "
-            "checkpoint, or remove the file"
+            f"{path}: this is not a checkpoint of AFLite ({error}); choose another path for "
+            "the checkpoint, or delete the file"
         ) from error
-    _refuse_another(path, {"version": about["version"], **about["of"]}, of)
+    _refuse_other_run(path, {"version": about["version"], **about["of"]}, identity)
     return Progress(phases=phases, stopped=about["stopped"], start=start, saved=saved, **arrays)
 
 
@@ -607,7 +623,7 @@ def _read_phase(record: Mapping[str, Any]) -> Phase:
     return Phase(**{**record, "histogram": tuple(record["histogram"]), "chance": chance})
 
 
-def _refuse_another(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+def _refuse_other_run(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
     ours = {"version": __version__, **ours}
     differ = [
         f"{name} {theirs.get(name)!r}, not {ours.get(name)!r}"
@@ -616,6 +632,6 @@ def _refuse_another(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, An
     ]
     if differ:
         raise OutputError(
-            f"{path}: this checkpoint is of another run ({'; '.join(differ)}); choose another "
-            "name for the checkpoint, or remove the file"
+            f"{path}: this checkpoint belongs to another run ({'; '.join(differ)}); choose "
+            "another path for the checkpoint, or delete the file"
         )

@@ -1,24 +1,24 @@
-"""Assess what a filter did to the embeddings: PCA, the answers along an axis, KL next to a null.
+"""Measure how a filter changed the embeddings: PCA, answers along an axis, and KL with a null.
 
-The figure that WinoGrande publishes (section 3, figure 1) is KL(p(d1, y=1) || q(d1, y=2)) =
-2.53 for the whole set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after
-AFLite. Its units, smoothing, and the meaning of "bin size 100" (a number or a width) are not
-stated, and neither is a null, so these four numbers are a shape to compare with, not a target.
-What is taken here, each a parameter: nats; 100 bins of equal width over the range of the rows
-that the PCA was fitted on; half a problem added to every bin of both histograms (Krichevsky &
+The number that WinoGrande publishes (section 3, figure 1) is KL(p(d1, y=1) || q(d1, y=2)) = 2.53
+for the whole set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite. Its
+units, its smoothing and the meaning of "bin size 100" (a number or a width) are not stated, and
+there is no null; so these four numbers are a pattern to compare with, not a target. We use the
+following values, each of which is a parameter: nats; 100 bins of equal width over the range of the
+rows that the PCA was fitted on; half a problem added to every bin of both histograms (Krichevsky &
 Trofimov 1981); option 1 against option 2.
 
-With 100 bins and few rows the KL of labels that mean nothing is well above zero: that is what
-the null shows, and a KL means no more than its distance from the null.
+With 100 bins and few rows, the KL of labels without meaning is well above zero. The null shows
+this; a KL matters only as far as it exceeds the null.
 
 The paper's encoder was fine-tuned on the task, so its embeddings vary most between the answers.
-Those of other embedders do not: on WinoGrande's train_l, with MiniLM as it is, the KL along d1 is
-that of the null before any filter. So the same figure is measured along the *answer axis* too: the
-direction along which the answers stand furthest apart. Fisher's linear discriminant is made for it:
+Those of other embedders do not: on WinoGrande's train_l, with pretrained MiniLM, the KL along d1
+equals that of the null before any filter. So the same number is also measured along the *answer
+axis*: the direction along which the answers are furthest apart. It is Fisher's linear discriminant:
 w ∝ Σ⁻¹ (mean of option 2 − mean of option 1), with Σ the covariance of all rows, whatever their
-labels (for two classes it gives the same direction as the covariance within the classes). A
-direction fitted to labels finds something in any labels, so it is fitted on one half of the twins
-and read on the other, and the other way around; and the null fits it again to every draw.
+labels (for two classes it has the same direction as with the covariance within the classes). A
+direction fitted to labels finds a difference in any labels, so it is fitted on one half of the
+twins and evaluated on the other, and vice versa; and the null fits it again to every draw.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from winosmith.debias._chance import Null, flip_labels, make_null
-from winosmith.debias._rows import checked_labels, number_rows
+from winosmith.debias._rows import check_labels, number_rows
 from winosmith.errors import DataError
 from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
 from winosmith.parallel import one_thread
@@ -45,7 +45,7 @@ Direction = Literal["1||2", "2||1", "mean"]
 
 @declaration
 class AssessmentSettings:
-    """How an assessment is made."""
+    """The settings of an assessment."""
 
     bins: TwoOrMore = 100
     """Number of bins of equal width: along d1 over the range of the rows that the PCA was fitted
@@ -55,11 +55,12 @@ class AssessmentSettings:
     smoothing: Positive = 0.5
     """Number of problems added to every bin of both histograms."""
     direction: Direction = "1||2"
-    """Divergence: "1||2" is KL(option 1 || option 2), the paper's; "2||1"; "mean" of both."""
+    """Divergence: "1||2" is KL(option 1 || option 2), the paper's; "2||1"; "mean" averages both."""
     fit: Literal["all", "each"] = "all"
-    """Rows of the PCA: "all" fits it once and projects the subsets, so that every panel has the
-    same axis and scale. "each" fits it on each subset, as the paper's words suggest ("the principal
-    component analysis on the PMI-filtered subset"): d1 is then another direction in every panel."""
+    """Rows on which the PCA is fitted: "all" fits it once and projects the subsets, so that every
+    panel has the same axis and scale. "each" fits it on each subset, as the paper's words suggest
+    ("the principal component analysis on the PMI-filtered subset"), so that d1 is a different
+    direction in every panel."""
     draws: Draws = 200
     """Number of draws of the null."""
     points: Annotated[int, Field(ge=0)] = 1_500
@@ -70,22 +71,22 @@ class AssessmentSettings:
 
 @dataclass(frozen=True, slots=True)
 class Subset(Result):
-    """What the embeddings of some of the rows show.
+    """The measurements of the embeddings of a subset.
 
     Attributes:
-        name: as given.
-        rows: how many.
-        answers: how many with option 1 right, and with option 2, as written.
-        twins: twins with both halves among the rows.
-        parted: twins of which only one half is: singles that the filter made.
-        singles: rows that were no half of a twin before.
-        explained: the fractions of the variance along d1 and d2, 0–1, where the PCA was fitted.
-        points: (d1, d2) of a choice of the rows; the same choice in every subset. Where vectors
-            turn with the options, each is shown with its options in an order drawn at random.
-        point_answers: 0 or 1 for each point.
-        d1: how the answers lie along the first principal component, the paper's figure.
-        axis: how they lie along the answer axis, which is fitted to tell them apart and read on
-            held-out twins (`answer_axis`); within this subset alone.
+        name: The given name.
+        rows: The number of rows.
+        answers: The numbers of rows with option 1 correct and with option 2 correct, as written.
+        twins: The number of twins with both halves among the rows.
+        parted: The number of twins with only one half among the rows: singles that the filter made.
+        singles: The number of rows that were not half of a twin before.
+        explained: The fractions of the variance along d1 and d2, 0–1, on the rows of the PCA.
+        points: The (d1, d2) coordinates of a sample of the rows, the same in every subset. If
+            vectors change sign with the options, each is shown with its options in a random order.
+        point_answers: The answer of each point, 0 or 1.
+        d1: The answers along the first principal component, as in the paper's figure.
+        axis: The answers along the answer axis, which is fitted to separate them and evaluated on
+            held-out twins (`answer_axis`), within this subset only.
     """
 
     name: str
@@ -103,13 +104,13 @@ class Subset(Result):
 
 @dataclass(frozen=True, slots=True)
 class Assessment(Result):
-    """The subsets, in the order given, and how they were measured.
+    """The measurements of the subsets, and the settings.
 
     Attributes:
-        subsets: in the order given.
-        settings: how they were measured.
-        turns: whether vectors turn with the options, so that each problem was counted in both
-            orders.
+        subsets: The measurements of each subset, in the order given.
+        settings: The settings of the assessment.
+        turns: Whether vectors change sign with the options, so that each problem was counted in
+            both orders.
     """
 
     subsets: tuple[Subset, ...] = field(metadata={"rows": True})
@@ -156,33 +157,33 @@ def assess(
     """Measure how far apart the answers lie in the embeddings of each subset.
 
     Args:
-        X: (n, d) embeddings, finite; where d is 1, d2 is 0.
-        y: (n,) 0 if option 1 is right, 1 where option 2 is.
-        subsets: name → rows; "all" is `range(n)`.
-        groups: the rows of each twin, every row in one group, such as `Dataset.groups`; by
-            default every row stands alone. Within a subset, a half whose other half is not in it
-            is a single.
-        blocks: the rows that are never parted between what a direction is fitted on and what it is
-            read on, and whose answers the null flips together, such as `blocks.blocks(dataset)`;
-            by default the groups.
-        turns: whether swapping the options of a problem turns its vector around, as in those of
-            `difference`; not so in `concat` and, usually, in vectors from elsewhere.
-        settings: see `AssessmentSettings`.
-        shown: the rows that may be drawn one by one as `Subset.points`; by default all.
+        X: (n, d) embeddings, finite; if d is 1, d2 is 0.
+        y: (n,) labels: 0 if option 1 is correct, 1 if option 2 is.
+        subsets: Row numbers by subset name; "all" is `range(n)`.
+        groups: The rows of each twin, every row in one group, such as `Dataset.groups`; by default
+            every row is a group of its own. Within a subset, a half without its other half counts
+            as a single.
+        blocks: The rows that are never split between fitting and evaluating a direction, and whose
+            answers the null flips together, such as `blocks.blocks(dataset)`; by default the
+            groups.
+        turns: Whether swapping the options of a problem flips the sign of its vector. True for
+            `difference`, False for `concat` and for most other vectors.
+        settings: The settings; see `AssessmentSettings`.
+        shown: The rows that may be shown as single points in `Subset.points`; by default all.
 
     Raises:
-        DataError: arrays or rows that do not fit together or are not finite; without `turns`, of
-            one answer only.
+        DataError: Arrays or rows do not match, are not finite or, without `turns`, have only one
+            answer.
     """
     settings = settings or AssessmentSettings()
-    X, labels = checked_embeddings(X, y, alike=turns)
-    chosen = {name: checked_rows_of(name, rows, len(X)) for name, rows in subsets.items()}
+    X, labels = check_embeddings(X, y, alike=turns)
+    chosen = {name: check_subset_rows(name, rows, len(X)) for name, rows in subsets.items()}
     group_of = np.arange(len(X)) if groups is None else number_rows(groups, len(X))
     block_of = group_of if blocks is None else number_rows(blocks, len(X))
     order = np.random.default_rng([settings.seed, 0]).permutation(len(X))
     sides = order % 2 if turns else labels
     drawable = np.full(len(X), shown is None)
-    drawable[checked_rows_of("shown", () if shown is None else shown, len(X))] = True
+    drawable[check_subset_rows("shown", () if shown is None else shown, len(X))] = True
     shared = _project(X, settings, turns)
     found = []
     for name, rows in chosen.items():
@@ -197,25 +198,27 @@ def assess(
             Subset(
                 name=name,
                 rows=len(rows),
-                answers=_pair(np.bincount(labels[rows], minlength=2)),
-                **_twins(group_of, rows),
-                explained=_pair(axes.explained, float),
-                points=tuple(_pair(point, float) for point in turned * where[points]),
+                answers=_to_pair(np.bincount(labels[rows], minlength=2)),
+                **_count_twins(group_of, rows),
+                explained=_to_pair(axes.explained, float),
+                points=tuple(_to_pair(point, float) for point in turned * where[points]),
                 point_answers=tuple(sides[rows][points].tolist()),
-                **_along(name, X, rows, labels, block_of, where[:, 0], binning, settings, turns),
+                **_measure_along_axes(
+                    name, X, rows, labels, block_of, where[:, 0], binning, settings, turns
+                ),
             )
         )
     return Assessment(tuple(found), settings, turns)
 
 
-def checked_embeddings(
+def check_embeddings(
     X: NDArray[Any], y: ArrayLike, *, alike: bool = False
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return finite rows and their labels, 0 and 1; a column alone gets one of zeros next to it.
+    """Return finite rows and their labels, 0 and 1; a single column gets a second one of zeros.
 
-    With `alike` all labels may be the same.
+    With `alike`, all labels may be the same.
     """
-    X, labels = np.asarray(X), checked_labels(y, alike=alike).astype(np.intp)
+    X, labels = np.asarray(X), check_labels(y, alike=alike).astype(np.intp)
     if X.ndim != 2 or X.shape[1] < 1:
         raise DataError(f"X must have rows and columns; its shape is {X.shape}")
     if len(labels) != len(X):
@@ -223,21 +226,21 @@ def checked_embeddings(
     finite = np.isfinite(X).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise DataError(f"row {row} of X holds NaN or infinity; embed that problem again")
+        raise DataError(f"row {row} of X holds NaN or infinity; embed the problem again")
     if X.shape[1] == 1:
         X = np.hstack([X, np.zeros_like(X)])
     return X, labels
 
 
-def checked_rows_of(name: str, rows: Iterable[int], n: int) -> NDArray[np.intp]:
-    """Return the rows of a subset, ascending; each is once there."""
+def check_subset_rows(name: str, rows: Iterable[int], n: int) -> NDArray[np.intp]:
+    """Return the rows of a subset, checked and in ascending order."""
     found = np.asarray(rows if isinstance(rows, np.ndarray) else list(rows))
     if not len(found):
         return np.empty(0, np.intp)
     if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
-        raise DataError(f"the subset {name!r} must be a list of row numbers")
+        raise DataError(f"the subset {name!r} is not a list of row numbers")
     if found.min() < 0 or found.max() >= n or len(np.unique(found)) < len(found):
-        raise DataError(f"the subset {name!r} must name each row once, from 0 to {n - 1}")
+        raise DataError(f"the subset {name!r} must list each row at most once, from 0 to {n - 1}")
     return np.sort(found.astype(np.intp))
 
 
@@ -253,14 +256,14 @@ def _project(
     return axes, Binning.over(low, high, settings.bins, settings.bin_width), where
 
 
-def _twins(group_of: NDArray[np.intp], rows: NDArray[np.intp]) -> dict[str, Any]:
+def _count_twins(group_of: NDArray[np.intp], rows: NDArray[np.intp]) -> dict[str, Any]:
     before = np.bincount(group_of)
     now = np.bincount(group_of[rows], minlength=len(before))
     twins, parted = int(((before == 2) & (now == 2)).sum()), int(((before == 2) & (now == 1)).sum())
     return {"twins": twins, "parted": parted, "singles": len(rows) - 2 * twins - parted}
 
 
-def _along(
+def _measure_along_axes(
     name: str,
     X: NDArray[Any],
     rows: NDArray[np.intp],
@@ -271,9 +274,8 @@ def _along(
     settings: AssessmentSettings,
     turns: bool,
 ) -> dict[str, Any]:
-    """Return how the answers of a subset lie along d1 and along the answer axis."""
     rng = np.random.default_rng([settings.seed, 1, zlib.crc32(name.encode("utf-8", "replace"))])
-    groups = _groups_within(block_of[rows])
+    groups = _find_groups_within(block_of[rows])
     numbers = number_rows(groups, len(rows))
     drawn = np.stack(
         [
@@ -292,7 +294,7 @@ def _along(
             bins,
             np.zeros((len(drawn), 2, bins.bins), np.intp)
             if where is None
-            else _counted(bins, where, drawn, turns),
+            else _count_histograms(bins, where, drawn, turns),
             smoothing=settings.smoothing,
             direction=settings.direction,
         )
@@ -300,13 +302,12 @@ def _along(
     }
 
 
-def _counted(
+def _count_histograms(
     bins: Binning, where: NDArray[np.float64], labels: NDArray[np.intp], turns: bool
 ) -> NDArray[np.intp]:
     """Return the histograms of both answers for each labelling; see `Binning.count`.
 
-    Rows that turn are counted in both orders of their options: where the first is right, and turned
-    around, where the second is.
+    Rows that change sign are counted in both orders of their options.
     """
     if not turns:
         return bins.count(where, labels)
@@ -315,34 +316,33 @@ def _counted(
     return np.stack(ways, axis=-2)
 
 
-def _groups_within(group_of: NDArray[np.intp]) -> list[tuple[int, ...]]:
-    """Return the rows of each group, numbered from 0 within the subset."""
+def _find_groups_within(group_of: NDArray[np.intp]) -> list[tuple[int, ...]]:
     order = np.argsort(group_of, kind="stable")
     starts = np.flatnonzero(np.diff(group_of[order])) + 1
     return [tuple(rows.tolist()) for rows in np.split(order, starts) if len(rows)]
 
 
-def _pair(values: Iterable[Any], kind: type = int) -> Any:
+def _to_pair(values: Iterable[Any], kind: type = int) -> Any:
     first, second = values
     return kind(first), kind(second)
 
 
 _CHUNK = 8_192
-"""Rows taken to double precision at once, so that 47,000 × 1,024 need no second copy."""
+"""The number of rows converted to float64 at a time, so that 47,000 × 1,024 need no second copy."""
 
 _DIGITS = 10
-"""Coordinates keep this many digits of the largest, so that the last bit's noise of another
-machine's linear algebra does not put a row into another bin."""
+"""The number of significant digits kept in coordinates, relative to the largest, so that rounding
+differences of another machine's linear algebra don't move a row into another bin."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The first principal components of some rows.
+    """The first principal components of a set of rows.
 
     Attributes:
-        mean: (d,) of those rows; 0 if they turn with their options.
-        directions: (d, k) orthonormal columns, by falling variance.
-        explained: (k,) each one's fraction of the variance, 0–1.
+        mean: The (d,) mean of those rows; 0 if they change sign with their options.
+        directions: The (d, k) orthonormal columns, by descending variance.
+        explained: The (k,) fractions of the variance, 0–1.
     """
 
     mean: NDArray[np.float64]
@@ -363,18 +363,19 @@ class Axes:
 
 
 def principal_axes(X: NDArray[Any], k: int, *, turns: bool = False) -> Axes:
-    """Return the first `k` principal components of the rows of X, or all d when d < k.
+    """Return the first `k` principal components of the rows of X, or all d if d < k.
 
-    They are the eigenvectors of the covariance in double precision: no random start, no
-    tolerance. A component's sign, which is arbitrary, makes the loading of largest magnitude
-    positive; it does not look at the answers. The linear algebra runs on one thread, because the
-    order in which several add up may vary.
+    They are the eigenvectors of the covariance in float64, without a random start or a tolerance. A
+    component's sign, which is arbitrary, makes the loading of largest magnitude positive; it does
+    not depend on the answers. The linear algebra runs on one thread, because several may sum in a
+    varying order.
 
     Args:
-        X: (n, d) with n ≥ 1.
-        k: how many.
-        turns: whether rows turn around when the options of their problems are swapped. Their mean
-            is then 0, each problem being taken in both orders, and turning rows changes nothing.
+        X: (n, d) rows, with n ≥ 1.
+        k: The number of components.
+        turns: Whether swapping the options of a problem flips the sign of its vector. The mean is
+            then 0, because each problem is counted in both orders, and swapping options changes
+            nothing.
     """
     from scipy.linalg import eigh
 
@@ -395,15 +396,15 @@ def principal_axes(X: NDArray[Any], k: int, *, turns: bool = False) -> Axes:
 
 
 RANGE = (-4.0, 4.0)
-"""What the bins span, in standard deviations; what lies outside is in the outermost bins."""
+"""The range of the bins in standard deviations; rows outside it are in the outermost bins."""
 
 _SHRINKAGE = 0.1
-"""How much of the covariance is replaced by a sphere of the same trace, so that few rows in many
-columns still give a direction (regularised discriminant analysis, Friedman 1989)."""
+"""The fraction of the covariance that is replaced by a sphere of the same trace, so that few rows
+in many columns still define a direction (regularised discriminant analysis, Friedman 1989)."""
 
 _DECIMALS = 9
-"""Scores are rounded, so that the last bit's noise of another machine's linear algebra does not
-put a row into another bin."""
+"""The number of decimals of scores, so that rounding differences of another machine's linear
+algebra don't move a row into another bin."""
 
 
 def answer_axis(
@@ -414,20 +415,20 @@ def answer_axis(
     *,
     turns: bool = False,
 ) -> NDArray[np.float64] | None:
-    """Return where the rows lie along the answer axis, once for each labelling.
+    """Return the positions of the rows along the answer axis for each labelling.
 
     Args:
         X: (n, d) embeddings.
         labels: (k, n) labellings, 0 or 1.
-        groups: rows that are never parted between the two halves; every row in one.
-        rng: deals the groups to the halves.
-        turns: whether rows turn around when the options of their problems are swapped. Each
-            problem is then taken in both orders: the mean is 0, and the direction that to the rows
-            turned to option 2.
+        groups: The rows that are never split between the two halves; every row is in one group.
+        rng: The generator that assigns the groups to the halves.
+        turns: Whether swapping the options of a problem flips the sign of its vector. Each problem
+            is then counted in both orders: the mean is 0, and the direction is that of the rows
+            with option 2 as their reference.
 
     Returns:
-        (k, n) positions in standard deviations, larger where option 2 is expected; None if a
-        half is empty or, unless rows turn, does not hold both answers in every labelling.
+        (k, n) positions in standard deviations, larger if option 2 is expected; None if a half is
+        empty or, unless rows change sign, lacks one of the answers in some labelling.
     """
     half_of = np.empty(labels.shape[1], np.intp)
     for number, at in enumerate(rng.permutation(len(groups))):
@@ -440,15 +441,15 @@ def answer_axis(
             both = turns or bool(((seconds > 0) & (seconds < len(train))).all())
             if not len(test) or not len(train) or not both:
                 return None
-            found[:, test] = _read(X[train], labels[:, train], X[test], turns)
+            found[:, test] = _fit_and_apply(X[train], labels[:, train], X[test], turns)
     rounded: NDArray[np.float64] = np.round(found, _DECIMALS)
     return rounded
 
 
-def _read(
+def _fit_and_apply(
     X: NDArray[Any], labels: NDArray[np.intp], others: NDArray[Any], turns: bool
 ) -> NDArray[np.float64]:
-    """Fit the discriminant of each labelling to X, and return where it puts other rows, (k, m)."""
+    """Fit the discriminant of each labelling to X, and return (k, m) positions of others."""
     from scipy.linalg import cho_factor, cho_solve
 
     mean = np.zeros(X.shape[1]) if turns else X.mean(axis=0, dtype=np.float64)
@@ -458,7 +459,7 @@ def _read(
     covariance *= 1 - _SHRINKAGE
     covariance[np.diag_indices_from(covariance)] += _SHRINKAGE * sphere
     if turns:
-        weights = np.where(labels == 1, 1.0, -1.0)  # their length means nothing
+        weights = np.where(labels == 1, 1.0, -1.0)  # their scale has no effect
     else:
         seconds = labels.sum(axis=1, keepdims=True)
         weights = np.where(labels == 1, 1 / seconds, -1 / (labels.shape[1] - seconds))
@@ -475,14 +476,14 @@ _MOST_BINS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class AnswerHistograms(Result):
-    """How the two answers lie along an axis.
+    """The histograms of the two answers along an axis.
 
     Attributes:
-        edges: of the bins.
-        counts: of the bins, for option 1 and for option 2.
-        kl: their divergence in nats, 0 or more; None if it can't be measured, as with one
-            answer only.
-        null: the same with the labels of whole blocks flipped; None with `kl`.
+        edges: The edges of the bins.
+        counts: The counts of the bins for option 1 and for option 2.
+        kl: Their divergence in nats, 0 or more; None if it can't be measured, as with only one
+            answer.
+        null: The divergence with the labels of whole blocks flipped; None if `kl` is None.
     """
 
     edges: tuple[float, ...]
@@ -499,30 +500,32 @@ class AnswerHistograms(Result):
         smoothing: float,
         direction: Direction,
     ) -> AnswerHistograms:
-        """Return the divergence of the first of several pairs of histograms, the rest as its null.
+        """Return the divergence of the first of several pairs of histograms, with its null.
 
         Args:
-            binning: of the histograms.
-            counts: (1 + draws, 2, bins), from `Binning.count`; the first is what was measured.
-            smoothing: what is added to every bin of both histograms.
-            direction: of the divergence.
+            binning: The bins of the histograms.
+            counts: (1 + draws, 2, bins) counts from `Binning.count`; the first are the real ones.
+            smoothing: The number added to every bin of both histograms.
+            direction: The direction of the divergence.
         """
         shown = tuple(tuple(row) for row in counts[0].tolist())
         if not counts[0].sum(axis=-1).all():
             return cls(binning.edges, shown, None, None)
-        found = divergence(counts[:, 0], counts[:, 1], smoothing=smoothing, direction=direction)
+        found = compute_divergence(
+            counts[:, 0], counts[:, 1], smoothing=smoothing, direction=direction
+        )
         kl, drawn = float(found[0]), found[1:]
         return cls(binning.edges, shown, kl, make_null(kl, drawn.tolist()))
 
 
 @dataclass(frozen=True, slots=True)
 class Binning:
-    """How positions on an axis fall into bins of equal width.
+    """Bins of equal width along an axis.
 
     Attributes:
-        low: the lower edge of the first bin.
-        width: of a bin.
-        bins: how many.
+        low: The lower edge of the first bin.
+        width: The width of a bin.
+        bins: The number of bins.
     """
 
     low: float
@@ -533,10 +536,10 @@ class Binning:
     def over(cls, low: float, high: float, bins: int, width: float | None = None) -> Binning:
         """Return `bins` equal bins from `low` to `high`, or bins of that `width`.
 
-        Bins of a given width begin at multiples of it.
+        Bins of a given width start at multiples of it.
 
         Raises:
-            DataError: the width asks for more than 100,000 bins.
+            DataError: The width requires more than 100,000 bins.
         """
         if width is None:
             return cls(low, ((high - low) or 1.0) / bins, bins)
@@ -544,8 +547,8 @@ class Binning:
         number = float(np.floor(high / width)) - start + 1
         if number > _MOST_BINS:
             raise DataError(
-                f"bins of width {width:g} would be {number:,.0f}; the axis spans {high - low:.3g}: "
-                "choose a larger width, or a number of bins"
+                f"a width of {width:g} makes {number:,.0f} bins, because the axis spans "
+                f"{high - low:.3g}; choose a larger width, or a number of bins"
             )
         return cls(start * width, float(width), int(number))
 
@@ -555,14 +558,14 @@ class Binning:
         return tuple((self.low + self.width * np.arange(self.bins + 1)).tolist())
 
     def count(self, positions: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return how many rows of each answer fall into each bin, (…, 2, bins).
+        """Return the (…, 2, bins) number of rows of each answer in each bin.
 
-        The largest position of the range is in the last bin, as in `numpy.histogram`; what lies
-        outside is in the last bin on its side.
+        The largest position of the range is in the last bin, as in `numpy.histogram`; positions
+        outside the range are in the nearest bin.
 
         Args:
-            positions: (n,), or (k, n) with other positions for each labelling.
-            labels: (n,) or (k, n), 0 or 1.
+            positions: (n,) positions, or (k, n) with different positions for each labelling.
+            labels: (n,) or (k, n) labels, 0 or 1.
         """
         places = np.floor((positions - self.low) / self.width).astype(np.intp)
         places = np.clip(places, 0, self.bins - 1)
@@ -573,7 +576,7 @@ class Binning:
         return np.bincount(cells.ravel(), minlength=int(np.prod(shape))).reshape(shape)
 
 
-def divergence(
+def compute_divergence(
     first: NDArray[Any], second: NDArray[Any], *, smoothing: float, direction: Direction = "1||2"
 ) -> Any:
     """Return KL(p || q) in nats between two histograms: sum over bins of p · ln(p / q).
@@ -581,7 +584,7 @@ def divergence(
     Each histogram becomes a distribution after `smoothing` is added to every bin of both, so
     that an empty bin does not make the divergence infinite. Leading axes broadcast.
 
-    >>> round(float(divergence(np.array([8, 2]), np.array([2, 8]), smoothing=0.0)), 4)
+    >>> round(float(compute_divergence(np.array([8, 2]), np.array([2, 8]), smoothing=0.0)), 4)
     0.8318
     """
     if direction == "2||1":
@@ -592,5 +595,5 @@ def divergence(
     ratio = np.log(np.where(p > 0, p, 1)) - np.log(np.where(p > 0, q, 1))
     forward = np.maximum((p * ratio).sum(axis=-1), 0)
     if direction == "mean":
-        return (forward + divergence(second, first, smoothing=smoothing)) / 2
+        return (forward + compute_divergence(second, first, smoothing=smoothing)) / 2
     return forward

@@ -1,15 +1,15 @@
-"""What a filter or a measure finds by chance: on labels that mean nothing, and when it runs again.
+"""Results that a filter or a measure produces by chance: on random labels, and in another run.
 
 *Nulls.* The halves of a twin have nearly the same embedding and opposite answers. Permuting all
-answers freely would break that, and change how much there is to guess by chance; so a null flips
-the answers of both halves together, and permutes freely only among problems that have no other
-half. Noise gets past AFLite's threshold too: of the rows that a phase finds, as many are found for
-nothing as there are when the labels mean nothing, with the same rows and the same partitions.
+answers freely would break this structure and change how much is predictable by chance. So a null
+flips the answers of both halves together, and permutes freely only among problems without another
+half. Noise also passes AFLite's threshold: as many of a phase's rows are found by chance as are
+found when labels have no meaning, with the same rows and the same partitions.
 
-*Again.* AFLite is chaotic: which problems go in one phase decides what the next ones see, so that a
-change of the last digits grows. Of 6,000 practice problems another seed removes 76 to 80 % of what
-one removes (Jaccard .55 to .69). What one run removed is one draw, and is to be read beside others:
-by another seed, and on vectors with a little noise.
+*Repeated runs.* AFLite is chaotic: the problems removed in one phase affect the next, so that a
+change of the last digits grows. Of 6,000 practice problems, another seed removes 76 to 80 % of
+those that one seed removes (Jaccard .55 to .69). A run's removals are one random draw. Compare them
+with those of other runs: with another seed, and on vectors with a little noise.
 """
 
 from __future__ import annotations
@@ -28,13 +28,19 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith.debias._ensemble import DRAWS, Ensemble, Settings, Votes, open_ensemble
 from winosmith.debias._rows import (
     FLIPS,
-    checked_rows,
+    check_rows,
+    choose_scratch_folder,
+    map_scratch_matrix,
     number_labels,
     number_rows,
-    scratch_folder,
-    scratch_matrix,
 )
-from winosmith.debias._selection import Counts, Selection, at_threshold, pool_by_group, scores
+from winosmith.debias._selection import (
+    Counts,
+    Selection,
+    compute_scores,
+    pool_by_group,
+    reach_threshold,
+)
 from winosmith.errors import InputError
 from winosmith.metrics import null_interval, null_interval_label
 from winosmith.results import Result, computed
@@ -42,17 +48,17 @@ from winosmith.results import Result, computed
 
 @dataclass(frozen=True, slots=True)
 class Null(Result):
-    """A figure, and the same figure if there is nothing to find.
+    """A number, and its distribution if there is nothing to find.
 
     Attributes:
-        value: the figure, of the real answers.
-        mean: its mean over the draws.
-        low: the lower end of the interval of the draws (`metrics.null_interval`).
-        high: the upper end.
-        interval: what this interval is: 95 % of the draws, or the range of few.
-        p: how likely so high a figure is by chance: (1 + draws at or above the value) over
-            (1 + draws), the Monte Carlo p-value (Davison & Hinkley 1997, section 4.2.3).
-        draws: the figure of each draw.
+        value: The number for the real answers.
+        mean: Its mean over the draws.
+        low: The lower end of the interval of the draws (`metrics.null_interval`).
+        high: The upper end.
+        interval: The kind of interval: 95 % of the draws, or the range of few.
+        p: The Monte Carlo p-value, the probability of so high a number by chance: (1 + draws at or
+            above the value) / (1 + draws) (Davison & Hinkley 1997, section 4.2.3).
+        draws: The number for each draw.
     """
 
     value: float
@@ -85,19 +91,19 @@ Labels = TypeVar("Labels", bound=np.generic)
 def flip_twins(
     y: NDArray[Labels], groups: Sequence[Sequence[int]], rng: np.random.Generator
 ) -> NDArray[Labels]:
-    """Return labels that mean nothing, with the structure of the real ones.
+    """Return labels without meaning, with the structure of the real ones.
 
     The labels of a group of two rows or more (a twin) are all flipped or all kept, with equal
-    chance; those of the groups of one are permuted among these.
+    probability; those of single rows are permuted among each other.
 
     Args:
         y: (n,) labels, 0 or 1.
-        groups: the rows that belong together, such as `Dataset.groups`, or `blocks.blocks`, where
-            there are copies; every row in one.
-        rng: draws the flips, then the permutation.
+        groups: The rows that belong together, such as `Dataset.groups`, or `blocks.blocks` if there
+            are copies; every row is in one group.
+        rng: The generator of the flips and then of the permutation.
 
     Raises:
-        DataError: the groups do not name each row once.
+        DataError: The groups do not list each row once.
 
     >>> y = np.array([0, 1, 1, 0, 1, 1])
     >>> flip_twins(y, [(0, 1), (2, 3), (4,), (5,)], np.random.default_rng(0)).tolist()
@@ -113,10 +119,10 @@ def flip_labels(
     *,
     permute: bool = True,
 ) -> NDArray[Labels]:
-    """Flip as `flip_twins` does, by the number of each row's group.
+    """Flip labels as `flip_twins` does, given the number of each row's group.
 
-    Without `permute` the groups of one are flipped like the others: where the order of the options
-    means nothing, so does the number of those whose first option is right.
+    Without `permute`, the labels of single rows are flipped like the others: if the order of the
+    options has no meaning, neither has the number of problems whose first option is correct.
     """
     sizes = np.bincount(numbers)
     flips = rng.random(len(sizes)) < 0.5
@@ -129,7 +135,7 @@ def flip_labels(
 
 
 OnDraw = Callable[[int], object]
-"""Called with the number of draws of a null that are done."""
+"""A callback that receives the number of completed draws of a null."""
 
 
 def threshold_null(
@@ -148,33 +154,33 @@ def threshold_null(
     scratch: str | Path | None = None,
     on_draw: OnDraw | None = None,
 ) -> Null:
-    """Return how many rows are at AFLite's threshold in its first phase, next to the null.
+    """Return the number of rows at AFLite's threshold in its first phase, with its null.
 
-    The number that AFLite removes says little alone: noise gets past the threshold too. The first
-    phase, in which all rows take part, is asked here, with the same partitions for the real labels
-    and every draw; `debias.aflite` with `null="report"` asks every phase. Where the real number is
-    not above the null's, AFLite removes rows for nothing.
+    The number of rows that AFLite removes means little without a null, because noise also passes
+    the threshold. This function measures the first phase, which has all rows, with the same
+    partitions for the real labels and for every draw; `debias.aflite` with `null="report"` measures
+    every phase. If the real number is not above the null's, AFLite removes rows without a reason.
 
     Args:
-        X: (N, d) as for `aflite`.
+        X: (N, d) rows as for `aflite`.
         y: (N,) labels, 0 or 1.
-        groups: the twins, such as `Dataset.groups`; see `flip_twins`.
-        ensemble_size: see `aflite`, as of `train_size`, `threshold`, `C`, `seed` and `ids`.
-        train_size: less than N.
-        threshold: see `aflite`.
-        C: see `aflite`.
-        seed: of the partitions and of the draws.
-        ids: see `aflite`.
-        draws: 20 or more; each takes as long as a phase.
-        executor: see `aflite`.
-        scratch: see `aflite`.
-        on_draw: called with the number of draws done, after each.
+        groups: The twins, such as `Dataset.groups`; see `flip_twins`.
+        ensemble_size: As for `aflite`, like `train_size`, `threshold`, `C`, `seed` and `ids`.
+        train_size: The number of training rows, less than N.
+        threshold: As for `aflite`.
+        C: As for `aflite`.
+        seed: The random seed of the partitions and of the draws.
+        ids: As for `aflite`.
+        draws: The number of draws, 20 or more; each takes as long as a phase.
+        executor: As for `aflite`.
+        scratch: As for `aflite`.
+        on_draw: Called with the number of completed draws after each.
 
     Raises:
-        DataError: as for `aflite`, or the groups do not name each row once.
-        InputError: a parameter is out of its range.
+        DataError: The data is invalid for `aflite`, or the groups do not list each row once.
+        InputError: A parameter is out of range.
     """
-    rows = checked_rows(X, y, ids, None, scratch)
+    rows = check_rows(X, y, ids, None, scratch)
     settings = Settings(
         ensemble_size,
         train_size,
@@ -193,11 +199,11 @@ def threshold_null(
     everything = np.arange(len(rows.y), dtype=np.int32)
     with open_ensemble(rows, settings, executor, scratch) as ensemble:
         votes = ensemble.vote(everything, 0, ensemble.first_start(everything))
-        at = at_threshold(votes.correct, votes.total, settings.threshold)
-        return chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]
+        at = reach_threshold(votes.correct, votes.total, settings.threshold)
+        return measure_chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]
 
 
-def chance(
+def measure_chance(
     ensemble: Ensemble,
     left: NDArray[np.int32],
     phase: int,
@@ -205,18 +211,18 @@ def chance(
     found: int,
     on_draw: OnDraw | None = None,
 ) -> tuple[Null, list[NDArray[np.float64]]]:
-    """Return the candidates of a phase next to those of labels that mean nothing.
+    """Return the number of candidates of a phase, with its null for labels without meaning.
 
-    Each draw flips again, and is solved from a start of its own: it depends on the rows left and
-    on nothing that was drawn before, so that a run that is taken up draws the same.
+    Each draw flips the labels again and starts the solver afresh: it depends only on the rows left
+    and not on earlier draws, so that a resumed run draws the same labels.
 
     Args:
-        ensemble: of the real labels.
-        left: the rows left.
-        phase: 0-based.
-        twins: (N,) the twin of each row, as a number.
-        found: the candidates by the real labels.
-        on_draw: called after each draw.
+        ensemble: The ensemble with the real labels.
+        left: The rows left.
+        phase: The 0-based phase.
+        twins: The (N,) twin number of each row.
+        found: The number of candidates by the real labels.
+        on_draw: Called after each draw.
 
     Returns:
         The null, and the scores of the rows left in each draw.
@@ -233,15 +239,15 @@ def chance(
         other = ensemble.with_labels(labels)
         votes = other.vote(left, phase, other.first_start(left))
         correct, total = pool_votes(other, left, votes)
-        drawn.append(int(at_threshold(correct, total, settings.threshold).sum()))
-        known.append(scores(correct, total))
+        drawn.append(int(reach_threshold(correct, total, settings.threshold).sum()))
+        known.append(compute_scores(correct, total))
         if on_draw is not None:
             on_draw(draw + 1)
     return make_null(found, drawn), known
 
 
 def pool_votes(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
-    """Return the right and all predictions of each row left, or those of its group."""
+    """Return the correct and all predictions of each row left, or those of its group."""
     if ensemble.settings.remove == "groups" and ensemble.groups is not None:
         groups = ensemble.groups[left]
         return pool_by_group(votes.correct, groups), pool_by_group(votes.total, groups)
@@ -249,11 +255,12 @@ def pool_votes(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tup
 
 
 def by_chance(drawn: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
-    """Return how many rows have scores such as those chosen, on average over the draws of a null.
+    """Return the mean number of rows that score like the chosen ones, over the draws of a null.
 
     Args:
-        drawn: the scores of the phase's rows in each draw.
-        chosen: by the real labels; of those tied for the last places the same share is counted.
+        drawn: The scores of the phase's rows in each draw.
+        chosen: The selection by the real labels; of rows tied for the last places, the same
+            fraction is counted.
     """
     if not chosen.removed.size:
         return 0.0
@@ -268,18 +275,18 @@ Z = 1.959963984540054
 """The 97.5 % point of the normal distribution, for a 95 % interval."""
 
 NOISE = 1e-4
-"""Standard deviation of the noise, relative to each number: about the rounding of half precision,
-or of an encoder on another machine."""
+"""Standard deviation of the noise, relative to each number: about the rounding error of half
+precision, or the difference between encoders on two machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOverlap(Result):
-    """Of the problems that a filter removed, how many another run of it removes too.
+    """How many of the problems that a filter removed another run of it removes too.
 
     Attributes:
-        removed: problems that the filter removed.
-        other: those that the other run removed.
-        both: those that both removed.
+        removed: The number of problems that the filter removed.
+        other: The number that the other run removed.
+        both: The number that both removed.
     """
 
     removed: int
@@ -289,27 +296,27 @@ class RunOverlap(Result):
     @property
     @computed()
     def share(self) -> float | None:
-        """The fraction of the removed that the other run removes too, 0–1; None without any."""
+        """The fraction of the removed problems that the other run removes too, 0–1, or None."""
         return self.both / self.removed if self.removed else None
 
     @property
     @computed()
     def jaccard(self) -> float | None:
-        """Those that both removed over those that either did, 0–1; None when neither did."""
+        """The number removed by both over the number removed by either, 0–1, or None."""
         either = self.removed + self.other - self.both
         return self.both / either if either else None
 
 
 def compare_runs(kept: ArrayLike, other: ArrayLike, rows: int) -> RunOverlap:
-    """Compare what two runs of a filter removed of the same rows.
+    """Compare the removals of two runs of a filter on the same rows.
 
     Args:
-        kept: the rows that the filter kept.
-        other: those that the other run kept.
-        rows: how many there were.
+        kept: The rows that the filter kept.
+        other: The rows that the other run kept.
+        rows: The number of rows before filtering.
 
     Raises:
-        InputError: a row that there is not.
+        InputError: A row number is out of range.
 
     >>> compare_runs([0, 1], [0, 2], 5)
     RunOverlap(share=0.6667, jaccard=0.5, removed=3, other=3, both=2)
@@ -318,7 +325,7 @@ def compare_runs(kept: ArrayLike, other: ArrayLike, rows: int) -> RunOverlap:
     for run, left in enumerate((kept, other)):
         known = np.asarray(left, np.intp)
         if len(known) and (known.min() < 0 or known.max() >= rows):
-            raise InputError(f"there are {rows} rows; a kept row is not among them")
+            raise InputError(f"a kept row is out of range; there are {rows} rows")
         gone[run, known] = False
     return RunOverlap(int(gone[0].sum()), int(gone[1].sum()), int((gone[0] & gone[1]).sum()))
 
@@ -332,28 +339,28 @@ def perturb_vectors(
     noise: float = NOISE,
     scratch: str | Path | None = None,
 ) -> Iterator[NDArray[np.float32]]:
-    """Lend vectors with each number multiplied by 1 + `noise` × a standard normal one.
+    """Yield vectors with each number multiplied by 1 + `noise` × a standard normal draw.
 
-    What a row is multiplied by depends on the seed and on its id's place among the sorted ids, not
-    on the order of the rows. Vectors that are mapped from a file are lent from a file too.
+    A row's noise depends on the seed and on the position of its id among the sorted ids, not on the
+    order of the rows. Vectors mapped from a file are also written to a file.
 
     Args:
-        X: (n, d) vectors; or (n, K, d), those of all options, with the same noise
-            in a problem.
-        ids: (n,) distinct ids of one kind that can be put in order.
-        seed: 0 or more.
-        noise: the standard deviation, relative to each number.
-        scratch: a folder for the copy, as for `debias.aflite`.
+        X: (n, d) vectors; or (n, K, d) vectors of all options, which get the same noise in a
+            problem.
+        ids: (n,) distinct, sortable ids of one type.
+        seed: The random seed, 0 or more.
+        noise: The standard deviation, relative to each number.
+        scratch: The folder for the copy, as for `debias.aflite`.
     """
     order = sorted(range(len(ids)), key=ids.__getitem__)  # type: ignore[arg-type]
-    folder = scratch_folder(X, scratch)
+    folder = choose_scratch_folder(X, scratch)
     with contextlib.ExitStack() as stack:
         moved: NDArray[np.float32] = (
             np.empty(X.shape, np.float32)
             if folder is None
-            else stack.enter_context(scratch_matrix((X.shape[0], math.prod(X.shape[1:])), folder))[
-                0
-            ].reshape(X.shape)
+            else stack.enter_context(
+                map_scratch_matrix((X.shape[0], math.prod(X.shape[1:])), folder)
+            )[0].reshape(X.shape)
         )
         for place, row in enumerate(order):
             draw = np.random.default_rng([seed, place]).standard_normal(X.shape[-1])

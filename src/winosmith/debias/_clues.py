@@ -1,27 +1,28 @@
-"""Which words give an answer away: words that met the right option elsewhere in the data.
+"""Words that give an answer away because they occur with the correct option elsewhere in the data.
 
-AFLite says that a problem is predictable, not why. This looks for the reason in the words. The
-*cues* of a problem are its trigger (where the twin is there) and the content words of its local
-context, w[t-2:]. A *clue* is a cue together with something that tells the options apart:
+AFLite says that a problem is predictable, but not why. This module looks for the reason in the
+words. The *cues* of a problem are its trigger (if the twin is present) and the content words of its
+local context, w[t-2:]. A *clue* is a cue together with a property that distinguishes the options:
 
 - "beside": a content word in the same clause as an option. The polarity pattern of WinoGrande's
   table 2 is one ("loved" stands next to "balls", and the trigger is "exciting");
 - "option": the option's own last word ("heavy", and the option is "stone");
-- "order": which option is mentioned first, alone ("weak" goes with the first, whatever it is).
+- "order": only the option that is mentioned first ("weak" occurs with the first, whatever it is).
 
-In a text without spaces between words, letters and pairs of letters are in the place of words
+In a text without spaces between words, letters and pairs of letters take the place of words
 (`text.units`), and an option is its own last word.
 
-For each clue, the other twins of the data where the same words meet are counted: in R of them
-they point to the right option, in W to the wrong one. The problem's own twin and copies of either
-half are omitted, so no clue explains a problem by itself. (What only looks alike is counted: that
-words come back is what is looked for.) Its strength is that of the sign test,
-z = (R − W) / √(R + W), positive where the words point to the option they stand with; |z| ≥ 3 needs
-nine other problems at the least. A clue may mislead: what points away from the answer is reported
-the same way. On labels that mean nothing there are as many of those as of the others, or a few more
-(leaving a problem out of a balanced count tips the count against it).
+For each clue, the other twins of the data with the same words are counted: R of them in which they
+point to the correct option, and W in which they point to an incorrect one. The problem's own twin
+and copies of either half are omitted, so no clue explains a problem by itself. (Look-alikes are
+counted, because the aim is to find repeated words.) The strength of a clue is the statistic of the
+sign test, z = (R − W) / √(R + W), which is positive if the words point to the option with which
+they occur; |z| ≥ 3 needs at least nine other problems. A clue may mislead: words that point away
+from the answer are reported in the same way. If labels have no meaning, both kinds of clue are
+about equally frequent (with slightly more misleading ones, because omitting a problem from a
+balanced count tips it against the problem).
 
-Clues and an assessment's figures are also blocks of a report.
+Clues and the results of an assessment are also rendered as blocks of a report.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from winosmith.dataset import Dataset
 from winosmith.debias._assess import Assessment, Subset
 from winosmith.debias._rows import number_rows
 from winosmith.errors import DataError
-from winosmith.metrics import first_of_twins, null_interval_label
+from winosmith.metrics import find_first_of_twins, null_interval_label
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import local_only, units_and_blank
 
@@ -54,13 +55,13 @@ class Clue:
     """Words of a problem that point to one of its options.
 
     Attributes:
-        kind: "beside", "option" or "order"; see the module.
-        words: the cue last; before it the word next to the option, or the option's last word.
-        option: the index of the option that it points to.
-        toward: whether that is the answer.
-        right: other problems where the same words pointed to the right option.
-        wrong: other problems where they pointed to the wrong one.
-        z: the strength, 0 or more: of the sign test on `right` and `wrong`.
+        kind: The kind of clue, "beside", "option" or "order"; see the module.
+        words: The words: the cue last, after the word next to the option or the option's last word.
+        option: The index of the option to which the clue points.
+        toward: Whether that option is the answer.
+        right: The number of other problems in which the same words pointed to the correct option.
+        wrong: The number of other problems in which they pointed to an incorrect one.
+        z: The strength, 0 or more, of the sign test on `right` and `wrong`.
     """
 
     kind: Kind
@@ -74,12 +75,12 @@ class Clue:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A word of a sentence, and where it points.
+    """A marked word of a sentence.
 
     Attributes:
-        start, end: its characters, `sentence[start:end]`.
-        toward: whether the strongest clue that it is part of points to the answer.
-        z: that clue's strength.
+        start, end: The character positions of the word, `sentence[start:end]`.
+        toward: Whether the strongest clue that contains the word points to the answer.
+        z: The strength of that clue.
     """
 
     start: int
@@ -90,7 +91,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class MarkedProblem:
-    """A problem with its marked words, and the clues that they rest on, strongest first."""
+    """A problem with its marked words and their clues, strongest first."""
 
     row: int
     id: str
@@ -103,12 +104,12 @@ class MarkedProblem:
 
 @dataclass(frozen=True, slots=True)
 class Leads:
-    """Where the strongest clue of each problem leads.
+    """The number of problems whose strongest clue points to the answer or away from it.
 
     Attributes:
-        problems: how many.
-        toward: those whose strongest clue points to the answer.
-        away: those whose strongest clue points to the other option.
+        problems: The number of problems.
+        toward: The number of problems whose strongest clue points to the answer.
+        away: The number of problems whose strongest clue points to the other option.
     """
 
     problems: int
@@ -116,30 +117,30 @@ class Leads:
     away: int
 
 
-_SHOWN = 3
-"""Clues shown of one problem; weaker ones only blur the picture."""
+_MAX_SHOWN = 3
+"""The number of clues shown per problem; weaker ones would only be confusing."""
 
 
 @dataclass(frozen=True)
 class Associations:
-    """The clues of a data set; made by `associations`."""
+    """The clues of a data set, from `associations`."""
 
     dataset: Dataset
     clues: tuple[tuple[Clue, ...], ...]
 
     def leads(self, rows: Iterable[int]) -> Leads:
-        """Count where the strongest clues of these rows lead."""
+        """Count the problems by the direction of their strongest clue."""
         first = [self.clues[row][:1] for row in rows]
         toward = sum(clue.toward for clues in first for clue in clues)
         return Leads(len(first), toward, sum(map(len, first)) - toward)
 
-    def strongest(
+    def select_strongest(
         self, rows: Collection[int], number: int
     ) -> tuple[tuple[MarkedProblem, ...], ...]:
-        """Return the twins among `rows` that their words give away the most.
+        """Return the twins among `rows` with the strongest clues.
 
-        The kinds of clue take turns, and no two twins rest on the same words, so that a few show
-        what there is. Twins with a half elsewhere, and what is under embargo, are omitted.
+        The kinds of clue alternate, and no two twins have the same words, so that a few show the
+        whole range. Twins with a half outside the rows, and problems under embargo, are omitted.
         """
         ranked: dict[str, list[tuple[float, int, tuple[int, ...]]]] = {}
         for group in self._whole(rows):
@@ -160,16 +161,16 @@ class Associations:
                     found.append(group)
                     waiting.append(turn)
                     break
-        return tuple(tuple(map(self.marked, group)) for group in found)
+        return tuple(tuple(map(self.mark_words, group)) for group in found)
 
-    def drawn(
+    def draw_sample(
         self, rows: Collection[int], number: int, *, seed: int = 0
     ) -> tuple[tuple[MarkedProblem, ...], ...]:
-        """Return twins among `rows` drawn at random; singles if there are no whole twins."""
+        """Return a random sample of twins, or of singles if there are no complete twins."""
         whole = list(self._whole(rows))
         choice = [group for group in whole if len(group) == 2] or whole
         order = np.random.default_rng([seed, 2]).permutation(len(choice))[:number]
-        return tuple(tuple(map(self.marked, choice[at])) for at in order)
+        return tuple(tuple(map(self.mark_words, choice[at])) for at in order)
 
     def _whole(self, rows: Collection[int]) -> Iterator[tuple[int, ...]]:
         there = frozenset(map(int, rows))
@@ -177,9 +178,9 @@ class Associations:
             if there.issuperset(group) and not any(self.dataset[row].embargo for row in group):
                 yield group
 
-    def marked(self, row: int) -> MarkedProblem:
-        """Return one problem with the words of its strongest three clues marked."""
-        problem, clues = self.dataset[row], self.clues[row][:_SHOWN]
+    def mark_words(self, row: int) -> MarkedProblem:
+        """Return a problem with the words of its three strongest clues marked."""
+        problem, clues = self.dataset[row], self.clues[row][:_MAX_SHOWN]
         pointing: dict[str, Clue] = {}
         for clue in clues:
             for word in clue.words:
@@ -187,7 +188,7 @@ class Associations:
         spans = [
             (*found.span(), clue)
             for word, clue in pointing.items()
-            for found in _as_word(word).finditer(problem.sentence)
+            for found in _compile_word(word).finditer(problem.sentence)
         ]
         marks: list[Mark] = []
         for start, end, clue in sorted(spans, key=lambda span: span[:2]):
@@ -200,13 +201,13 @@ class Associations:
 
 
 def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
-    """Find which words give the answers of a data set away.
+    """Find the words that give away the answers of a data set.
 
-    What counts as a clue, and as a strong one, is defined at the top of this module: words that
-    stood with the right option in other twins, by the sign test at `z` or more.
+    The module's docstring defines a clue and its strength: words that occurred with the correct
+    option in other twins, by the sign test at `z` or more.
 
     Raises:
-        DataError: a problem with more than two options, or without its answer.
+        DataError: A problem has more than two options, or no answer.
 
     >>> from winosmith.problem import Problem
     >>> halves = [
@@ -215,15 +216,14 @@ def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     ...     for t, a in (("heavy", 0), ("light", 1))
     ... ]
     >>> found = associations(Dataset(halves))
-    >>> clue = found.marked(0).clues[0]
+    >>> clue = found.mark_words(0).clues[0]
     >>> clue.kind, clue.words, clue.right, clue.wrong, clue.toward
     ('order', ('heavy',), 11, 0, True)
     """
     return Associations(dataset, find_clues(dataset, z=z))
 
 
-def _as_word(word: str) -> re.Pattern[str]:
-    """Return a pattern that finds a lower-cased token as a whole word."""
+def _compile_word(word: str) -> re.Pattern[str]:
     if text.writing(word) == "unspaced":
         return re.compile(re.escape(word), re.IGNORECASE)
     before = "" if "'" in word else r"(?<!\w)"
@@ -234,7 +234,7 @@ def find_clues(dataset: Dataset, *, z: float = 3.0) -> tuple[tuple[Clue, ...], .
     """Return the clues of each problem with a strength of `z` or more, strongest first.
 
     Raises:
-        DataError: a problem with more than two options, or without its answer.
+        DataError: A problem has more than two options, or no answer.
     """
     for problem in dataset:
         if len(problem.options) != 2 or problem.answer is None:
@@ -242,39 +242,39 @@ def find_clues(dataset: Dataset, *, z: float = 3.0) -> tuple[tuple[Clue, ...], .
                 f"the problem {problem.id!r} has {len(problem.options)} options and the answer "
                 f"{problem.answer}; clues need two options and an answer"
             )
-    counted = _Counted(dataset)
+    counted = _FeatureCounts(dataset)
     strength = counted.strength()
     clues: list[list[tuple[bool, Clue]]] = [[] for _ in dataset]
     for at in np.flatnonzero(np.abs(strength) >= z):
         by_contrast = bool(strength[at] < 0)
         clues[counted.rows[at]].append((by_contrast, counted.clue(int(at), float(strength[at]))))
-    return tuple(tuple(clue for _, clue in sorted(found, key=_rank)) for found in clues)
+    return tuple(tuple(clue for _, clue in sorted(found, key=_rank_clue)) for found in clues)
 
 
-def _rank(found: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
-    """Rank by strength; of equals, words of the option pointed to come first, and plain kinds."""
+def _rank_clue(found: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
     by_contrast, clue = found
     return -clue.z, by_contrast, _PLAINEST_FIRST.index(clue.kind), clue.words
 
 
-class _Counted:
-    """Every (problem, option, words) of a data set, with how the same words fare elsewhere.
+class _FeatureCounts:
+    """All combinations of problem, option and words, with their counts in other twins.
 
     Attributes:
-        rows, options: (m,) the problem, and the option that the words stand with.
-        right, wrong: (m,) problems of other twins where they go with the right, the wrong option.
-        keys: kind and words, by feature number.
-        features: (m,) the feature number.
+        rows, options: The (m,) problem, and the option with which the words occur.
+        right, wrong: The (m,) problems of other twins in which they occur with the correct or an
+            incorrect option.
+        keys: The kind and words by feature number.
+        features: The (m,) feature numbers.
     """
 
     def __init__(self, dataset: Dataset):
-        first = first_of_twins(dataset)
+        first = find_first_of_twins(dataset)
         numbers: dict[tuple[Kind, tuple[str, ...]], int] = {}
         found = [
             (row, option, numbers.setdefault(key, len(numbers)), option == dataset.answers[row])
             for rows in dataset.groups
-            for row, reading in zip(rows, _readings(dataset, rows), strict=True)
-            for option, key in _features(reading, int(first[row]))
+            for row, reading in zip(rows, _read_problems(dataset, rows), strict=True)
+            for option, key in _find_features(reading, int(first[row]))
         ]
         table = np.array(found, dtype=np.intp).reshape(-1, 4)
         self.rows, self.options, self.features, holds = table.T
@@ -287,11 +287,11 @@ class _Counted:
             + self.features
         )
         _, own = np.unique(own, return_inverse=True)
-        self.right = _elsewhere(self.features, own, holds == 1)
-        self.wrong = _elsewhere(self.features, own, holds == 0)
+        self.right = _count_elsewhere(self.features, own, holds == 1)
+        self.wrong = _count_elsewhere(self.features, own, holds == 0)
 
     def strength(self) -> NDArray[np.float64]:
-        """Return the signed statistic of the sign test, (m,); 0 if nothing was counted."""
+        """Return the (m,) signed statistics of the sign test; 0 if nothing was counted."""
         counted = np.maximum(self.right + self.wrong, 1)
         strength: NDArray[np.float64] = (self.right - self.wrong) / np.sqrt(counted)
         return strength
@@ -305,27 +305,27 @@ class _Counted:
         return Clue(kind, words, option, toward, right, wrong, abs(strength))
 
 
-def _elsewhere(
+def _count_elsewhere(
     features: NDArray[np.intp], own: NDArray[np.intp], those: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    """Count the rows of `those` by feature, without those of the same twin and its copies."""
     everywhere = np.bincount(features[those], minlength=int(features.max(initial=0)) + 1)
     here = np.bincount(own[those], minlength=int(own.max(initial=0)) + 1)
     counted: NDArray[np.intp] = everywhere[features] - here[own]
     return counted
 
 
-def _readings(dataset: Dataset, rows: Sequence[int]) -> Iterator[Reading]:
-    """Yield each problem's cues and what stands next to its options; twins show their trigger."""
+def _read_problems(dataset: Dataset, rows: Sequence[int]) -> Iterator[Reading]:
     for row in rows:
         other = dataset[sum(rows) - row].sentence if len(rows) == 2 else None
         yield read_problem(dataset[row], other)
 
 
-def _features(reading: Reading, first: int) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
-    """Yield the option and the words of each possible clue, once.
+def _find_features(
+    reading: Reading, first: int
+) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
+    """Yield the option and the words of each possible clue once.
 
-    Options with the same last word are not told apart by it, nor by what stands next to it.
+    Options with the same last word are not distinguished by it, nor by the words next to it.
     """
     for cue in reading.cues:
         yield first, ("order", (cue,))
@@ -342,22 +342,22 @@ _BOUNDARY = frozenset(
     """, ; : . ! ? -- — ， 、 ； ： 。 ！ ？ and but or so because since although though while
     whereas as if when unless until yet""".split()
 )
-"""Tokens that end a clause, near enough without a parser."""
+"""Tokens that end a clause; accurate enough without a parser."""
 
 
 LETTERS = 8
-"""Units before the blank that belong to the local context of a text without spaces: letters and
+"""The number of units before the blank in the local context of a text without spaces: letters and
 pairs of letters of about two words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The words of a problem with two options, in lower case, each list without repeats.
+    """The lower-case words of a problem with two options, each list without repeats.
 
     Attributes:
-        cues: the trigger where the twin is known, and the content words of the local context.
-        heads: the last word of each option.
-        near: for each option, the content words of the clauses that mention it.
+        cues: The trigger if the twin is known, and the content words of the local context.
+        heads: The last word of each option.
+        near: The content words of the clauses that mention each option.
     """
 
     cues: tuple[str, ...]
@@ -366,16 +366,16 @@ class Reading:
 
 
 def read_problem(problem: Problem, other: str | None = None) -> Reading:
-    """Return the cues and contexts of a problem; `other` is the sentence of its other half.
+    """Return the cues and contexts of a problem; `other` is the sentence of the other half.
 
-    In "The monkey loved the balls but ignored the blocks because …", "loved" stands next to the
-    balls and "ignored" next to the blocks. Where one clause mentions both options, the words after
-    a mention, up to the next, stand next to it. The clause of the blank is omitted: its words are
+    In "The monkey loved the balls but ignored the blocks because …", "loved" is next to the balls
+    and "ignored" next to the blocks. If one clause mentions both options, the words after a
+    mention, up to the next one, are next to it. The clause of the blank is omitted: its words are
     cues.
     """
     unspaced = text.writing(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
-    heads = tuple(_last_word(option) for option in options)
+    heads = tuple(_find_last_word(option) for option in options)
     tokens, blank = units_and_blank(problem)
     if unspaced:
         cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
@@ -387,17 +387,17 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
         cues = [t for t in text.trigger(tokens, theirs)[0] if _is_word(t)] + cues
     own = {token for option in options for token in option}
     return Reading(
-        _once([cue for cue in cues if cue not in own]),
+        _drop_repeats([cue for cue in cues if cue not in own]),
         (heads[0], heads[1]),
-        _near(tokens, (heads[0], heads[1]), own),
+        _find_near_words(tokens, (heads[0], heads[1]), own),
     )
 
 
-def _near(
+def _find_near_words(
     tokens: Sequence[str], heads: tuple[str, str], own: set[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found: tuple[list[str], list[str]] = ([], [])
-    for clause in _clauses(tokens):
+    for clause in _split_clauses(tokens):
         if BLANK in clause:
             continue
         mentioned = {head for head in heads if head in clause}
@@ -407,10 +407,10 @@ def _near(
                 current = heads.index(token)
             elif current is not None and token not in own and text.is_content(token):
                 found[current].append(token)
-    return _once(found[0]), _once(found[1])
+    return _drop_repeats(found[0]), _drop_repeats(found[1])
 
 
-def _clauses(tokens: Sequence[str]) -> list[list[str]]:
+def _split_clauses(tokens: Sequence[str]) -> list[list[str]]:
     clauses: list[list[str]] = [[]]
     for token in tokens:
         if token in _BOUNDARY:
@@ -420,7 +420,7 @@ def _clauses(tokens: Sequence[str]) -> list[list[str]]:
     return clauses
 
 
-def _last_word(option: Sequence[str]) -> str:
+def _find_last_word(option: Sequence[str]) -> str:
     return next((token for token in reversed(option) if _is_word(token)), "")
 
 
@@ -428,14 +428,14 @@ def _is_word(token: str) -> bool:
     return any(map(str.isalnum, token))
 
 
-def _once(words: Sequence[str]) -> tuple[str, ...]:
+def _drop_repeats(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
 def assessment_blocks(
     assessment: Assessment, signature: report.Signature | str = ""
 ) -> list[report.Block]:
-    """Return the drawings of an assessment, after the paper's figure 1, and its table."""
+    """Return the charts of an assessment, like the paper's figure 1, and its table."""
     subsets, settings = assessment.subsets, assessment.settings
     width = settings.bin_width
     bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"
@@ -450,8 +450,8 @@ def assessment_blocks(
             signature=signature,
         ),
         report.Drawing(
-            f"The first component, d₁, by answer, in {bins}{ways}. Over each panel stands the KL "
-            "divergence between the answers, and in brackets what noise gives: its mean, and "
+            f"The first component, d₁, by answer, in {bins}{ways}. Above each panel is the KL "
+            "divergence between the answers, followed in brackets by that of noise: the mean, and "
             f"{null_interval_label(settings.draws)} in which the answers of whole blocks (twins, "
             "copies, look-alikes) are flipped at random.",
             first,
@@ -464,12 +464,12 @@ def assessment_blocks(
             axis,
             signature=signature,
         ),
-        *_caution(subsets),
-        _table(assessment),
+        *_note_flat_axis(subsets),
+        _make_table(assessment),
     ]
 
 
-def _caution(subsets: Sequence[Subset]) -> list[report.Block]:
+def _note_flat_axis(subsets: Sequence[Subset]) -> list[report.Block]:
     """Say so where d1 shows nothing in the first subset, which is what the filter began with."""
     null = subsets[0].d1.null if subsets else None
     if null is None or null.p <= 0.05:
@@ -477,16 +477,16 @@ def _caution(subsets: Sequence[Subset]) -> list[report.Block]:
     return [
         report.Text(
             [
-                f"Along d₁ the answers lie no further apart in “{subsets[0].name}” than noise puts "
-                "them, so d₁ can't show what the filter did: these embeddings vary most along "
-                "something else than the answer. Read the answer axis instead."
+                f"Along d₁ the answers are no further apart in “{subsets[0].name}” than noise puts "
+                "them, so d₁ can't show the effect of the filter: these embeddings vary most "
+                "along another direction. See the answer axis instead."
             ],
             kind="note",
         )
     ]
 
 
-def _table(assessment: Assessment) -> report.Table:
+def _make_table(assessment: Assessment) -> report.Table:
     rows: list[list[report.Value]] = []
     for subset in assessment.subsets:
         for name, found in (("d1", subset.d1), ("answer axis", subset.axis)):
@@ -504,7 +504,7 @@ def _table(assessment: Assessment) -> report.Table:
         ["subset", "problems", "along", "KL (nats)", "null, mean", interval, "p"],
         rows,
         note=f"Null: {assessment.settings.draws} draws with the answers of whole blocks flipped; "
-        "p is one-sided. WinoGrande's own figures along d1, in units it does not state, are 2.53 "
+        "p is one-sided. WinoGrande's own numbers along d1, in units it does not state, are 2.53 "
         "for all, 2.51 for random, 2.42 for PMI and 0.12 for AFLite.",
     )
 
@@ -512,7 +512,7 @@ def _table(assessment: Assessment) -> report.Table:
 def leads_table(
     found: Associations, subsets: Mapping[str, Iterable[int]], *, caption: str = ""
 ) -> report.Table:
-    """Return how many problems of each subset have words that lead to the answer, or away."""
+    """Return the number of problems per subset whose words point to the answer, or away from it."""
     rows: list[list[report.Value]] = []
     for name, chosen in subsets.items():
         leads = found.leads(chosen)
@@ -521,27 +521,27 @@ def leads_table(
                      leads.away, leads.away / of])  # fmt: skip
     share = report.Column("of them", form=".1%")
     return report.Table(
-        caption or "Problems whose words lead to an option",
+        caption or "Problems whose words point to an option",
         ["subset", "problems", "to the answer", share, "away from it", share],
         rows,
-        note="By the strongest clue of each problem. Where words mean nothing, as many lead away "
-        "as lead to the answer.",
+        note="By the strongest clue of each problem. If words have no meaning, as many point away "
+        "from the answer as to it.",
     )
 
 
-def passages(
+def make_passages(
     groups: Sequence[Sequence[MarkedProblem]], status: Mapping[int, tuple[str, bool]]
 ) -> tuple[tuple[report.Passage, ...], ...]:
-    """Return marked problems as passages of a report, twins together.
+    """Return marked problems as passages of a report, with twins together.
 
     Args:
-        groups: from `Associations.strongest` or `.drawn`.
-        status: row → what became of the problem, and whether it was kept.
+        groups: The problems from `Associations.select_strongest` or `.draw_sample`.
+        status: The status of each row and whether the problem was kept.
     """
-    return tuple(tuple(_passage(problem, status) for problem in group) for group in groups)
+    return tuple(tuple(_make_passage(problem, status) for problem in group) for group in groups)
 
 
-def _passage(problem: MarkedProblem, status: Mapping[int, tuple[str, bool]]) -> report.Passage:
+def _make_passage(problem: MarkedProblem, status: Mapping[int, tuple[str, bool]]) -> report.Passage:
     parts, at = [], 0
     for mark in problem.marks:
         parts.append(report.Part(problem.sentence[at : mark.start]))
@@ -556,12 +556,14 @@ def _passage(problem: MarkedProblem, status: Mapping[int, tuple[str, bool]]) -> 
         problem.answer,
         outcome,
         kept,
-        tuple(_clue(clue, problem) for clue in problem.clues),
+        tuple(_describe_clue(clue, problem) for clue in problem.clues),
     )
 
 
-def _clue(clue: Clue, problem: MarkedProblem) -> str:
+def _describe_clue(clue: Clue, problem: MarkedProblem) -> str:
     place = ", by the order of the mentions" if clue.kind == "order" else ""
     option = problem.options[clue.option] + place
     words = " + ".join(f"“{word}”" for word in clue.words)
-    return f"{words} → {option}: right in {clue.right} of {clue.right + clue.wrong} other problems"
+    return (
+        f"{words} → {option}: correct in {clue.right} of {clue.right + clue.wrong} other problems"
+    )

@@ -1,14 +1,14 @@
-"""The ensemble of a run: its parameters, set up once, asked for its votes in every phase.
+"""The ensemble of an AFLite run: set up once, and asked for its votes in every phase.
 
-A phase's classifiers are cut into shares, one a worker (Algorithm 1, lines 5 to 9, of WinoGrande):
-`train_and_vote` trains each on its partition and lets it vote on the rest. Nothing that a
-classifier does depends on its share.
+A phase's classifiers are divided into shares, one per worker (Algorithm 1, lines 5 to 9, of
+WinoGrande): `train_and_vote` trains each classifier on its partition and counts its votes on the
+other rows. A classifier does not depend on the share that it is in.
 
-The rows and labels are handed over once. Threads find them in this process. An executor that holds
-values for its workers, wherever they are (`winosmith.parallel.Holder`), holds them. For
-any other they lie in files, which the workers map into their memory: all processes of a machine
-share one copy. Workers that can't see the files (on another machine, without a shared disk) are
-refused.
+The rows and labels are transferred once. Threads read them in this process. An executor that stores
+values for its workers, wherever they are (`winosmith.parallel.Holder`), stores them. For any other
+executor they are written to files, which the workers map into memory, so that all processes of a
+machine share one copy. Workers that can't access the files (on another machine, without a shared
+disk) are rejected.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from winosmith import options
 from winosmith.debias import _solver
-from winosmith.debias._rows import Rows, draw_training_rows, scratch_folder
+from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start
 from winosmith.errors import DataError, OutputError
 from winosmith.parallel import Holder, one_thread, ordered_map, workers_of
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 Remove = Literal["rows", "groups"]
-"""What goes or stays as one: each row, or each group of rows whole."""
+"""The unit that is kept or removed as a whole: each row, or each group of rows."""
 
 NullMode = Literal["off", "report"]
-"""What becomes of the null of every phase: none is drawn, or it is reported."""
+"""Whether the null of every phase is omitted or reported."""
 
 DRAWS = 20
-"""The fewest draws of a null, of which the smallest p is 1/21."""
+"""The least number of draws of a null; its smallest p is 1/21."""
 
 
 @options.declaration
 class Settings:
-    """The parameters of `debias.aflite` that its result depends on, besides the arrays."""
+    """The parameters of `debias.aflite` on which its result depends, apart from the arrays."""
 
     ensemble_size: options.Count
     train_size: options.TwoOrMore
@@ -65,7 +65,7 @@ class Settings:
     null_draws: options.Draws = DRAWS
 
     def cutoff_of(self, left: int) -> int:
-        """Return the most rows that a phase removes of so many that are left.
+        """Return the most rows that a phase removes, given the number of rows left.
 
         >>> Settings(64, 100, 0.01, 0.75, 1.0, 0).cutoff_of(2_345)
         23
@@ -77,19 +77,20 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Classifiers over one data set, spread over an executor.
+    """The classifiers for one data set, spread over an executor.
 
     Attributes:
-        basis: the rows, in canonical order.
-        y: (N,) float32 labels.
-        groups: (N,) group numbers, or None.
-        settings: the run's parameters.
-        penalty: (D,) the ridge of each weight.
-        held: where workers of this machine find basis and labels.
-        arrays: a token of a `Holder` for basis and labels; None for other executors.
-        executor: who does the work.
-        threads: who does the work that is done here in any case.
-        relabelled: the labels are not those that the workers find, but travel with the work.
+        basis: The rows, in canonical order.
+        y: The (N,) float32 labels.
+        groups: The (N,) group numbers, or None.
+        settings: The run's parameters.
+        penalty: The (D,) ridge penalty of each weight.
+        held: Where workers of this machine find the basis and labels.
+        arrays: A `Holder`'s token for the basis and labels; None for other executors.
+        executor: Where the classifiers are trained.
+        threads: The threads for work that is always done in this process.
+        relabelled: Whether the labels differ from the stored ones, so that they are sent with each
+            task.
     """
 
     basis: Basis
@@ -104,17 +105,17 @@ class Ensemble:
     relabelled: bool = False
 
     def first_start(self, left: NDArray[np.int32]) -> Start:
-        """Return where the solver starts in the first phase; `left` are the rows left."""
+        """Return the solver's start in the first phase, given the rows left."""
         return _solver.first_start(self._measured(), left)
 
     def start_at(self, weights: Floats, left: NDArray[np.int32]) -> Start:
         """Return the start at these (D,) weights, with the Hessian measured there."""
         return _solver.start_at(weights, self._measured(), left)
 
-    def _measured(self) -> _solver.Measured:
+    def _measured(self) -> _solver.StartData:
         from winosmith.debias._kernel import Kernel
 
-        return _solver.Measured(
+        return _solver.StartData(
             kernel=Kernel(self.basis.matrix, self.y),
             ridge=self.penalty,
             intercept=self.basis.columns,
@@ -123,7 +124,7 @@ class Ensemble:
         )
 
     def vote(self, left: NDArray[np.int32], phase: int, start: Start) -> Votes:
-        """Train the classifiers of a phase on the rows left and gather their votes."""
+        """Train the classifiers of a phase on the rows left and collect their votes."""
         everyone = Share(
             held=self.held,
             labels=self.y if self.relabelled else None,
@@ -138,7 +139,7 @@ class Ensemble:
             start=start,
         )
         shares = workers_of(self.executor) or 2 * (os.cpu_count() or 1)
-        edges = _edges(len(everyone.classifiers), shares)
+        edges = _compute_share_bounds(len(everyone.classifiers), shares)
         parts = [
             (replace(everyone, classifiers=range(*part)), self.arrays)
             for part in itertools.pairwise(edges)
@@ -151,10 +152,10 @@ class Ensemble:
             resume=f"{phase} phases are complete; with a checkpoint, the same call with a new "
             "executor continues from there",
         )
-        return _gathered(list(votes))
+        return _join_votes(list(votes))
 
     def with_labels(self, y: NDArray[np.float32]) -> Ensemble:
-        """Return the same ensemble over the same rows with other labels."""
+        """Return the same ensemble for the same rows with other labels."""
         return replace(self, y=y, relabelled=True)
 
 
@@ -167,25 +168,25 @@ def open_ensemble(
 ) -> Iterator[Ensemble]:
     """Set up the ensemble of a data set while the block runs; for `scratch` see `aflite`.
 
-    BLAS runs on one thread in the meantime: below threads of our own, more make it slower.
+    BLAS runs on one thread in the meantime, because more are slower below our own threads.
     """
-    folder = scratch_folder(rows.X, scratch)
+    folder = choose_scratch_folder(rows.X, scratch)
     if folder is None and executor is not None and needs_file(executor):
         folder = Path(tempfile.gettempdir())
-    with threads() as own, one_thread(), _solver.basis_of(rows, own, folder) as basis:
+    with open_threads() as own, one_thread(), _solver.rotate_rows(rows, own, folder) as basis:
         workers = executor or own
         with share_arrays(basis, rows.y, workers) as (held, arrays):
-            penalty = _solver.penalties(basis, settings.C)
+            penalty = _solver.make_penalties(basis, settings.C)
             yield Ensemble(
                 basis, rows.y, rows.groups, settings, penalty, held, arrays, workers, own
             )
 
 
 @contextlib.contextmanager
-def threads() -> Iterator[ThreadPoolExecutor]:
-    """Open a thread for each processor that this process may use.
+def open_threads() -> Iterator[ThreadPoolExecutor]:
+    """Open a pool with one thread per processor that this process may use.
 
-    The compiled loops and BLAS let go of Python's lock, so that threads are all it takes.
+    Threads are enough, because compiled loops and BLAS release the GIL.
     """
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     pool = ThreadPoolExecutor(count or 1, thread_name_prefix="aflite")
@@ -195,14 +196,13 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _edges(count: int, shares: int) -> list[int]:
-    """Return where to cut the classifiers: at even numbers, as `count_votes` takes them in twos."""
+def _compute_share_bounds(count: int, shares: int) -> list[int]:
     pairs = -(-count // 2)
     cuts = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
     return sorted({min(int(cut), count) for cut in cuts})
 
 
-def _gathered(parts: list[Votes]) -> Votes:
+def _join_votes(parts: list[Votes]) -> Votes:
     return Votes(
         correct=np.sum([part.correct for part in parts], axis=0, dtype=np.int32),
         total=np.sum([part.total for part in parts], axis=0, dtype=np.int32),
@@ -216,18 +216,18 @@ def _gathered(parts: list[Votes]) -> Votes:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a worker needs to know.
+    """A worker's share of the classifiers, and the data to train them.
 
     Attributes:
-        held: where the basis and the labels are.
-        labels: (N,) float32 in place of the labels held; None for those.
+        held: Where the basis and the labels are stored.
+        labels: (N,) float32 labels that replace the stored ones; None for those.
         rows: (size,) int32, the rows left, ascending in canonical order.
-        groups: (size,) their groups, or None.
-        ridge: (D,) penalty of each weight.
-        intercept: its column in the basis.
-        train_size, seed, phase: see `draw_training_rows`.
-        classifiers: the numbers of its classifiers.
-        start: where the solver starts.
+        groups: (size,) the groups of these rows, or None.
+        ridge: (D,) the penalty of each weight.
+        intercept: The column of the intercept in the basis.
+        train_size, seed, phase: Parameters of `draw_training_rows`.
+        classifiers: The numbers of the classifiers.
+        start: Where the solver starts.
     """
 
     held: Held
@@ -245,15 +245,16 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """What the ensemble, or a part of it, said.
+    """The votes of the ensemble or of a share of it.
 
     Attributes:
-        correct, total: (size,) int32: right predictions and predictions of each row.
-        close: predictions with a decision value below 1e-4 in size.
-        weights: (classifiers, D).
-        one_class: (classifiers,) whose training set held one class only.
-        polished: (classifiers,) that were finished in float64.
-        passes: (classifiers,) over the training rows.
+        correct, total: (size,) int32 numbers of correct predictions and of predictions for each
+            row.
+        close: The number of predictions with a decision value below 1e-4 in magnitude.
+        weights: (classifiers, D) weights.
+        one_class: (classifiers,) whether the training set had only one class.
+        polished: (classifiers,) whether the classifier was finished in float64.
+        passes: (classifiers,) the number of passes over the training rows.
     """
 
     correct: NDArray[np.int32]
@@ -266,10 +267,10 @@ class Votes:
 
 
 def train_and_vote(part: tuple[Share, Arrays | None]) -> Votes:
-    """Train a part of the classifiers and count their votes on their held-out rows.
+    """Train a share of the classifiers and count their votes on their held-out rows.
 
     Args:
-        part: the share, and the basis and the labels; None if `share.held` names their place.
+        part: The share, with the basis and the labels; None if `share.held` says where they are.
     """
     from winosmith.debias._kernel import Kernel
 
@@ -277,22 +278,22 @@ def train_and_vote(part: tuple[Share, Arrays | None]) -> Votes:
     X, y = arrays or load_arrays(share.held)
     y = y if share.labels is None else share.labels
     kernel = Kernel(X, y)
-    partitions = [_partition(share, classifier) for classifier in share.classifiers]
+    partitions = [_draw_partition(share, classifier) for classifier in share.classifiers]
     ones = np.array([y[share.rows[part]].mean(dtype=np.float64) for part in partitions])
     one_class = (ones == 0) | (ones == 1)
     weights = np.zeros((len(partitions), len(share.start.weights)))
-    # The optimum's limit for one class: the intercept runs off, the other weights vanish.
+    # The optimum's limit for one class: the intercept diverges, the other weights vanish.
     weights[one_class, share.intercept] = 2 * ones[one_class] - 1
     polished, passes = np.zeros(len(partitions), np.bool_), np.zeros(len(partitions), np.intp)
     both = np.flatnonzero(~one_class)
     if both.size:
         mixed = [partitions[column] for column in both]
-        weights[both], polished[both], passes[both] = _trained(share, kernel, X, y, mixed)
-    correct, total, close = kernel.votes(share.rows, partitions, weights)
+        weights[both], polished[both], passes[both] = _train(share, kernel, X, y, mixed)
+    correct, total, close = kernel.count_votes(share.rows, partitions, weights)
     return Votes(correct, total, close, weights, one_class, polished, passes)
 
 
-def _partition(share: Share, classifier: int) -> NDArray[np.int32]:
+def _draw_partition(share: Share, classifier: int) -> NDArray[np.int32]:
     return draw_training_rows(
         len(share.rows),
         share.train_size,
@@ -303,24 +304,25 @@ def _partition(share: Share, classifier: int) -> NDArray[np.int32]:
     )
 
 
-def _trained(
+def _train(
     share: Share,
     kernel: Kernel,
     X: NDArray[np.float32],
     y: NDArray[np.float32],
     partitions: list[NDArray[np.int32]],
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
-    """Return the classifiers' weights, which were finished in float64, and their passes."""
     start = share.start
     known = start.measured, start.product
     starts = np.repeat(start.weights[None], len(partitions), axis=0)
-    gradient = kernel.training(share.rows, partitions)
+    gradient = kernel.make_gradient(share.rows, partitions)
     fit = _solver.minimise(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
     weights, slow = fit.weights, ~fit.converged
     for column in np.flatnonzero(slow):
         part = share.rows[partitions[column]]
         with one_thread():
-            weights[column] = _solver.newton(X[part], y[part], share.ridge, weights[column])
+            weights[column] = _solver.minimise_by_newton(
+                X[part], y[part], share.ridge, weights[column]
+            )
     return weights, slow, fit.passes
 
 
@@ -331,11 +333,11 @@ _held: dict[str, Arrays] = {}
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Where the basis and the labels are.
+    """Where the basis and the labels are stored.
 
     Attributes:
-        key: of this process.
-        file: the basis as a .npy file, with the labels next to it; None if there is none.
+        key: The key in this process.
+        file: The basis as a .npy file, with the labels next to it; None if there is no file.
     """
 
     key: str
@@ -343,7 +345,7 @@ class Held:
 
 
 def needs_file(executor: Executor) -> bool:
-    """Return whether the workers of an executor are to find the arrays in files."""
+    """Return whether the workers of an executor read the arrays from files."""
     return not isinstance(executor, ThreadPoolExecutor | Holder)
 
 
@@ -351,12 +353,12 @@ def needs_file(executor: Executor) -> bool:
 def share_arrays(
     basis: Basis, y: NDArray[np.float32], executor: Executor
 ) -> Iterator[tuple[Held, Any]]:
-    """Hold the basis and the labels for the executor's workers while the block runs.
+    """Store the basis and the labels for the executor's workers while the block runs.
 
-    Yields their place, and their token if the executor is a `Holder` (otherwise None).
+    Yields their location, and their token if the executor is a `Holder` (otherwise None).
 
     Raises:
-        OutputError: there is no room for the labels.
+        OutputError: There is no space for the labels.
     """
     held = Held(secrets.token_hex(8), None if basis.file is None else str(basis.file))
     _held[held.key] = arrays = (basis.matrix, y)
@@ -374,22 +376,22 @@ def share_arrays(
 
 def _write_labels(file: Path, y: NDArray[np.float32]) -> None:
     try:
-        np.save(_labels_file(file), y)
+        np.save(_labels_path(file), y)
     except OSError as error:
         raise OutputError(
-            f"{file.parent}: {error.strerror or error}; name another folder as scratch"
+            f"{file.parent}: {error.strerror or error}; choose another folder for scratch"
         ) from error
 
 
-def _labels_file(file: Path) -> Path:
+def _labels_path(file: Path) -> Path:
     return file.with_name("labels.npy")
 
 
 def load_arrays(held: Held) -> Arrays:
-    """Return the arrays, mapped from their file when this is another process.
+    """Return the arrays, mapped from their file in another process.
 
     Raises:
-        DataError: this worker can't see the file.
+        DataError: The worker can't access the file.
     """
     if held.key in _held:
         return _held[held.key]
@@ -397,11 +399,11 @@ def load_arrays(held: Held) -> Arrays:
     try:
         # copy-on-write, so that compiled code sees the same type of array as in a thread
         matrix = np.load(file, mmap_mode="c", allow_pickle=False)
-        y = np.load(_labels_file(file), allow_pickle=False)
+        y = np.load(_labels_path(file), allow_pickle=False)
     except OSError as error:
         raise DataError(
-            f"a worker can't read {file}; the executor's workers must run on this machine, or "
-            "scratch be a folder that all of them can see (winosmith.cluster needs neither)"
+            f"a worker can't read {file}; run the executor's workers on this machine, or "
+            "set scratch to a folder that all of them can access (winosmith.cluster needs neither)"
         ) from error
     _held.clear()  # a worker needs the arrays of one run at a time
     _held[held.key] = arrays = (np.asarray(matrix), y)

@@ -1,11 +1,11 @@
-"""The sums over rows and classifiers that AFLite consists of, compiled by numba.
+"""The sums over rows and classifiers that AFLite needs, compiled by numba.
 
-All loops work on the *basis*: rows of `D` float32 values (see `_solver`), `D` a multiple of
-16, the intercept among them, so that a decision value is one dot product. The work touches only the
-(row, classifier) pairs that are asked for, in blocks of `BLOCK` rows that stay in the second level
-cache while all classifiers pass over them, four rows at a time, so that one load of a weight serves
-four rows. Each classifier's sums run in the order of the rows and are never split, which is why
-neither the other classifiers in the call nor the number of threads can change a bit of them.
+All loops run on the *basis*: rows of `D` float32 values (see `_solver`), with `D` a multiple of 16
+and the intercept among them, so that a decision value is one dot product. They visit only the
+requested (row, classifier) pairs, in blocks of `BLOCK` rows that stay in the second-level cache
+while all classifiers use them, four rows at a time, so that one load of a weight serves four rows.
+Each classifier's sums run in the order of the rows and are never split. So neither the other
+classifiers in the call nor the number of threads can change a bit of them.
 """
 
 from __future__ import annotations
@@ -27,62 +27,62 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int32]
 
 Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
-"""(c, D) weights and the c columns they belong to → their gradients of the summed losses."""
+"""A function from (c, D) weights and their c columns to the gradients of the summed losses."""
 
 CLOSE = np.float32(1e-4)
 """Votes with a decision value nearer to 0 than this are counted as close."""
 
 BLOCK = 128
-"""Rows of a block: with 1,024 dimensions 0.5 MB, half of a usual second level cache."""
+"""Rows of a block: with 1,024 dimensions 0.5 MB, half of a typical second-level cache."""
 
 FLUSH = 4
-"""Blocks after which the float32 partial sums are added to the float64 ones."""
+"""The number of blocks after which the float32 partial sums are added to the float64 sums."""
 
 PATIENCE = 0.7
-"""Seconds after which the wait is announced; the code of an earlier run loads in 0.3."""
+"""The number of seconds after which the wait is announced; cached code loads in 0.3."""
 
-_FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN stay honest
+_FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN are preserved
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Array = Any  # for the type checker; what they hold is said where they are used
+Array = Any  # for the type checker; docstrings give the types
 
 
-def compiled(function: Function) -> Function:
-    """Compile with numba on the first call, keeping the machine code on disk where that works."""
+def compile_cached(function: Function) -> Function:
+    """Compile with numba on the first call, caching the machine code on disk if possible."""
     options = {"fastmath": _FAST, "nogil": True}
     try:
         return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
-    except RuntimeError:  # no folder for the cache can be written to
+    except RuntimeError:  # no cache folder is writable
         logging.getLogger(__name__).info(
-            "no folder for compiled code can be written to; it is compiled in every process "
-            "(set NUMBA_CACHE_DIR to a folder that can be written to)"
+            "no folder for compiled code is writable, so it is compiled in every process; "
+            "set NUMBA_CACHE_DIR to a writable folder"
         )
         return numba.njit(function, **options)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The loops below over a basis and its labels, compiled for this machine's processor.
+    """The loops of this module on a basis and its labels, compiled for this machine's processor.
 
     Attributes:
-        X: (N, D) float32 basis.
-        y: (N,) float32 labels, 0 or 1.
+        X: The (N, D) float32 basis.
+        y: The (N,) float32 labels, 0 or 1.
     """
 
     X: NDArray[np.float32]
     y: NDArray[np.float32]
 
     def __post_init__(self) -> None:
-        ready()
+        compile_loops()
 
-    def training(self, rows: Places, partitions: Sequence[Places]) -> Gradient:
-        """Return the function (c, D) weights, their columns → (c, D) summed gradients.
+    def make_gradient(self, rows: Places, partitions: Sequence[Places]) -> Gradient:
+        """Return the function from (c, D) weights and their columns to (c, D) summed gradients.
 
         Args:
-            rows: (size,) the rows left, ascending.
-            partitions: for each classifier its training rows, ascending places among `rows`.
+            rows: (size,) the rows left, in ascending order.
+            partitions: The training rows of each classifier, as ascending positions among `rows`.
         """
-        begin, end, places = _strung(partitions)
+        begin, end, places = _concatenate(partitions)
 
         def gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
             G = np.empty(W.shape)
@@ -92,46 +92,44 @@ class Kernel:
 
         return gradient
 
-    def votes(
+    def count_votes(
         self, rows: Places, partitions: Sequence[Places], weights: Floats
     ) -> tuple[Places, Places, int]:
-        """Return each row's right and all held-out predictions, (size,) int32, and the close ones.
-
-        `weights` is (classifiers, D).
-        """
+        """Return each row's correct and held-out predictions, and the number of close ones."""
         correct, total = np.zeros((2, len(rows)), np.int32)
         even = align(np.concatenate([weights, weights[: len(weights) % 2]]))
-        close = count_votes(self.X, self.y, rows, *_strung(partitions), even, correct, total)
+        close = count_votes(self.X, self.y, rows, *_concatenate(partitions), even, correct, total)
         return correct, total, close
 
-    def curvature(self, rows: Places, weights: Floats, scale: float) -> tuple[Floats, Floats]:
-        """Return the diagonal of the Hessian at (D,) weights, and the Hessian times these.
+    def compute_curvature(
+        self, rows: Places, weights: Floats, scale: float
+    ) -> tuple[Floats, Floats]:
+        """Return the diagonal of the Hessian at (D,) weights, and its product with them.
 
-        Each row's loss counts `scale` times; there is no penalty in it.
+        Each row's loss is weighted by `scale`; the penalty is not included.
         """
         diagonal, product = np.zeros((2, len(weights)))
         add_curvature(self.X, rows, align(weights[None])[0], scale, diagonal, product)
         return diagonal, product
 
-    def leverage(self, rows: Places, diagonal: Floats) -> float:
+    def compute_leverage(self, rows: Places, diagonal: Floats) -> float:
         """Return the largest ``sum of x² / diagonal`` of a row."""
-        return float(largest(self.X, rows, (1.0 / diagonal).astype(np.float32)))
+        return float(compute_largest_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
 
 
-def _strung(
+def _concatenate(
     partitions: Sequence[Places],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Places]:
-    """Return where each partition begins and ends in one string of all, and the string."""
     sizes = np.array([len(part) for part in partitions], np.int64)
     end = np.cumsum(sizes)
     return end - sizes, end, np.concatenate(partitions)
 
 
 @functools.cache
-def ready() -> None:
-    """Compile every loop, by calling it with the types that it is used with.
+def compile_loops() -> None:
+    """Compile every loop by calling it with the types that are used.
 
-    The first run on a machine compiles for a few seconds, and says so at level INFO on the logger
+    The first run on a machine compiles for a few seconds and logs this at level INFO on the logger
     of this module; later runs load the code from numba's cache.
     """
     X, y = np.zeros((2, 16), np.float32), np.zeros(2, np.float32)
@@ -141,7 +139,7 @@ def ready() -> None:
     announcement = threading.Timer(
         PATIENCE,
         logging.getLogger(__name__).info,
-        ["compiling AFLite for this machine; this takes a few seconds, and once"],
+        ["compiling AFLite for this machine, which takes a few seconds the first time"],
     )
     announcement.daemon = True
     announcement.start()
@@ -149,13 +147,13 @@ def ready() -> None:
         add_gradients(X, y, rows, begin, end, places, X[:1], wide)
         count_votes(X, y, rows, begin, end, places, X, counts, counts.copy())
         add_curvature(X, rows, X[0], 1.0, wide[0], wide[0].copy())
-        largest(X, rows, X[0])
+        compute_largest_sum(X, rows, X[0])
     finally:
         announcement.cancel()
 
 
-@compiled
-def four(X: Array, a: int, b: int, c: int, d: int, w: Array) -> Any:
+@compile_cached
+def dot_four_rows(X: Array, a: int, b: int, c: int, d: int, w: Array) -> Any:
     """Return the dot products of four rows with the weights."""
     xa, xb, xc, xd = X[a], X[b], X[c], X[d]
     za = zb = zc = zd = np.float32(0)
@@ -168,8 +166,8 @@ def four(X: Array, a: int, b: int, c: int, d: int, w: Array) -> Any:
     return za, zb, zc, zd
 
 
-@compiled
-def one(X: Array, a: int, w: Array) -> Any:
+@compile_cached
+def dot_row(X: Array, a: int, w: Array) -> Any:
     """Return the dot product of one row with the weights."""
     xa = X[a]
     za = np.float32(0)
@@ -178,12 +176,12 @@ def one(X: Array, a: int, w: Array) -> Any:
     return za
 
 
-@compiled
+@compile_cached
 def sigmoid(z: Any) -> Any:
     return np.float32(1) / (np.float32(1) + np.exp(-z))
 
 
-@compiled
+@compile_cached
 def add_gradients(
     X: Array,
     y: Array,
@@ -194,15 +192,15 @@ def add_gradients(
     W: Array,
     G: Array,
 ) -> None:
-    """Write to `G` the gradients of the classifiers' summed losses.
+    """Write the gradients of the classifiers' summed losses to `G`.
 
     Args:
-        X: (N, D) float32, the basis.
+        X: (N, D) float32 basis.
         y: (N,) float32 labels, 0 or 1.
-        rows: (size,) int32, the rows of `X` that are left, ascending.
-        begin: (c,) int64; classifier j trains on `places[begin[j]:end[j]]`.
-        end: (c,) int64.
-        places: int32, ascending within a classifier: indices into `rows`.
+        rows: (size,) int32, the rows of `X` that are left, in ascending order.
+        begin: (c,) int64 start positions; classifier j trains on `places[begin[j]:end[j]]`.
+        end: (c,) int64 end positions.
+        places: int32 indices into `rows`, ascending within a classifier.
         W: (c, D) float32 weights.
         G: (c, D) float64, overwritten.
     """
@@ -215,10 +213,10 @@ def add_gradients(
         flush = (last // BLOCK) % FLUSH == 0 or last >= rows.shape[0]
         for j in range(count):
             p, stop, w, g = at[j], end[j], W[j], partial[j]
-            while p + 4 <= stop and places[p] < last:  # the four may reach over the end
+            while p + 4 <= stop and places[p] < last:  # the four may extend past the end
                 a, b = rows[places[p]], rows[places[p + 1]]
                 c, d = rows[places[p + 2]], rows[places[p + 3]]
-                za, zb, zc, zd = four(X, a, b, c, d, w)
+                za, zb, zc, zd = dot_four_rows(X, a, b, c, d, w)
                 ra, rb = sigmoid(za) - y[a], sigmoid(zb) - y[b]
                 rc, rd = sigmoid(zc) - y[c], sigmoid(zd) - y[d]
                 xa, xb, xc, xd = X[a], X[b], X[c], X[d]
@@ -227,7 +225,7 @@ def add_gradients(
                 p += 4
             while p < stop and places[p] < last:
                 a = rows[places[p]]
-                ra = sigmoid(one(X, a, w)) - y[a]
+                ra = sigmoid(dot_row(X, a, w)) - y[a]
                 xa = X[a]
                 for k in range(width):
                     g[k] += ra * xa[k]
@@ -240,12 +238,12 @@ def add_gradients(
                     g[k] = 0
 
 
-@compiled
-def _decide(X: Array, rows: Array, first: int, W: Array, Z: Array) -> None:
-    """Write to `Z`, (BLOCK, c), the decision values of the rows from the place `first` on.
+@compile_cached
+def _compute_decision_values(X: Array, rows: Array, first: int, W: Array, Z: Array) -> None:
+    """Write the decision values of the rows from position `first` on to `Z`, (BLOCK, c).
 
-    Four rows meet two classifiers at a time, always the same two: each gets the same bits in any
-    company. After the last row it is repeated up to a multiple of four.
+    Four rows are combined with the same two classifiers each time, so that each gets the same bits
+    whatever the other classifiers are. The last row is repeated up to a multiple of four.
     """
     final = rows.shape[0] - 1
     for i in range(0, min(BLOCK, final + 1 - first), 4):
@@ -269,7 +267,7 @@ def _decide(X: Array, rows: Array, first: int, W: Array, Z: Array) -> None:
             Z[i, j + 1], Z[i + 1, j + 1], Z[i + 2, j + 1], Z[i + 3, j + 1] = ya, yb, yc, yd
 
 
-@compiled
+@compile_cached
 def count_votes(
     X: Array,
     y: Array,
@@ -281,18 +279,18 @@ def count_votes(
     correct: Array,
     total: Array,
 ) -> int:
-    """Add every classifier's votes on the rows that it was not trained on; return the close ones.
+    """Add every classifier's votes on its held-out rows, and return the number of close ones.
 
-    All decision values are computed, those of training rows in vain: whole tiles of rows and
-    classifiers are that much faster. `W` is (even, D); a last row that is no classifier's does not
-    vote. The first six arguments are as
-    for `add_gradients`; `correct` and `total`, (size,) int32, are added to.
+    All decision values are computed, also the unused ones of training rows, because whole tiles of
+    rows and classifiers are faster. `W` has shape (even, D); a padding row without a classifier
+    does not vote. The first six arguments are as for `add_gradients`; votes are added to `correct`
+    and `total`, (size,) int32.
     """
     at = begin.copy()
     Z = np.empty((BLOCK, W.shape[0]), np.float32)
     close = 0
     for first in range(0, rows.shape[0], BLOCK):
-        _decide(X, rows, first, W, Z)
+        _compute_decision_values(X, rows, first, W, Z)
         for j in range(begin.shape[0]):
             p, stop = at[j], end[j]
             for place in range(first, min(first + BLOCK, rows.shape[0])):
@@ -308,12 +306,12 @@ def count_votes(
     return close
 
 
-@compiled
+@compile_cached
 def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Array) -> None:
-    """Add to `h` the diagonal of the Hessian at `w`, and to `q` the Hessian times `w`.
+    """Add the diagonal of the Hessian at `w` to `h`, and its product with `w` to `q`.
 
-    The Hessian is that of the rows' losses, each counted `scale` times. `w` is (D,) float32, `h`
-    and `q` are (D,) float64.
+    The Hessian is that of the rows' losses, weighted by `scale`. `w` is (D,) float32, `h` and `q`
+    are (D,) float64.
     """
     width = w.shape[0]
     for first in range(0, rows.shape[0], BLOCK):
@@ -321,7 +319,7 @@ def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Ar
         for i in range(first, min(first + BLOCK, rows.shape[0])):
             a = rows[i]
             x = X[a]
-            z = one(X, a, w)
+            z = dot_row(X, a, w)
             p = sigmoid(z)
             v = p * (np.float32(1) - p)
             z *= v
@@ -333,9 +331,9 @@ def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Ar
             q[k] += scale * product[k]
 
 
-@compiled
-def largest(X: Array, rows: Array, factor: Array) -> Any:
-    """Return the largest sum of squares of a row, each square times its column's factor."""
+@compile_cached
+def compute_largest_sum(X: Array, rows: Array, factor: Array) -> Any:
+    """Return the largest weighted sum of squares of a row, with a factor for each column."""
     most = np.float32(0)
     for i in range(rows.shape[0]):
         x = X[rows[i]]

@@ -1,19 +1,20 @@
-"""Many conditional logits without an intercept at once: one fold, draw or guesser a column.
+"""Many conditional logits without an intercept at once: one fold, draw or guesser per column.
 
-A *unit* is one choice: one of its options is right, and each option is a vector. What a linear
-model without an intercept sees of it are the products of the options' vectors with one shared
-vector of weights (McFadden 1974, the conditional logit). Where there are two options only their
-difference counts, so a unit is one row: the right option's vector minus the other's.
+A *unit* is one choice among options with one vector each, of which one is correct. A linear model
+without an intercept uses only the products of the options' vectors with one shared vector of
+weights (McFadden 1974, the conditional logit). With two options only their difference matters, so a
+unit is one row: the correct option's vector minus the other's.
 
-All columns share the rows, so that one pass over these serves every column, and one matrix turns
-all their losses nearly round: the bound of Böhning (1992, "Multinomial logistic regression
-algorithm"), that the Hessian is nowhere above half of what the rows, centred in their units, give.
-In the basis of its Cholesky factor the Hessian is at most the identity. So a plain gradient step of
-length one always descends, and L-BFGS (Nocedal & Wright 2006, algorithm 7.4), which takes ten or
-so, needs no line search: where one of its steps leads uphill, the column takes the plain one.
+All columns share the rows, so that one pass over the rows serves every column. One matrix also
+preconditions all their losses: by the bound of Böhning (1992, "Multinomial logistic regression
+algorithm"), the Hessian is nowhere above half of the Gram matrix of the rows, centred in their
+units. In the basis of its Cholesky factor the Hessian is at most the identity. So a plain gradient
+step of length one always descends, and L-BFGS (Nocedal & Wright 2006, algorithm 7.4), which takes
+about ten steps, needs no line search: if one of its steps leads uphill, the column takes the plain
+one.
 
-The sums run over fixed chunks of rows and are added in one order, with BLAS on one thread in each:
-the number of threads changes no bit.
+The sums run over fixed chunks of rows and are added in one order, with BLAS on one thread in each,
+so the number of threads changes no bit.
 """
 
 from __future__ import annotations
@@ -34,38 +35,40 @@ from winosmith.errors import DataError
 from winosmith.parallel import one_thread
 
 CHUNK = 1024
-"""Rows that are multiplied at a time: 4 MB at 1,024 columns."""
+"""The number of rows that are multiplied at a time: 4 MB at 1,024 columns."""
 
 TOLERANCE = 1e-3
-"""A column is done when its Newton decrement falls below this, as in `debias.aflite`; the step that
-it measures is still taken."""
+"""A column is done when its Newton decrement falls below this, as in `debias.aflite`; the step to
+which the decrement belongs is still taken."""
 
 MEMORY = 8
-"""Pairs of steps and changes of gradient that are kept."""
+"""The number of stored pairs of steps and gradient changes."""
 
 LONGEST = 100
-"""Steps after which a column stays where it is. Ten are usual; more are only taken where the rows
-are separable and C is large, so that the least loss is far away and the weights hardly turn."""
+"""The number of steps after which a column is no longer improved. Ten are usual; more are needed
+only if the rows are separable and C is large, so that the minimum is far away and the weights
+hardly change direction."""
 
 CACHED = 1 << 16
-"""Numbers that are multiplied at a time where no BLAS is: half a megabyte, which stays in a
-processor's cache."""
+"""The number of values that are multiplied at a time without BLAS: half a megabyte, which fits into
+a processor's cache."""
 
 GRAM = 4 * CHUNK
-"""Rows whose products with each other are summed in single precision: enough for a bound."""
+"""The number of rows whose products with each other are summed in float32: accurate enough for a
+bound."""
 
 ROUNDING = 1e-6
-"""Cosines of a row and a model's weights that mean nothing: sixteen times what single precision
-rounds off (2^-24). What a model has learnt nothing of is orthogonal to its weights except for that,
-and the sign of what is left is a coin's that falls the same way on one machine."""
+"""Cosines of a row and a model's weights that count as zero: sixteen times the rounding error of
+float32 (2^-24). A row about which a model has learnt nothing is orthogonal to its weights except
+for rounding, and the sign of the remainder is arbitrary but constant on one machine."""
 
 USUAL = 0.9
-"""The share of units that are no longer than what a shorter one counts as: a short one may be what
-two long ones left of each other, and the few that are far longer than all others say nothing of
-these."""
+"""The quantile of unit lengths that short units are raised to. A short unit may be the rounding
+error of two long vectors that cancel, and a few that are far longer than all others say nothing
+about them."""
 
 NARROW = 16, 64
-"""Up to so many columns, so many rows are multiplied at a time: BLAS is quicker at both products
+"""Up to this many columns, this many rows are multiplied at a time: BLAS is faster at both products
 of a part that it need not pack."""
 
 Floats = NDArray[np.float64]
@@ -74,22 +77,22 @@ Rows = NDArray[np.intp]
 
 
 def rounding_error(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
-    """Return how far rounding alone may move or part the products of units, (U, c).
+    """Return the (U, c) bounds of rounding errors in units' products and their gaps.
 
-    The rounding of a product is relative to the lengths of what is multiplied (Higham 2002,
-    "Accuracy and stability of numerical algorithms", section 3.1); a unit's is that of its longest
-    row, or the `USUAL` one where that is longer.
+    The rounding error of a product is relative to the lengths of its factors (Higham 2002,
+    "Accuracy and stability of numerical algorithms", section 3.1). A unit's length is that of its
+    longest row, or the `USUAL` quantile if that is longer.
 
     Args:
-        V: (n, d) rows, not none.
+        V: (n, d) rows, at least one.
         W: (d, c) weights.
-        starts: (U,) the first row of each unit; None if a row is a unit.
+        starts: (U,) the first row of each unit; None if each row is a unit.
     """
     return ROUNDING * np.outer(unit_lengths(V, starts), np.linalg.norm(W, axis=0))
 
 
 def unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
-    """Return the length that each unit counts as, (U,)."""
+    """Return the (U,) length that is used for each unit."""
     lengths = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))
     if starts is not None:
         lengths = np.maximum.reduceat(lengths, starts)
@@ -97,36 +100,35 @@ def unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
 
 
 class Logit:
-    """Rows, ready to be fitted again and again.
+    """Rows of vectors to which many models are fitted.
 
     Args:
-        V: (n, d) float32: a row an option, those of a unit one after the other; or a row a unit,
-            turned so that + is right, when `starts` is None.
-        C: inverse strength of the penalty; a column minimises
-            ``1/(2C) |w|² + sum of weight · log loss``.
+        V: (n, d) float32, one row per option, with those of a unit consecutive; or, if `starts` is
+            None, one row per unit, with its sign chosen so that + is correct.
+        C: The inverse strength of the penalty; a column minimises ``1/(2C) |w|² + sum of weight ·
+            log loss``.
         starts: (U,) the first row of each unit.
 
-    The rows must fit into memory; they are not changed. A column that is not at the
-    least loss after `LONGEST` steps is returned as it is then; that is a model too, which has seen
-    what it was given and nothing else.
+    The rows must fit into memory; they are not changed. A column that has not converged after
+    `LONGEST` steps is returned as it is; it is still a model of its own data only.
     """
 
     def __init__(self, V: Singles, *, C: float, starts: Rows | None = None):
-        self.V, self.scale = _scaled(V)
+        self.V, self.scale = _rescale(V)
         self.C = C / self.scale**2
-        self.chunks = list(_chunks([len(V)], starts))
-        with _threads() as threads:
-            gram = _summed(threads.map(partial(_gram, self.V), self.chunks))
-        self.factor = _factor(gram, self.V, C, self.scale, starts is not None)
+        self.chunks = list(_split_into_chunks([len(V)], starts))
+        with _open_threads() as threads:
+            gram = _sum_in_order(threads.map(partial(_compute_gram, self.V), self.chunks))
+        self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
 
     def fit(self, weights: Singles, turns: Singles | None = None) -> Floats:
         """Return the (d, c) weights of every column.
 
         Args:
-            weights: (U, c) how often a column counts each unit; 0 leaves it out.
-            turns: where a row is a unit: (U, c) ±1, −1 where a column sees the unit turned round.
-                None for 1 everywhere. Where it is an option: (n, c) 1 at the right option of each
-                unit, 0 elsewhere.
+            weights: (U, c) the weight of each unit by column; 0 omits the unit.
+            turns: If each row is a unit: (U, c) ±1, with −1 if a column uses the unit with its sign
+                flipped, or None for 1 everywhere. If each row is an option: (n, c) 1 at the correct
+                option of each unit, 0 otherwise.
         """
         from scipy.linalg import solve_triangular
 
@@ -143,30 +145,31 @@ class Logit:
                 turned, counts = keys[chunk.rows][:, some], weights[chunk.units][:, some]
                 return np.asarray(V.T @ chunk.slopes(V @ W32, turned, counts))
 
-            G = _summed(threads.map(part, self.chunks)) + W / self.C
+            G = _sum_in_order(threads.map(part, self.chunks)) + W / self.C
             return np.asarray(solve_triangular(self.factor, G, lower=True).T)
 
-        with _threads() as threads:
+        with _open_threads() as threads:
             Z = np.zeros((count, width))
             start = gradient(Z, np.arange(count))
-            Z = _minimised(gradient, Z, start, np.maximum(1, weights.max(axis=0)))
+            Z = _minimize(gradient, Z, start, np.maximum(1, weights.max(axis=0)))
         return np.asarray(solve_triangular(self.factor, Z.T, lower=True, trans="T") * self.scale)
 
 
 class CrossLogit:
-    """Rows dealt to folds, and by models of which each was fitted to all folds but one.
+    """Rows assigned to folds, with models that were each fitted to all folds except one.
 
-    Rows of one fold stand together, so that what a model omits is never multiplied. No sum of
-    which it is made holds anything of the keys of that fold, not even to be taken away again.
+    Rows of one fold are consecutive, so that the rows a model omits are never multiplied. No sum
+    behind a model includes the keys of its omitted fold, not even to be subtracted again.
 
     Args:
         V: (n, d) float32, as for `Logit`.
-        fold: (U,) the fold of each unit, from 0; none is empty.
-        C: as for `Logit`.
-        starts: (U,) the first row of each unit; None if a row is a unit.
+        fold: (U,) the 0-based fold of each unit; no fold is empty.
+        C: As for `Logit`.
+        starts: (U,) the first row of each unit; None if each row is a unit.
 
     Attributes:
-        rounded: (U,) times how long weights are the products of a unit may be moved by rounding.
+        rounded: (U,) factors that give the rounding error of a unit's products when multiplied by
+            the length of the weights.
     """
 
     def __init__(self, V: Singles, fold: Rows, *, C: float, starts: Rows | None = None):
@@ -178,31 +181,30 @@ class CrossLogit:
         self.order = np.argsort(np.repeat(fold, sizes), kind="stable")
         ends = np.cumsum(np.bincount(fold, sizes).astype(np.intp))
         there = sizes[np.argsort(fold, kind="stable")]
-        self.V, self.scale = _scaled(V[self.order])
+        self.V, self.scale = _rescale(V[self.order])
         self.C = C / self.scale**2
         self.held = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         first = None if starts is None else np.cumsum(there) - there
-        self.chunks = list(_chunks(ends.tolist(), first))
+        self.chunks = list(_split_into_chunks(ends.tolist(), first))
         self.of = [int(np.searchsorted(ends, c.rows.start, "right")) for c in self.chunks]
-        with _threads() as threads:
-            large = _chunks([len(V)], first, GRAM)
-            gram = _summed(threads.map(partial(_gram, self.V), large))
-        self.factor = _factor(gram, self.V, C, self.scale, starts is not None)
+        with _open_threads() as threads:
+            large = _split_into_chunks([len(V)], first, GRAM)
+            gram = _sum_in_order(threads.map(partial(_compute_gram, self.V), large))
+        self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
 
-    def _by_fold(self, parts: Iterable[Singles]) -> list[Floats]:
-        """Return the sums of what was made of the chunks of each fold."""
+    def _sum_by_fold(self, parts: Iterable[Singles]) -> list[Floats]:
         parts = iter(parts)
-        return [_summed(islice(parts, len(list(chunks)))) for _, chunks in groupby(self.of)]
+        return [_sum_in_order(islice(parts, len(list(chunks)))) for _, chunks in groupby(self.of)]
 
     def scores(self, keys: Rows) -> tuple[Floats, Floats]:
-        """Return the (n, r) products of rows with the weights of models that have not seen them.
+        """Return the (n, r) products of rows with models that were not fitted to them.
 
-        Equal rows of a fold have products with the same bits. With them come the (folds, r) lengths
-        of the weights, times which products are rounded.
+        Equal rows of a fold have bitwise equal products. The second value is the (folds, r) lengths
+        of the weights, to which rounding errors are proportional.
 
         Args:
-            keys: (U, r) for each of r runs the key of each unit: ±1 where a row is a unit, else the
-                place of the right option.
+            keys: (U, r) the key of each unit in each of r runs: ±1 if each row is a unit, otherwise
+                the index of the correct option.
         """
         runs = keys.shape[1]
         found = np.empty((len(self.V), runs))
@@ -212,28 +214,28 @@ class CrossLogit:
             turns = np.zeros(found.shape, np.float32)
             np.put_along_axis(turns, self.starts[:, None] + keys, 1, axis=0)
             turns = turns[self.order]
-        with _threads() as threads:
-            weights = self._fitted(turns, threads)
+        with _open_threads() as threads:
+            weights = self._fit_all(turns, threads)
             own = weights.reshape(len(self.held), runs, -1)
-            products_of = threads.map(_products, (self.V[rows] for rows in self.held), own)
+            products_of = threads.map(_multiply_rows, (self.V[rows] for rows in self.held), own)
             for rows, products in zip(self.held, products_of, strict=True):
                 found[self.order[rows]] = products
         return found, self.scale * np.linalg.norm(own, axis=2)
 
     def rounding_error(self, long: Floats) -> Floats:
-        """Return how far rounding alone may move or part the products of rows, (n, r).
+        """Return the (n, r) bounds of rounding errors in rows' products and their gaps.
 
         Args:
-            long: (folds, r) the lengths that `scores` returned with them.
+            long: (folds, r) the lengths that `scores` returned.
         """
         return np.repeat(self.rounded[:, None] * long[self.fold], self.sizes, axis=0)
 
-    def _fitted(self, turns: Singles, threads: ThreadPoolExecutor) -> Floats:
+    def _fit_all(self, turns: Singles, threads: ThreadPoolExecutor) -> Floats:
         """Return the (folds · r, d) weights, by fold and then by run.
 
         Args:
-            turns: (n, r) as for `Logit.fit`, in the order of the rows here.
-            threads: who multiplies.
+            turns: (n, r) as for `Logit.fit`, in the order of this object's rows.
+            threads: The pool for the products.
         """
         runs, folds = turns.shape[1], len(self.held)
 
@@ -243,11 +245,12 @@ class CrossLogit:
 
         def gradient(Z: Floats, column: Rows) -> Floats:
             fold, run = np.divmod(column, runs)
-            # a run's models stay until all are done: a product's bits may depend on its width
+            # A run's models stay until all have converged: a product's bits may depend on its
+            # width.
             there, at = np.unique(run, return_inverse=True)
             W = np.zeros((folds, len(there), self.V.shape[1]))
             W[fold, at] = Z
-            W = self._solved(W, "T")
+            W = self._solve_with_factor(W, "T")
             W32, width = W.astype(np.float32), (folds - 1) * len(there)
             others = [
                 np.concatenate([W32[:held], W32[held + 1 :]]).reshape(width, -1).T
@@ -265,25 +268,24 @@ class CrossLogit:
                 return reduce(np.add, map(slopes, chunk.parts(NARROW[1])))
 
             G = W / self.C
-            by_fold = self._by_fold(threads.map(part, self.chunks, self.of))
+            by_fold = self._sum_by_fold(threads.map(part, self.chunks, self.of))
             for held, more in enumerate(by_fold):
                 apart = more.reshape(folds - 1, *G.shape[1:])
                 G[:held] += apart[:held]
                 G[held + 1 :] += apart[held:]
-            return np.asarray(self._solved(G, "N")[fold, at])
+            return np.asarray(self._solve_with_factor(G, "N")[fold, at])
 
-        # all models of a run begin with the same slopes, so that their sums are shared
-        sums = self._by_fold(threads.map(at_zero, self.chunks))
+        # All models of a run start with the same slopes, so their sums are shared.
+        sums = self._sum_by_fold(threads.map(at_zero, self.chunks))
         nothing = np.zeros((runs, self.V.shape[1]))
         before = accumulate(sums[:-1], initial=nothing)
         behind = [*accumulate(sums[:0:-1], initial=nothing)][::-1]
         G = np.concatenate([one + other for one, other in zip(before, behind, strict=True)])
-        start = self._solved(G, "N")
-        Z = _minimised(gradient, np.zeros_like(start), start, np.ones(len(start)))
-        return self._solved(Z, "T")
+        start = self._solve_with_factor(G, "N")
+        Z = _minimize(gradient, np.zeros_like(start), start, np.ones(len(start)))
+        return self._solve_with_factor(Z, "T")
 
-    def _solved(self, columns: Floats, trans: str) -> Floats:
-        """Return (..., d) columns in, or with "T" from, the basis of the factor."""
+    def _solve_with_factor(self, columns: Floats, trans: str) -> Floats:
         from scipy.linalg import solve_triangular
 
         b = columns.reshape(-1, len(self.factor)).T
@@ -293,12 +295,12 @@ class CrossLogit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chunk:
-    """Some rows in whole units.
+    """Consecutive rows in whole units.
 
     Attributes:
-        rows: which they are.
-        units: which units they are of.
-        starts: the first row of each unit, from 0; None if a row is a unit.
+        rows: The slice of rows.
+        units: The slice of their units.
+        starts: The first row of each unit, from 0; None if each row is a unit.
     """
 
     rows: slice
@@ -306,7 +308,7 @@ class _Chunk:
     starts: Rows | None
 
     def parts(self, size: int) -> Iterator[_Chunk]:
-        """Yield the rows, each a unit, in parts of a size."""
+        """Yield the rows, each of which is a unit, in parts of a given size."""
         for begin in range(self.rows.start, self.rows.stop, size):
             rows = slice(begin, min(begin + size, self.rows.stop))
             yield _Chunk(rows, rows, None)
@@ -315,9 +317,9 @@ class _Chunk:
         """Return the derivative of each row's loss by its product with the weights.
 
         Args:
-            z: (n, c) the products; they are written over.
-            turns: (n, c) as for `Logit.fit`, or what that is spread to.
-            weights: (units, c), or one for all.
+            z: (n, c) the products; they are overwritten.
+            turns: (n, c) as for `Logit.fit`, or an array that broadcasts to that shape.
+            weights: (units, c), or one weight for all.
         """
         if self.starts is None:
             z *= turns
@@ -336,13 +338,15 @@ class _Chunk:
         return z
 
 
-def _chunks(ends: Iterable[int], starts: Rows | None, size: int = CHUNK) -> Iterator[_Chunk]:
-    """Yield rows in chunks; a unit stays whole.
+def _split_into_chunks(
+    ends: Iterable[int], starts: Rows | None, size: int = CHUNK
+) -> Iterator[_Chunk]:
+    """Yield rows in chunks of whole units.
 
     Args:
-        ends: ascending rows before which a chunk must end; the last one is how many there are.
-        starts: the first row of each unit; None if a row is a unit.
-        size: how many rows a chunk has, and what its last unit needs.
+        ends: Ascending row numbers before which a chunk must end; the last is the number of rows.
+        starts: The first row of each unit; None if each row is a unit.
+        size: The number of rows per chunk, plus those needed to complete its last unit.
     """
     begin = 0
     for last in ends:
@@ -360,8 +364,8 @@ def _chunks(ends: Iterable[int], starts: Rows | None, size: int = CHUNK) -> Iter
             begin = stop
 
 
-def _gram(V: Singles, chunk: _Chunk) -> Singles:
-    """Return the (d, d) products of a chunk's rows; of options minus the mean of their unit."""
+def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:
+    """Return the (d, d) products of a chunk's rows (for options, centred by unit)."""
     some = V[chunk.rows]
     if chunk.starts is not None:
         sizes = np.diff(np.append(chunk.starts, len(some)))
@@ -370,8 +374,7 @@ def _gram(V: Singles, chunk: _Chunk) -> Singles:
     return np.asarray(some.T @ some)
 
 
-def _scaled(V: Singles) -> tuple[Singles, float]:
-    """Return rows times a power of two, as in `_solver`, where squares might leave float32."""
+def _rescale(V: Singles) -> tuple[Singles, float]:
     largest = float(max(V.max(), -V.min()))
     if 2**-20 < largest < 2**20:
         return V, 1.0
@@ -379,11 +382,11 @@ def _scaled(V: Singles) -> tuple[Singles, float]:
     return V * np.float32(scale), scale
 
 
-def _factor(gram: Floats, V: Singles, C: float, scale: float, options: bool) -> Floats:
-    """Return the Cholesky factor of a Hessian that none of the loss is above.
+def _factorize_bound(gram: Floats, V: Singles, C: float, scale: float, options: bool) -> Floats:
+    """Return the Cholesky factor of an upper bound of the loss's Hessian.
 
     Raises:
-        DataError: in single precision it equals one that has none.
+        DataError: In float32, the bound is equal to that without a penalty.
     """
     from scipy.linalg import LinAlgError, cholesky
 
@@ -394,22 +397,19 @@ def _factor(gram: Floats, V: Singles, C: float, scale: float, options: bool) -> 
     except LinAlgError:
         lengths = np.linalg.norm(V, axis=1) / scale
         raise DataError(
-            f"no model can be fitted to vectors of which the longest has a length of "
-            f"{lengths.max():.3g}, and half one of at most {np.median(lengths):.3g}, with a C of "
-            f"{C:g}: leave out or shorten those that are far longer than the others, or give a "
-            "smaller C"
+            f"no model can be fitted to vectors whose largest length is {lengths.max():.3g} and "
+            f"median length {np.median(lengths):.3g}, with C {C:g}; remove or shorten those that "
+            "are far longer than the others, or choose a smaller C"
         ) from None
 
 
 @contextmanager
-def _threads() -> Iterator[ThreadPoolExecutor]:
-    """Yield a thread for each processor, with linear algebra on one in each."""
+def _open_threads() -> Iterator[ThreadPoolExecutor]:
     with one_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
         yield threads
 
 
-def _summed(parts: Iterable[Singles]) -> Floats:
-    """Return the sum of parts in their order."""
+def _sum_in_order(parts: Iterable[Singles]) -> Floats:
     parts = iter(parts)
     total = next(parts).astype(np.float64)
     for more in parts:
@@ -417,10 +417,10 @@ def _summed(parts: Iterable[Singles]) -> Floats:
     return total
 
 
-def _products(V: Singles, W: Floats) -> Floats:
-    """Return the (n, r) products of rows with weights; the same bits for equal rows.
+def _multiply_rows(V: Singles, W: Floats) -> Floats:
+    """Return the (n, r) products of rows with weights; equal rows have bitwise equal products.
 
-    No BLAS, in which a row's place decides how its sum is rounded.
+    This avoids BLAS, in which a row's position affects how its sum is rounded.
 
     Args:
         V: (n, d) rows.
@@ -434,22 +434,22 @@ def _products(V: Singles, W: Floats) -> Floats:
     return found
 
 
-def _minimised(
+def _minimize(
     gradient: Callable[[Floats, Rows], Floats], Z: Floats, G: Floats, steepest: NDArray[Any]
 ) -> Floats:
-    """Return where the losses of the (c, d) columns are least.
+    """Return the (c, d) columns that minimise the losses.
 
     Args:
-        gradient: (k, d) places and the k columns they belong to → (k, d) gradients.
-        Z: where they start.
-        G: the gradients there.
-        steepest: (c,) what each column's Hessian is nowhere above: so many times the identity.
+        gradient: A function from (k, d) points and their k columns to (k, d) gradients.
+        Z: The starting points.
+        G: The gradients at the starting points.
+        steepest: (c,) upper bounds of the columns' Hessians, as multiples of the identity.
     """
     found, column = Z.copy(), np.arange(len(Z))
     pairs: list[tuple[Floats, Floats, Floats]] = []
     for _ in range(LONGEST):
-        step = _direction(G, pairs)
-        slope = _dots(G, step)
+        step = _compute_direction(G, pairs)
+        slope = _dot_rows(G, step)
         done = (-slope < TOLERANCE**2) & (slope <= 0)
         if done.any():
             found[column[done]] = Z[done] + step[done]
@@ -459,40 +459,39 @@ def _minimised(
         if not column.size:
             return found
         ahead = gradient(Z + step, column)
-        uphill = _dots(ahead, step) > -slope  # further past the least than it was before it
+        uphill = _dot_rows(ahead, step) > -slope  # farther past the minimum than it was before it
         if uphill.any():
             step[uphill] = -G[uphill] / steepest[column[uphill], None]
             ahead[uphill] = gradient(Z[uphill] + step[uphill], column[uphill])
             for _, _, rho in pairs:
-                rho[uphill] = 0  # what was learnt misled
+                rho[uphill] = 0  # the stored pairs misled
         Z, change, G = Z + step, ahead - G, ahead
-        sy = _dots(step, change)
-        good = sy > 1e-12 * np.sqrt(_dots(step, step) * _dots(change, change))
+        sy = _dot_rows(step, change)
+        good = sy > 1e-12 * np.sqrt(_dot_rows(step, step) * _dot_rows(change, change))
         rho = np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
         pairs = [*pairs, (step, change, rho)][-MEMORY:]
     found[column] = Z
     return found
 
 
-def _direction(G: Floats, pairs: list[tuple[Floats, Floats, Floats]]) -> Floats:
-    """Return minus the inverse Hessian of L-BFGS times the gradient (the two loops).
+def _compute_direction(G: Floats, pairs: list[tuple[Floats, Floats, Floats]]) -> Floats:
+    """Return minus the inverse Hessian of L-BFGS times the gradient (two-loop recursion).
 
-    Between these it is what the last step has shown it to be (equation 7.20): where most units are
-    surely right, the Hessian is far below its bound.
+    The initial Hessian is scaled by the last step (equation 7.20): if most units are predicted with
+    certainty, the Hessian is far below its bound.
     """
     q, weights = G.copy(), []
     for s, y, rho in reversed(pairs):
-        a = rho * _dots(s, q)
+        a = rho * _dot_rows(s, q)
         weights.append(a)
         q -= a[:, None] * y
     if pairs:
         _, y, rho = pairs[-1]
-        q *= np.divide(1.0, rho * _dots(y, y), out=np.ones_like(rho), where=rho > 0)[:, None]
+        q *= np.divide(1.0, rho * _dot_rows(y, y), out=np.ones_like(rho), where=rho > 0)[:, None]
     for (s, y, rho), a in zip(pairs, reversed(weights), strict=True):
-        q += (a - rho * _dots(y, q))[:, None] * s
+        q += (a - rho * _dot_rows(y, q))[:, None] * s
     return -q
 
 
-def _dots(a: Floats, b: Floats) -> Floats:
-    """Return the dot product of each column's vectors."""
+def _dot_rows(a: Floats, b: Floats) -> Floats:
     return np.asarray((a * b).sum(axis=1))

@@ -1,4 +1,4 @@
-"""PMI filtering: drop the twins whose words lean to their answers (WinoGrande, section 3)."""
+"""PMI filtering: remove the twins whose words predict their answers (WinoGrande, section 3)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from winosmith.debias._rows import problem_labels
 from winosmith.errors import InputError
 from winosmith.metrics import (
     PMI_SMOOTHING,
-    first_of_twins,
-    pair_counts,
-    pmi_with_answers,
-    word_counts,
+    compute_pmi_with_answers,
+    count_pairs,
+    count_words,
+    find_first_of_twins,
 )
 from winosmith.options import PmiLabel, PmiVariant, Positive, Seed, checked
 from winosmith.results import HIDDEN, Result
@@ -32,16 +32,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PmiResult(Result):
-    """What a PMI filter kept and removed.
+    """The rows that a PMI filter kept and removed.
 
     Attributes:
-        kept: ascending rows that were kept.
-        removed: ascending rows that were removed.
-        scores: (n,) the score of each row's twin; both halves have the same. NaN for singles, which
-            have none.
-        variant: how twins were scored.
-        label: the correct option that y = 1 stands for.
-        smoothing: what was added to the counts.
+        kept: The kept rows, in ascending order.
+        removed: The removed rows, in ascending order.
+        scores: (n,) the score of each row's twin, the same for both halves; NaN for singles, which
+            have no score.
+        variant: How twins were scored.
+        label: The correct option that y = 1 stands for.
+        smoothing: The number added to the counts.
     """
 
     kept: NDArray[np.intp] = field(metadata={"json": len})
@@ -69,35 +69,36 @@ def pmi(
     singles: Literal["draw", "keep"] = "draw",
     seed: Seed = 0,
 ) -> PmiResult:
-    """Keep the twins that are hard to tell apart by their words.
+    """Keep the twins that are hard to distinguish by their words.
 
     A twin with the halves t1 and t2 scores
     ``f(t1, t2) = Σ_{w in t1} PMI(y=1; w) - Σ_{w in t2} PMI(y=1; w)``; "we only retain twins that
     have a small difference" (WinoGrande, section 3). Words that both halves share cancel out, so
     f is about their trigger words. The variants are those of the paper's footnote 7:
 
-    - "signed": f as it stands.
+    - "signed": f unchanged.
     - "absolute": |f|.
     - "max": the largest PMI(y; w) of a word of either half with that half's own answer.
     - "pairwise": f over unordered pairs of distinct words of a sentence in place of words.
 
-    What the paper leaves open, and what is done here:
+    The paper leaves some details open. They are settled as follows:
 
-    - What "y=1" is: by default (`label="first-mentioned"`), the option that the sentence mentions
-      first is correct, so that swapping the options of a problem changes no score; see
-      `metrics.first_of_twins`. `label="option-1"` is the paper's own reading: option 1 is correct.
-      Its scores change if options are swapped. In WinoGrande's train_xl both readings agree in
-      89 % of the problems; if options are written in random order, they agree in half.
-    - Which half is t1: the one whose answer is that option (should both or neither have it, the
-      one with the first id). So f is high when the words give the answers away, negative when
-      they mislead; a strongly negative f is small, and kept, by "signed", and not by "absolute".
-    - Words are those of `metrics.word_counts`; a word that occurs twice in a sentence is
-      summed twice, but counted once for the PMI, a problem being the unit of the counts.
-    - A twin is two problems, and no third, with one `twin_id`. Any other problem is a single. f is
-      defined for twins alone: what would be left of it for a single is the sum of one sentence,
-      and its sign the label itself, so that one answer would be kept and the other removed. The
-      words of singles are counted, but singles have no score: they are drawn at random, at the
-      rate at which twins are kept. `singles="keep"` keeps them all.
+    - The meaning of "y=1": by default (`label="first-mentioned"`), the option that the sentence
+      mentions first is correct, so that swapping the options of a problem changes no score; see
+      `metrics.find_first_of_twins`. `label="option-1"` is the paper's own reading: option 1 is
+      correct.      Its scores change if options are swapped. In WinoGrande's train_xl both readings
+      agree in 89 % of the problems; if options are written in random order, they agree in half.
+    - The order of the halves: t1 is the half whose answer is that option (if both or neither have
+      it, the half with the first id). So f is high if the words give the answers away, and negative
+      if they mislead; a strongly negative f is small, and kept, with "signed", but not with
+      "absolute".
+    - Words are those of `metrics.count_words`. A word that occurs twice in a sentence is summed
+      twice, but counted once for the PMI, because the unit of the counts is a problem.
+    - A twin is exactly two problems with one `twin_id`. Any other problem is a single. f is defined
+      only for twins. For a single it would be the sum of one sentence with the sign of the label
+      itself, so that one answer would be kept and the other removed. The words of singles are
+      counted, but singles have no score: they are drawn at random, at the rate at which twins are
+      kept. `singles="keep"` keeps them all.
 
     Args:
         data: two-option problems with known answers, as a data set or as `formats.read` takes them.
@@ -108,23 +109,23 @@ def pmi(
         label: the correct option that y = 1 stands for.
         smoothing: added to each count of a word with an answer, above 0.
         singles: "draw" or "keep".
-        seed: of the draw, for ties and for singles.
+        seed: The random seed for ties and singles.
 
     Raises:
-        DataError: see `problem_labels`.
-        RecipeError: a parameter is out of its range.
-        InputError: not exactly one of `size` and `threshold`; more singles are to be kept than
-            `size` has room for.
+        DataError: The problems are invalid for `problem_labels`.
+        RecipeError: A parameter is out of range.
+        InputError: Not exactly one of `size` and `threshold` is given, or more singles are to be
+            kept than `size` allows.
     """
     data = formats.dataset_of(data)
     if (size is None) == (threshold is None):
-        raise InputError("either size or threshold is needed, and not both")
+        raise InputError("give either size or threshold, not both")
     if size is not None and not 0 <= size <= len(data):
-        raise InputError(f"size is 0 to {len(data)}, the number of problems; not {size}")
+        raise InputError(f"size is {size}; choose 0 to {len(data)}, the number of problems")
     if threshold is not None and math.isnan(threshold):
-        raise InputError("threshold is a number, not NaN")
-    scores = _scores(data, variant, label, smoothing)
-    place = _drawn(data, seed)
+        raise InputError("threshold is NaN; choose a number")
+    scores = _score_twins(data, variant, label, smoothing)
+    place = _draw_order(data, seed)
     ranked = sorted(data.twins, key=lambda twin: (scores[twin[0]], min(place[row] for row in twin)))
     drawn = sorted(data.singles, key=place.__getitem__)
     if threshold is not None:
@@ -133,7 +134,11 @@ def pmi(
         count = len(drawn) if singles == "keep" else round(rate * len(drawn))
     else:
         room = int(size or 0)
-        count = len(drawn) if singles == "keep" else _share(len(ranked), len(drawn), room)
+        count = (
+            len(drawn)
+            if singles == "keep"
+            else _count_singles_to_keep(len(ranked), len(drawn), room)
+        )
         if count > room:
             raise InputError(f"size is too small by {count - room} to keep all singles")
         chosen = ranked[: (room - count) // 2]
@@ -149,39 +154,38 @@ def word_pmi(
     label: PmiLabel = "first-mentioned",
     smoothing: Positive = PMI_SMOOTHING,
 ) -> dict[str, float]:
-    """Return PMI(y=1; w) in nats for each word, from the highest down.
+    """Return PMI(y=1; w) in nats for each word, in descending order.
 
     Args:
-        data: two-option problems with known answers.
-        label: the correct option that y = 1 stands for.
-        smoothing: added to each count of a word with an answer, above 0.
+        data: Two-option problems with known answers.
+        label: The correct option that y = 1 stands for.
+        smoothing: The number added to each count of a word with an answer, above 0.
 
     Raises:
-        DataError: see `problem_labels`.
-        RecipeError: there is no such label, or `smoothing` is not above 0.
+        DataError: The problems are invalid for `problem_labels`.
+        RecipeError: `label` is unknown, or `smoothing` is not above 0.
     """
-    counts, vocabulary = word_counts(data)
-    first = pmi_with_answers(counts, _labels(data, label), smoothing)[0]
+    counts, vocabulary = count_words(data)
+    first = compute_pmi_with_answers(counts, _make_labels(data, label), smoothing)[0]
     order = np.argsort(-first, kind="stable")
     return {vocabulary[word]: float(first[word]) for word in order}
 
 
-def _labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
-    """Return 0 for each row with y = 1, (n,), and 1 for the others."""
-    first = first_of_twins(data) if label == "first-mentioned" else 0
+def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
+    """Return the (n,) labels: 0 for rows with y = 1, and 1 for the others."""
+    first = find_first_of_twins(data) if label == "first-mentioned" else 0
     labels: NDArray[np.intp] = (problem_labels(data) != first).astype(np.intp)
     return labels
 
 
-def _scores(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:
-    """Return the score of each row's twin; NaN for singles."""
-    labels = _labels(data, label)
-    words, _ = word_counts(data)
-    features = pair_counts(words) if variant == "pairwise" else words
-    information = pmi_with_answers(features, labels, smoothing)
+def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:
+    labels = _make_labels(data, label)
+    words, _ = count_words(data)
+    features = count_pairs(words) if variant == "pairwise" else words
+    information = compute_pmi_with_answers(features, labels, smoothing)
     scores = np.full(len(data), np.nan)
     if variant == "max":
-        own = _largest(features, information, labels)
+        own = _find_largest_pmi(features, information, labels)
         for twin in data.twins:
             scores[list(twin)] = own[list(twin)].max()
         return scores
@@ -192,8 +196,7 @@ def _scores(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: floa
     return np.abs(scores) if variant == "absolute" else scores
 
 
-def _largest(features: csr_array, information: Floats, labels: NDArray[np.intp]) -> Floats:
-    """Return each row's largest PMI of a feature with the row's own answer; 0 without features."""
+def _find_largest_pmi(features: csr_array, information: Floats, labels: NDArray[np.intp]) -> Floats:
     starts = features.indptr
     return np.array(
         [
@@ -203,18 +206,17 @@ def _largest(features: csr_array, information: Floats, labels: NDArray[np.intp])
     )
 
 
-def _drawn(data: Dataset, seed: int) -> NDArray[np.intp]:
-    """Return each row's place in an order that is drawn over the sorted ids."""
+def _draw_order(data: Dataset, seed: int) -> NDArray[np.intp]:
     place = {problem_id: number for number, problem_id in enumerate(sorted(data.ids))}
     draw = np.random.default_rng(seed).permutation(len(place))
     return np.array([draw[place[problem_id]] for problem_id in data.ids], np.intp)
 
 
-def _share(twins: int, singles: int, size: int) -> int:
+def _count_singles_to_keep(twins: int, singles: int, size: int) -> int:
     """Return how many of `size` problems are singles, for twins and singles at one rate.
 
-    The number nearest to that rate which leaves room for whole twins alone, and not for more than
-    there are.
+    This is the number closest to that rate which leaves room for whole twins only, and which does
+    not exceed the number of singles or twins.
     """
     rate = size * singles / (2 * twins + singles)
     possible = range(max(0, size - 2 * twins), min(singles, size) + 1)

@@ -1,15 +1,15 @@
-"""What goes into AFLite: rows and labels, checked, in a canonical order, grouped and partitioned.
+"""The input of AFLite: rows and labels, checked, in canonical order, grouped and partitioned.
 
-Which rows belong together is a number for each row. Two ways to say it come in: a label a row,
-next to other columns (`number_labels`), and the rows of each group, as `Dataset.groups` has them
-(`number_rows`). Which rows a classifier is trained on (Algorithm 1, line 6, of WinoGrande) is
-`draw_training_rows`.
+Each row has the number of its group. The input gives groups in one of two ways: as one label per
+row, like the other columns (`number_labels`), or as the rows of each group, like `Dataset.groups`
+(`number_rows`). `draw_training_rows` draws the rows on which a classifier is trained (Algorithm 1,
+line 6, of WinoGrande).
 
-The rotated copy of rows that don't fit into memory is a scratch file, which goes with the run.
-Rows of a file lie in any order, and are worked on in the canonical one. Reading them in that order
-takes a seek a row (twelve times as long as reading along, for 4 GB on a disk of the network), and
-it would be done three times. So they are read along once and written to regions of the scratch
-file, each of which is then put in order in memory: the file is its own sorting space.
+The rotated copy of rows that don't fit into memory is a scratch file, which is deleted at the end
+of the run. Rows of a file are in any order, but are processed in canonical order. Reading them in
+that order takes one seek per row (twelve times as long as sequential reading, for 4 GB on a network
+disk), and they are needed three times. So they are read sequentially once and written to regions of
+the scratch file, each of which is then sorted in memory.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, OutputError
 
 CHUNK = 2048
-"""Rows that are converted at a time, so that no second copy of the data is held in float64."""
+"""The number of rows converted at a time, so that no second copy of the data is held in float64."""
 
 LINE = 16
 """float32 values in a cache line of 64 bytes."""
@@ -41,10 +41,10 @@ LINE = 16
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows and labels, with their canonical order.
+    """Rows and labels with their canonical order.
 
     Attributes:
-        X: (N, d) as given, in the order given.
+        X: The (N, d) rows in the order given.
         order: (N,) the row of `X` at each canonical position.
         y: (N,) float32 labels in canonical order, 0 or 1.
         groups: (N,) group numbers in canonical order, by first occurrence; None without groups.
@@ -63,7 +63,7 @@ class Rows:
     def chunk(self, part: slice) -> NDArray[np.float64]:
         """Return these rows of the canonical order as float64.
 
-        They are read in the order in which they lie, which a file is read in faster.
+        They are read in the order of the file, which is faster.
         """
         wanted = self.order[part]
         ascending = np.argsort(wanted)
@@ -72,17 +72,17 @@ class Rows:
         return chunk
 
     def digest(self) -> str:
-        """Return a BLAKE2b over rows, labels and groups in canonical order."""
+        """Return a BLAKE2b digest of rows, labels and groups in canonical order."""
         labels = np.empty(len(self.y), np.int16)
         labels[self.order] = self.y
         state = hashlib.blake2b(repr(self.X.shape).encode(), digest_size=16)
-        state.update(_digests(self.X, labels)[self.order].tobytes())
+        state.update(_digest_rows(self.X, labels)[self.order].tobytes())
         if self.groups is not None:
             state.update(self.groups.astype("<i8").tobytes())
         return state.hexdigest()
 
 
-def checked_rows(
+def check_rows(
     X: ArrayLike,
     y: ArrayLike,
     ids: Sequence[Hashable] | None,
@@ -91,66 +91,66 @@ def checked_rows(
     *,
     alike: bool = False,
 ) -> Rows:
-    """Check what was given and find its canonical order; `alike` as in `checked_labels`.
+    """Check the input and determine its canonical order; `alike` is as in `check_labels`.
 
     Raises:
-        DataError: see `debias.aflite`.
-        OutputError: the rotated copy is to go to a folder, and that has no room for it.
+        DataError: The input is invalid for `debias.aflite`.
+        OutputError: The folder for the rotated copy has no space for it.
     """
     X = np.asanyarray(X)
     if X.ndim != 2:
         raise DataError(f"X must have 2 dimensions, rows and columns; its shape is {X.shape}")
     if X.dtype.kind not in "fiub":
-        raise DataError(f"X must hold real numbers; its type is {X.dtype}")
+        raise DataError(f"X must be of a real type; its type is {X.dtype}")
     if not X.size:
         raise DataError(f"X is empty: its shape is {X.shape}")
     labels = np.asarray(y)
     if labels.ndim != 1:
-        raise DataError(f"y must have 1 dimension, a label a row; its shape is {labels.shape}")
+        raise DataError(f"y must have 1 dimension, one label per row; its shape is {labels.shape}")
     for name, column in (("y", labels), ("ids", ids), ("groups", groups)):
         if column is not None and len(column) != len(X):
             raise DataError(f"X has {len(X)} rows, but {name} has {len(column)} entries")
-    classes = checked_labels(labels, ids, alike=alike)
-    folder = scratch_folder(X, scratch)
+    classes = check_labels(labels, ids, alike=alike)
+    folder = choose_scratch_folder(X, scratch)
     if folder is not None:
-        refuse_without_room(folder, 4 * X.size)  # before hours go by reading X
+        check_free_space(folder, 4 * X.size)  # before spending hours on reading X
     if X.dtype != np.float32 or not X.flags.c_contiguous:
         logging.getLogger(__name__).info(
-            "X holds %s%s; it is converted %s rows at a time, and its rotated copy is float32",
+            "X has type %s%s; it is converted %s rows at a time, and its rotated copy is float32",
             X.dtype.name if X.dtype.isnative else f"{X.dtype.name} in another byte order",
-            "" if X.flags.c_contiguous else ", not in one piece",
+            "" if X.flags.c_contiguous else ", not contiguous",
             CHUNK,
         )
     _refuse_gaps(X, ids)
-    order = _order_of_content(X, classes) if ids is None else order_of_ids(ids)
+    order = _sort_by_content(X, classes) if ids is None else sort_ids(ids)
     numbers = None if groups is None else number_labels(groups, order)
     return Rows(X, order, classes[order].astype(np.float32), numbers)
 
 
-def checked_labels(
+def check_labels(
     y: ArrayLike, ids: Sequence[Hashable] | None = None, *, alike: bool = False
 ) -> NDArray[np.int16]:
-    """Return labels as whole numbers, 0 and 1, or say which one is none.
+    """Return labels as integers, 0 and 1, or raise an error that names an invalid one.
 
     Args:
         y: (n,) labels.
-        ids: to name a row by.
-        alike: whether all labels may be the same, as where vectors turn with the options: which
-            option is first means nothing then.
+        ids: The ids by which errors refer to rows.
+        alike: Whether all labels may be the same. They may if vectors change sign with the options,
+            because then the order of the options has no meaning.
 
     Raises:
-        DataError: a label is neither 0 nor 1, or only one of them occurs, unless `alike`.
+        DataError: A label is neither 0 nor 1, or only one of them occurs although `alike` is False.
     """
     y = np.asarray(y)
     if y.ndim != 1:
-        raise DataError(f"y must have 1 dimension, a label a row; its shape is {y.shape}")
+        raise DataError(f"y must have 1 dimension, one label per row; its shape is {y.shape}")
     wrong = np.flatnonzero([label not in (0, 1) for label in y.tolist()])
     if wrong.size:
         row = int(wrong[0])
         raise DataError(
-            f"the label of {_row(row, ids)} is {y.tolist()[row]!r}; labels are 0 or 1, the index "
-            f"of the right option ({wrong.size} of {len(y)} labels are wrong); debias.mirror takes "
-            "problems with more options"
+            f"the label of {_format_row(row, ids)} is {y.tolist()[row]!r}; labels are 0 or 1, the "
+            f"index of the correct option ({wrong.size} of {len(y)} labels are invalid); for "
+            "problems with more options use debias.mirror"
         )
     labels = y.astype(np.int16)
     if not alike and len(y) and labels.min() == labels.max():
@@ -159,10 +159,10 @@ def checked_labels(
 
 
 def choice_keys(data: Dataset) -> NDArray[np.intp]:
-    """Return the index of each problem's correct option, (n,).
+    """Return the (n,) index of each problem's correct option.
 
     Raises:
-        DataError: there is no problem, or an answer is withheld.
+        DataError: There are no problems, or an answer is withheld.
     """
     if not len(data):
         raise DataError("there are no problems to filter")
@@ -170,16 +170,16 @@ def choice_keys(data: Dataset) -> NDArray[np.intp]:
     if withheld:
         raise DataError(
             f"the answer of the problem {withheld[0].id!r} is withheld; a filter needs answers; "
-            f"leave out the {len(withheld)} without one"
+            f"remove the {len(withheld)} problems without one"
         )
     return np.array(data.answers, np.intp)
 
 
 def problem_labels(data: Dataset) -> NDArray[np.int8]:
-    """Return the answers of two-option problems as labels, 0 or 1, (n,).
+    """Return the (n,) answers of two-option problems as labels, 0 or 1.
 
     Raises:
-        DataError: see `choice_keys`; or a problem has more than two options.
+        DataError: The problems are invalid for `choice_keys`, or one has more than two options.
 
     >>> from winosmith import Problem
     >>> problem_labels(Dataset([Problem("a", "A _ b.", ("x", "y"), 1)])).tolist()
@@ -188,8 +188,8 @@ def problem_labels(data: Dataset) -> NDArray[np.int8]:
     many = [problem for problem in data if len(problem.options) > 2]
     if many:
         raise DataError(
-            f"the problem {many[0].id!r} has {len(many[0].options)} options; a filter works on "
-            f"problems with two; leave out the {len(many)} that have more"
+            f"the problem {many[0].id!r} has {len(many[0].options)} options; this filter needs "
+            f"two; remove the {len(many)} problems with more"
         )
     return choice_keys(data).astype(np.int8)
 
@@ -203,20 +203,20 @@ def _refuse_gaps(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
             row = first + int(np.argmin(whole))
             column = int(np.argmin(np.isfinite(X[row])))
             raise DataError(
-                f"{_row(row, ids)} of X holds {X[row, column]} in column {column}; "
-                "embed that problem again, or leave it out"
+                f"{_format_row(row, ids)} of X holds {X[row, column]} in column {column}; "
+                "embed the problem again, or remove it"
             )
 
 
-def _row(row: int, ids: Sequence[Hashable] | None) -> str:
+def _format_row(row: int, ids: Sequence[Hashable] | None) -> str:
     return f"row {row}" if ids is None else f"row {row} (id {ids[row]!r})"
 
 
-def order_of_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
-    """Return the rows in the order of their ids, which all are texts or all are whole numbers.
+def sort_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
+    """Return the rows in the order of their ids, which are all strings or all integers.
 
     Raises:
-        DataError: an id occurs twice, or ids can't be compared.
+        DataError: An id occurs twice, or ids are not comparable.
     """
     listed: list[Any] = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     if len(set(listed)) < len(listed):
@@ -226,55 +226,54 @@ def order_of_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
         return np.array(sorted(range(len(listed)), key=listed.__getitem__), np.intp)
     except TypeError as error:
         raise DataError(
-            f"the ids can't be put in order ({error}); all must be texts, or all whole numbers"
+            f"the ids can't be sorted ({error}); use only strings or only integers"
         ) from error
 
 
-def canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDArray[np.intp]:
-    """Return rows in the order of their ids, or without them of what they hold.
+def find_canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDArray[np.intp]:
+    """Return the rows in the order of their ids or, without ids, of their content.
 
     Raises:
-        DataError: see `order_of_ids`; or another number of ids than rows.
+        DataError: The ids are invalid for `sort_ids`, or not as many as the rows.
     """
     if ids is None:
-        return _order_of_content(X, np.zeros(len(X), np.int16))
+        return _sort_by_content(X, np.zeros(len(X), np.int16))
     if len(ids) != len(X):
         raise DataError(f"X has {len(X)} rows, but ids has {len(ids)} entries")
-    return order_of_ids(ids)
+    return sort_ids(ids)
 
 
-def _order_of_content(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.intp]:
+def _sort_by_content(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.intp]:
     """Return the rows in the order of a digest of their numbers and label.
 
-    Only rows that are equal in both keep the order they were given in.
+    Only rows that are equal in both keep their original order.
     """
-    high, low = _digests(X, y).view(">u8").T
+    high, low = _digest_rows(X, y).view(">u8").T
     return np.lexsort((low, high))
 
 
-def _digests(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """Return a BLAKE2b of each row's numbers and label, (N, 16), reading rows as they lie."""
+def _digest_rows(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.uint8]:
+    """Return the (N, 16) BLAKE2b digest of each row's numbers and label, read in file order."""
     digests = np.empty((len(X), 16), np.uint8)
     for first in range(0, len(X), CHUNK):
-        chunk = _plain(X[first : first + CHUNK].astype(np.float64))
+        chunk = _normalize_bytes(X[first : first + CHUNK].astype(np.float64))
         for row, (numbers, label) in enumerate(
             zip(chunk, y[first : first + CHUNK].tolist(), strict=True), start=first
         ):
-            key = bytes([label])  # classes are few
+            key = bytes([label])  # there are few classes
             digest = hashlib.blake2b(numbers.tobytes(), digest_size=16, key=key).digest()
             digests[row] = np.frombuffer(digest, np.uint8)
     return digests
 
 
-def _plain(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same numbers as the same bytes: no negative zero, little-endian."""
+def _normalize_bytes(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(chunk + 0.0, "<f8")
 
 
 def number_labels(
     groups: Sequence[Hashable], order: NDArray[np.intp] | None = None
 ) -> NDArray[np.intp]:
-    """Return a number from 0 for each row's group, in order of first occurrence.
+    """Return the group number of each row, from 0, in order of first occurrence.
 
     A row whose group is None is a group of its own.
 
@@ -289,30 +288,29 @@ def number_labels(
 
 
 def number_rows(groups: Sequence[Sequence[int]], rows: int) -> NDArray[np.intp]:
-    """Return a number from 0 for each row's group.
+    """Return the group number of each row, from 0.
 
     Raises:
-        DataError: the groups do not name each row from 0 on once.
+        DataError: The groups do not list each row once.
 
     >>> number_rows([(0, 2), (1,)], 3).tolist()
     [0, 1, 0]
     """
     members = np.fromiter((row for group in groups for row in group), np.intp)
     if not np.array_equal(np.sort(members), np.arange(rows)):
-        raise DataError(f"the groups must name each row from 0 to {rows - 1} once")
+        raise DataError(f"the groups must list each row from 0 to {rows - 1} once")
     numbers = np.empty(rows, np.intp)
     numbers[members] = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     return numbers
 
 
 TIES, FLIPS = (2**32 - number for number in (1, 2))
-"""They take the place of a classifier's number where a phase, a draw of a null, of a subset or of a
-bootstrap needs a generator of its own. (A key of two numbers would not do:
-numpy fills it up with zeros.)"""
+"""Numbers used in place of a classifier's number for the generators of ties, nulls, subsets and
+bootstraps. (A key of two numbers would not be distinct, because numpy pads it with zeros.)"""
 
 
-def generator(seed: int, phase: int, classifier: int) -> np.random.Generator:
-    """Return the generator that belongs to one classifier of one phase, and to nothing else."""
+def make_generator(seed: int, phase: int, classifier: int) -> np.random.Generator:
+    """Return the random generator of one classifier in one phase."""
     return np.random.default_rng([seed, phase, classifier])
 
 
@@ -325,25 +323,25 @@ def draw_training_rows(
     classifier: int,
     groups: NDArray[np.intp] | None = None,
 ) -> NDArray[np.int32]:
-    """Return the training set of one classifier; the other rows are its held-out set.
+    """Return the training set of one classifier; the other rows are held out.
 
-    It is uniform over all sets of that size. With `groups`, whole groups are taken in random
-    order, each that still fits: at most `train_size` rows, and fewer only by less than the
-    smallest group omitted.
+    It is uniform over all sets of that size. With `groups`, whole groups are taken in random order,
+    each that still fits: at most `train_size` rows, and fewer only by less than the size of the
+    smallest omitted group.
 
     Args:
-        size: how many rows are left in this phase.
-        train_size: how many to train on, at most `size`.
-        seed: of the whole run.
-        phase: 0-based.
-        classifier: 0-based.
-        groups: (size,) the group of each row, whole numbers from 0.
+        size: The number of rows left in this phase.
+        train_size: The number of rows to train on, at most `size`.
+        seed: The random seed of the whole run.
+        phase: The 0-based number of the phase.
+        classifier: The 0-based number of the classifier.
+        groups: (size,) the group of each row, integers from 0.
 
     Returns:
         Ascending positions among the rows left, in canonical order (see `aflite`).
 
     Raises:
-        DataError: no group has so few rows.
+        DataError: Every group has more rows than `train_size`.
 
     >>> draw_training_rows(6, 3, seed=0, phase=0, classifier=0).tolist()
     [3, 4, 5]
@@ -352,7 +350,7 @@ def draw_training_rows(
     ... ).tolist()
     [0, 1, 4]
     """
-    rng = generator(seed, phase, classifier)
+    rng = make_generator(seed, phase, classifier)
     if groups is None:
         taken = np.zeros(size, np.bool_)
         taken[rng.choice(size, train_size, replace=False, shuffle=False)] = True
@@ -369,9 +367,9 @@ def draw_fitting_groups(
     """Return which rows are taken: whole groups in random order, each that still fits.
 
     Args:
-        groups: (n,) the number of each row's group, from 0; numbers may be missing.
-        room: rows to take at most.
-        rng: draws the order.
+        groups: (n,) the group number of each row, from 0; numbers may be missing.
+        room: The largest number of rows.
+        rng: The generator for the order.
     """
     sizes = np.bincount(groups)
     order = rng.permutation(np.flatnonzero(sizes))
@@ -386,16 +384,16 @@ def draw_fitting_groups(
 
 
 REGION = 1 << 26
-"""Bytes of a region, which is put in order in memory."""
+"""The bytes of a region, which is sorted in memory."""
 
 READ = 2048
-"""Rows that are read at a time."""
+"""The number of rows that are read at a time."""
 
 Matrix = NDArray[np.float32]
 
 
 def is_mapped(X: NDArray[Any]) -> bool:
-    """Return whether rows are mapped from a file, at first hand or as a view."""
+    """Return whether rows are mapped from a file, directly or as a view."""
     held: Any = X
     while held is not None:
         if isinstance(held, np.memmap):
@@ -404,41 +402,41 @@ def is_mapped(X: NDArray[Any]) -> bool:
     return False
 
 
-def scratch_folder(X: NDArray[Any], scratch: str | Path | None) -> Path | None:
-    """Return the folder for the rotated copy of rows; None for memory."""
+def choose_scratch_folder(X: NDArray[Any], scratch: str | Path | None) -> Path | None:
+    """Return the folder for the rotated copy of rows, or None for memory."""
     if scratch is None and not is_mapped(X):
         return None
     return Path(tempfile.gettempdir() if scratch is None else scratch)
 
 
-def refuse_without_room(folder: Path, need: int) -> None:
-    """Refuse a folder that is not there, or has less than so many bytes free.
+def check_free_space(folder: Path, need: int) -> None:
+    """Raise an error if a folder is missing or has too few free bytes.
 
     Raises:
-        OutputError: it is so.
+        OutputError: The folder is missing or too full.
     """
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise _unfit(error, folder, need) from error
+        raise _make_space_error(error, folder, need) from error
     if need > free:
         raise OutputError(
             f"{folder}: the rotated copy of the rows takes {need / 2**20:,.0f} MiB, and "
-            f"{free / 2**20:,.0f} are free; name another folder as scratch"
+            f"{free / 2**20:,.0f} are free; choose another folder for scratch"
         )
 
 
 @contextlib.contextmanager
-def scratch_matrix(shape: tuple[int, int], folder: Path) -> Iterator[tuple[Matrix, Path]]:
-    """Map float32 zeros of that shape from a new .npy file, which goes when the block ends.
+def map_scratch_matrix(shape: tuple[int, int], folder: Path) -> Iterator[tuple[Matrix, Path]]:
+    """Map float32 zeros of this shape from a new .npy file, which is deleted after the block.
 
-    All its room is taken at once: a disk that fills up under a mapped file ends the process.
+    All space is allocated at once, because a full disk below a mapped file ends the process.
 
     Raises:
-        OutputError: the folder can't be written, or has no room.
+        OutputError: The folder can't be written, or has no space.
     """
     need = 4 * shape[0] * shape[1]
-    refuse_without_room(folder, need)
+    check_free_space(folder, need)
     with contextlib.ExitStack() as stack:
         try:
             inside = tempfile.TemporaryDirectory(
@@ -446,37 +444,37 @@ def scratch_matrix(shape: tuple[int, int], folder: Path) -> Iterator[tuple[Matri
             )
             path = Path(stack.enter_context(inside)) / "basis.npy"
             logging.getLogger(__name__).info(
-                "the rotated copy of the rows takes %s MiB in %s, until the end of the run",
+                "the rotated copy of the rows takes %s MiB in %s until the end of the run",
                 f"{need / 2**20:,.0f}",
                 folder,
             )
             mapped = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-            _take_room(path)
+            _allocate(path)
         except OSError as error:
-            raise _unfit(error, folder, need) from error
+            raise _make_space_error(error, folder, need) from error
         yield np.asarray(mapped), path
 
 
-def _take_room(path: Path) -> None:
+def _allocate(path: Path) -> None:
     if hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
-def _unfit(error: OSError, folder: Path, need: int) -> OutputError:
+def _make_space_error(error: OSError, folder: Path, need: int) -> OutputError:
     return OutputError(
-        f"{error.filename or folder}: {error.strerror or error}; name a folder with "
-        f"{need / 2**20:,.0f} MiB free as scratch"
+        f"{error.filename or folder}: {error.strerror or error}; choose a folder with "
+        f"{need / 2**20:,.0f} MiB free for scratch"
     )
 
 
 def gather(X: NDArray[Any], order: NDArray[np.intp], matrix: Matrix) -> None:
-    """Copy rows into the first columns of a matrix in this order, reading them as they lie.
+    """Copy rows to the first columns of a matrix in this order, reading them in file order.
 
     Args:
-        X: (N, d) numbers that float32 holds exactly, as it does all of float16.
-        order: (N,) the row that comes first, and so on.
-        matrix: (N, D), mapped from a file, D being d or more.
+        X: (N, d) numbers that are exact in float32, such as all of float16.
+        order: (N,) the source row of each row.
+        matrix: (N, D), mapped from a file, with D at least d.
     """
     count, columns = X.shape
     size = max(READ, REGION // (4 * matrix.shape[1]))
@@ -491,24 +489,24 @@ def gather(X: NDArray[Any], order: NDArray[np.intp], matrix: Matrix) -> None:
         matrix[region, :columns] = matrix[region, :columns][wanted]
 
 
-def padded_width(columns: int) -> int:
+def pad_width(columns: int) -> int:
     """Return the length of a row: coordinates and intercept, in whole cache lines.
 
-    Rows that are a multiple of 1 KiB apart would compete for the same places in the cache.
+    Rows at a distance of a multiple of 1 KiB would compete for the same cache sets.
     """
     width = -(-(columns + 1) // LINE) * LINE
     return width + LINE if width % 256 == 0 else width
 
 
 def align(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the values as float32 that start at a cache line."""
-    copy = aligned_zeros(*values.shape)
+    """Return the values as float32, aligned to a cache line."""
+    copy = make_aligned_zeros(*values.shape)
     copy[:] = values
     return copy
 
 
-def aligned_zeros(rows: int, width: int) -> NDArray[np.float32]:
-    """Return float32 zeros that start at a cache line; unaligned vector loads cost a tenth."""
+def make_aligned_zeros(rows: int, width: int) -> NDArray[np.float32]:
+    """Return float32 zeros aligned to a cache line; unaligned vector loads take a tenth longer."""
     flat = np.zeros(rows * width + LINE, np.float32)
     first = -flat.ctypes.data % (4 * LINE) // 4
     return flat[first : first + rows * width].reshape(rows, width)

@@ -1,45 +1,45 @@
-"""Many logistic regressions at once, to the optimum.
+"""Solve many logistic regressions at once, to the optimum.
 
-Column j minimises ``1/(2C) |w|² + sum over its training rows of log(1 + e^(-t z))``, the intercept
-free, t being +1 for the rows of class 1 and -1 for the others (scikit-learn's
-``LogisticRegression(C=C)``). A vote goes to class 1 when the decision value z is above 0. All
-columns take their step together, since one pass over the rows serves them all, but nothing that is
-computed for one depends on another: a column gets the same bits alone and in any company.
+Column j minimises ``1/(2C) |w|² + sum over its training rows of log(1 + e^(-t z))`` with a free
+intercept, where t is +1 for the rows of class 1 and -1 for the others (scikit-learn's
+``LogisticRegression(C=C)``). A vote is for class 1 if the decision value z is above 0. All columns
+take their step together, because one pass over the rows serves them all, but no column depends on
+another: its bits are the same with any other columns.
 
-**The basis** (`basis_of`). Three changes that leave every prediction as it was:
+**The basis** (`rotate_rows`) consists of three changes that leave every prediction unchanged:
 
-- *Centring*: the intercept carries no penalty and takes up the difference.
+- *Centring*: the intercept has no penalty and absorbs the difference.
 - *Rotating* by the eigenvectors of the centred Gram matrix: the penalty is the squared length of
-  the weights, which a rotation keeps. The Hessian becomes nearly diagonal, whatever the columns'
-  correlations were. (Standardising the columns would change the penalty, and is not done.)
-- *Scaling* all columns by one power of two, with the penalty scaled by its square, so that any
-  unit of measurement fits into float32.
+  the weights, which a rotation preserves. The Hessian becomes nearly diagonal, whatever the
+  correlations of the columns. (The columns are not standardised, which would change the penalty.)
+- *Scaling* all columns by one power of two, with the penalty scaled by its square, so that any unit
+  of measurement fits into float32.
 
-Rows that are mapped from a file stay there, and their rotated copy goes to a file as well: what is
-held in memory does not grow with their number.
+Rows that are mapped from a file stay there, and their rotated copy is written to a file as well, so
+that the memory does not grow with the number of rows.
 
 **The start** (`first_start`, `start_at`). In the first phase it is the classifier of all rows, each
-counted as the part of a training set that it makes up on average; after that, the mean of the last
-phase's classifiers. Both are as near to every classifier's optimum as anything known before it is
-trained.
+weighted by the mean fraction of it in a training set; in later phases it is the mean of the last
+phase's classifiers. Both are as close to every classifier's optimum as possible before training.
 
-**The steps** (`minimise`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4), started from
-a diagonal that is nearly the Hessian, so that the unit step is nearly right, and from one pair that
-is known beforehand: the weights at the start and the Hessian times these. Along them the losses are
-flatter than the diagonal says, since it is there that the rows lie far from the boundary; without
-the pair the first passes would find out nothing else. There is no line search on the value of the
-loss, which sums of float32 could not resolve near the optimum. Instead a step is kept when the
-slope at its end is not as large as at its start, which for a convex loss bounds the overshoot; the
-column then goes to where the slope along the step, were it straight, is zero, and takes its
-gradient from between the two ends. As steps shrink both become exact, and the method that of
-conjugate gradients, at no other pass. A step that is too long is shortened to the same point and
-measured again.
+**The steps** (`minimise`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
+from a diagonal that is nearly the Hessian, so that the unit step is nearly right, and from one
+known pair: the weights at the start and the Hessian times these. Along this pair the losses are
+flatter than the diagonal says, because the rows there are far from the boundary; without the pair,
+the first passes would only discover this. There is no line search on the value of the loss, which
+float32 sums can't resolve near the optimum. Instead, a step is accepted if the slope at its end is
+smaller than at its start, which bounds the overshoot for a convex loss. The column then moves to
+the zero of the slope along the step, interpolated linearly, and interpolates its gradient between
+the two ends. As steps shrink, both become exact and the method becomes that of conjugate gradients,
+without an additional pass. A step that is too long is shortened to the same point and measured
+again.
 
-**What does not arrive** (`newton`), nearly separable classes with a large `C`, or columns that
-float32 sums can't bring to rest, is settled one by one in float64, slow and sure.
+**Columns that do not converge** (`minimise_by_newton`), because of nearly separable
+classes and a large `C`, or of float32 sums, are solved one by one in float64, which is slow but
+reliable.
 
 Sums over all rows run over fixed parts and are added in a fixed order, with BLAS on one thread in
-each: the number of threads changes no bit.
+each, so the number of threads changes no bit.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ from numpy.typing import NDArray
 
 from winosmith.debias._rows import (
     Rows,
-    aligned_zeros,
     gather,
     is_mapped,
-    padded_width,
-    scratch_matrix,
+    make_aligned_zeros,
+    map_scratch_matrix,
+    pad_width,
 )
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
@@ -77,19 +77,19 @@ Places = NDArray[np.int32]
 Pair = tuple[Floats, Floats, Floats]
 
 DOUBLE_BELOW = 5e9
-"""Multiplications of the rotation up to which it is done in float64; about a second's worth."""
+"""The most multiplications for which the rotation is done in float64; they take about a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Rows in the basis.
+    """Rows in the basis of the solver.
 
     Attributes:
         matrix: (N, D) float32, aligned to cache lines: `columns` coordinates, then a 1 for the
             intercept, then zeros up to a multiple of 16.
-        columns: how many coordinates there are.
-        scale: the power of two that coordinates were multiplied by.
-        file: the .npy file that the matrix is mapped from; None when it is in memory.
+        columns: The number of coordinates.
+        scale: The power of two by which coordinates were multiplied.
+        file: The .npy file from which the matrix is mapped; None if it is in memory.
     """
 
     matrix: NDArray[np.float32]
@@ -98,57 +98,55 @@ class Basis:
     file: Path | None = None
 
 
-def penalties(basis: Basis, C: float) -> NDArray[np.float64]:
-    """Return the (D,) penalty of each weight: none for the intercept and for the padding."""
+def make_penalties(basis: Basis, C: float) -> NDArray[np.float64]:
+    """Return the (D,) penalty of each weight: 0 for the intercept and for the padding."""
     penalty = np.zeros(basis.matrix.shape[1])
     penalty[: basis.columns] = basis.scale**2 / C
     return penalty
 
 
 @contextlib.contextmanager
-def basis_of(rows: Rows, threads: Executor, scratch: Path | None = None) -> Iterator[Basis]:
-    """Hold the rows in canonical order, centred, rotated and scaled, while the block runs.
+def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> Iterator[Basis]:
+    """Yield the rows in canonical order, centred, rotated and scaled, while the block runs.
 
     Args:
-        rows: what is rotated.
-        threads: who does the work.
-        scratch: the folder for the rotated copy; None for memory.
+        rows: The rows to rotate.
+        threads: The pool for the computation.
+        scratch: The folder for the rotated copy; None for memory.
 
     Raises:
-        DataError: the numbers are too large to be computed with.
-        OutputError: the folder can't be written, or has no room.
+        DataError: The numbers are too large to compute with.
+        OutputError: The folder can't be written, or has no space.
     """
-    shape = len(rows.order), padded_width(rows.X.shape[1])
+    shape = len(rows.order), pad_width(rows.X.shape[1])
     if scratch is None:
-        yield _basis(rows, threads, aligned_zeros(*shape))
+        yield _fill_matrix(rows, threads, make_aligned_zeros(*shape))
         return
-    with scratch_matrix(shape, scratch) as (matrix, file):
+    with map_scratch_matrix(shape, scratch) as (matrix, file):
         if is_mapped(rows.X) and np.can_cast(rows.X.dtype, np.float32):
             gather(rows.X, rows.order, matrix)
             rows = replace(rows, X=matrix[:, : rows.X.shape[1]], order=np.arange(len(matrix)))
-        yield replace(_basis(rows, threads, matrix), file=file)
+        yield replace(_fill_matrix(rows, threads, matrix), file=file)
 
 
-def _basis(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
-    """Fill the matrix; rows that lie in it themselves give their place to what becomes of them."""
+def _fill_matrix(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
     count, columns = rows.X.shape
     parts = list(rows.parts())
     kind = np.float64 if count * columns**2 <= DOUBLE_BELOW else np.float32
-    mean, largest = _centre(rows)
+    mean, largest = _find_centre(rows)
     scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
     gram = np.zeros((columns, columns))
-    work = partial(_gram, rows, mean, scale, kind)
+    work = partial(_compute_gram, rows, mean, scale, kind)
     for product in ordered_map(work, parts, threads, ahead=4):  # of d² numbers each
         gram += product
     rotation = np.linalg.eigh(gram)[1].astype(kind)
-    turn = partial(_rotate, rows, mean, scale, rotation, matrix)
+    turn = partial(_rotate_part, rows, mean, scale, rotation, matrix)
     for _ in ordered_map(turn, parts, threads):
         pass  # each part is written where it belongs
     return Basis(matrix, columns, scale)
 
 
-def _centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
-    """Return the mean of each column, and how far from it a number is at most."""
+def _find_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
     mean = np.zeros(rows.X.shape[1])
     low, high = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
     for part in rows.parts():
@@ -157,26 +155,27 @@ def _centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
         low, high = np.minimum(low, chunk.min(axis=0)), np.maximum(high, chunk.max(axis=0))
     largest = float(np.maximum(high - mean, mean - low).max())
     if not largest < 1e150:
-        raise DataError(f"X holds numbers as large as {high.max():.3g}; divide it by that")
+        raise DataError(
+            f"X has numbers up to {high.max():.3g}, which is too large; divide X by that number"
+        )
     return mean, largest
 
 
-def _centred(
+def _centre_part(
     rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
     return ((rows.chunk(part) - mean) * scale).astype(kind)
 
 
-def _gram(
+def _compute_gram(
     rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
-    """Return one part's contribution to the centred Gram matrix."""
-    chunk = _centred(rows, mean, scale, kind, part)
+    chunk = _centre_part(rows, mean, scale, kind, part)
     product: NDArray[Any] = chunk.T @ chunk
     return product
 
 
-def _rotate(
+def _rotate_part(
     rows: Rows,
     mean: NDArray[np.float64],
     scale: float,
@@ -184,24 +183,25 @@ def _rotate(
     matrix: NDArray[np.float32],
     part: slice,
 ) -> None:
-    """Write one part of the rows to the matrix, and the 1 of the intercept."""
     matrix[part, len(mean)] = 1.0
-    matrix[part, : len(mean)] = _centred(rows, mean, scale, rotation.dtype.type, part) @ rotation
+    matrix[part, : len(mean)] = (
+        _centre_part(rows, mean, scale, rotation.dtype.type, part) @ rotation
+    )
 
 
-def loss(z: Floats, y: Floats) -> float:
-    """Return the sum of the losses of rows with the decision values z, (m,), and labels y."""
+def compute_loss(z: Floats, y: Floats) -> float:
+    """Return the sum of the losses of rows with (m,) decision values z and labels y."""
     return float(np.logaddexp(0.0, -np.where(y > 0, 1.0, -1.0) * z).sum())
 
 
-def residual(z: Floats, y: Floats) -> Floats:
-    """Return the derivative of each row's loss by its decision value, (m,)."""
+def compute_residual(z: Floats, y: Floats) -> Floats:
+    """Return the (m,) derivative of each row's loss by its decision value."""
     from scipy.special import expit
 
     return np.asarray(expit(z) - (y > 0))
 
 
-def curvature(z: Floats) -> Floats:
+def compute_loss_curvature(z: Floats) -> Floats:
     """Return the second derivative of each row's loss, (m,)."""
     from scipy.special import expit
 
@@ -212,29 +212,29 @@ def curvature(z: Floats) -> Floats:
 Part = TypeVar("Part")
 
 ACCURACY, SPREAD = 3e-4, 1000
-"""The Newton decrement δ to reach: this, or its part D/1000 with fewer columns than 1,000 (m/1000
-with fewer training rows). δ times the root of a row's leverage x · H⁻¹ x bounds how far that row's
-decision value is from the optimum's; if there are many directions, what is left points towards
-no row and its part is far smaller. The last step, which is taken on top, shrinks it again. Tests
-hold that decision values end within 1e-4 so."""
+"""The Newton decrement δ to reach: this value, or its fraction D/1000 with fewer than 1,000 columns
+(m/1000 with fewer training rows). δ times the root of a row's leverage x · H⁻¹ x bounds the
+distance of that row's decision value from the optimum's; with many directions, the remainder points
+towards no row, so a row's part is far smaller. The last step, which is taken on top, reduces it
+further. Tests check that decision values end within 1e-4."""
 
 LEVERAGES = (1.0, 400.0)
-"""Leverages below and above are taken as these; more can't be reached with sums of float32."""
+"""Leverages are clipped to this range; larger ones can't be reached with float32 sums."""
 
 SLAB = 4096
-"""Rows of a part of a sum over all."""
+"""The number of rows in each part of a sum over all rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What starts are measured on.
+class StartData:
+    """The data on which starts are measured.
 
     Attributes:
-        kernel: over the rows.
-        ridge: (D,) penalty of each weight.
-        intercept: its column in the basis.
-        train_size: rows of a training set.
-        threads: who sums the parts.
+        kernel: The kernel for the rows.
+        ridge: (D,) the penalty of each weight.
+        intercept: The column of the intercept in the basis.
+        train_size: The number of rows of a training set.
+        threads: The pool that sums the parts.
     """
 
     kernel: Kernel
@@ -244,21 +244,22 @@ class Measured:
     threads: Executor
 
     def over(self, work: Callable[[Places], Part], rows: Places) -> list[Part]:
-        """Return what the work makes of each part of the rows."""
+        """Return the results of the work for each part of the rows."""
         parts = [rows[first : first + SLAB] for first in range(0, len(rows), SLAB)]
         return list(ordered_map(work, parts, self.threads, ahead=len(parts)))
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where the solver starts.
+    """The start of the solver.
 
     Attributes:
-        weights: (D,).
-        measured: (D,) the weights where the Hessian was measured.
-        diagonal: (D,) of the Hessian there for one training set, the penalty included.
-        product: (D,) that Hessian times `measured`.
-        tolerance: the Newton decrement to reach.
+        weights: (D,) the weights.
+        measured: (D,) the weights at which the Hessian was measured.
+        diagonal: (D,) the diagonal of the Hessian there for one training set, including the
+            penalty.
+        product: (D,) the product of that Hessian with `measured`.
+        tolerance: The Newton decrement to reach.
     """
 
     weights: Floats
@@ -268,7 +269,7 @@ class Start:
     tolerance: float
 
 
-def first_start(on: Measured, rows: Places) -> Start:
+def first_start(on: StartData, rows: Places) -> Start:
     """Return the start at the classifier of all rows left."""
     share = on.train_size / len(rows)
     nowhere = np.zeros((1, len(on.ridge)))
@@ -277,7 +278,7 @@ def first_start(on: Measured, rows: Places) -> Start:
 
     def part_of(W: Floats, part: Places) -> Floats:
         everything = np.arange(len(part), dtype=np.int32)
-        return on.kernel.training(part, [everything])(W, one)
+        return on.kernel.make_gradient(part, [everything])(W, one)
 
     def gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
         return np.asarray(sum(on.over(partial(part_of, W), rows))) if len(W) else W
@@ -286,14 +287,14 @@ def first_start(on: Measured, rows: Places) -> Start:
     return start_at(fit.weights[0], on, rows)
 
 
-def start_at(weights: Floats, on: Measured, rows: Places) -> Start:
-    """Return the start at these (D,) weights, for the rows that are left."""
+def start_at(weights: Floats, on: StartData, rows: Places) -> Start:
+    """Return the start at these (D,) weights, for the rows left."""
     kernel, scale = on.kernel, on.train_size / len(rows)
-    curved = on.over(lambda part: kernel.curvature(part, weights, scale), rows)
+    curved = on.over(lambda part: kernel.compute_curvature(part, weights, scale), rows)
     diagonal, product = (np.sum(ones, axis=0) for ones in zip(*curved, strict=True))
     diagonal = on.ridge + diagonal
     diagonal[diagonal == 0] = 1.0  # the padding, and constant columns without a penalty
-    leverage = max(on.over(lambda part: kernel.leverage(part, diagonal), rows))
+    leverage = max(on.over(lambda part: kernel.compute_leverage(part, diagonal), rows))
     share = min(1.0, len(weights) / SPREAD, on.train_size / SPREAD)
     return Start(
         weights=weights,
@@ -305,37 +306,37 @@ def start_at(weights: Floats, on: Measured, rows: Places) -> Start:
 
 
 MEMORY = 5
-"""Pairs of steps and gradient changes that are kept."""
+"""The number of stored pairs of steps and gradient changes."""
 
 NEAR = 10.0
-"""A column is done only where the last gradient that was measured was this near to its end, so that
-the one that was taken from between two can't be small by mistake."""
+"""A column is done only if the last measured gradient was this close to its end, so that the
+interpolated one can't be small by mistake."""
 
 USUAL = 16
-"""Passes after which the decrement must be the smaller the longer it takes: steps that shrink
-slowly say little about the distance that is left. 10 to 16 are usual; 80 are taken where there are
-as many columns as training rows."""
+"""The number of passes after which the required decrement decreases, because steps that shrink
+slowly say little about the remaining distance. 10 to 16 are usual; 80 are needed with as many
+columns as training rows."""
 
 LONGEST = 150
-"""Passes after which a column is given up."""
+"""The number of passes after which a column is given up."""
 
 STEEPER = 0.9
-"""A step is kept when the slope at its end is at most this part of the slope at its start."""
+"""A step is accepted if the slope at its end is at most this fraction of the slope at its start."""
 
 STRIDE = (0.5, 2.0)
-"""Least and most of a kept step that is gone, to where the slope is zero."""
+"""The least and largest fraction of an accepted step that is taken, to the zero of the slope."""
 
 SHORTER = (0.1, 0.7)
-"""Least and most of a step that was too long that is tried next."""
+"""The least and largest fraction of a step that was too long that is tried next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What the solver returns.
+    """The result of the solver.
 
     Attributes:
-        weights: (c, D), as the start.
-        passes: (c,) the gradients that each column took.
+        weights: (c, D), like the start.
+        passes: (c,) the number of gradients that each column needed.
         converged: (c,) False if a column was given up.
     """
 
@@ -355,13 +356,14 @@ def minimise(
     """Minimise every column's penalised loss.
 
     Args:
-        gradient: see `_kernel.Gradient`.
-        start: (c, D) first weights.
+        gradient: As in `_kernel.Gradient`.
+        start: (c, D) initial weights.
         ridge: (D,) the penalty of each weight.
-        diagonal: (D,) positive; about the diagonal of the Hessian, ridge included.
-        tolerance: a column is done when its Newton decrement (the square root of g · H⁻¹ g, H as
-            L-BFGS knows it) falls below this; the step that it measures is still taken.
-        known: a step, (D,), and about the change of every column's gradient along it.
+        diagonal: (D,) a positive approximation of the diagonal of the Hessian, including the ridge.
+        tolerance: A column is done when its Newton decrement (the square root of g · H⁻¹ g, with
+            the L-BFGS approximation of H) falls below this; the step to which the decrement belongs
+            is still taken.
+        known: A (D,) step, and the approximate change of every column's gradient along it.
     """
     count, w = len(start), start
 
@@ -375,14 +377,16 @@ def minimise(
     oldest = []
     if known is not None:
         step, change = known
-        oldest = [_pair(step[None], change[None], np.array([True]))]
+        oldest = [_make_pair(step[None], change[None], np.array([True]))]
     g = penalised(w, column)
-    step = _direction(g, [*oldest, *pairs], diagonal)
-    slope = _dots(g, step)
+    step = _compute_direction(g, [*oldest, *pairs], diagonal)
+    slope = _dot_rows(g, step)
     measured = g
     for passes in range(1, LONGEST):
         limit = tolerance * min(1.0, USUAL / passes)
-        done = (-slope < limit**2) & (_dots(measured, measured / diagonal) < (NEAR * limit) ** 2)
+        done = (-slope < limit**2) & (
+            _dot_rows(measured, measured / diagonal) < (NEAR * limit) ** 2
+        )
         if done.any():
             fit.weights[column[done]] = w[done] + step[done]
             fit.converged[column[done]] = True
@@ -394,63 +398,59 @@ def minimise(
             break
         ahead = w + length[:, None] * step
         g_ahead = penalised(ahead, column)
-        slope_ahead = _dots(g_ahead, step)
+        slope_ahead = _dot_rows(g_ahead, step)
         kept = slope_ahead <= STEEPER * -slope
-        pairs.append(_pair(ahead - w, g_ahead - g, kept))
-        root = _root(slope, slope_ahead)
+        pairs.append(_make_pair(ahead - w, g_ahead - g, kept))
+        root = _find_slope_zero(slope, slope_ahead)
         part = np.where(kept, np.clip(root, *STRIDE), 0.0)[:, None]
         w, g, measured = w + part * (ahead - w), g + part * (g_ahead - g), g_ahead
-        step = np.where(kept[:, None], _direction(g, [*oldest, *pairs], diagonal), step)
+        step = np.where(kept[:, None], _compute_direction(g, [*oldest, *pairs], diagonal), step)
         length = np.where(kept, 1.0, length * np.clip(root, *SHORTER))
-        slope = _dots(g, step)
+        slope = _dot_rows(g, step)
     fit.passes[column] = LONGEST
     return fit
 
 
-def _dots(a: Floats, b: Floats) -> Floats:
-    """Return the dot product of each column's vectors, summed in the same order for any count."""
+def _dot_rows(a: Floats, b: Floats) -> Floats:
     return np.asarray((a * b).sum(axis=1))
 
 
-def _pair(s: Floats, y: Floats, kept: NDArray[np.bool_]) -> Pair:
-    """Return the step, the change of gradient and 1/(s · y), 0 for what teaches nothing."""
-    sy = _dots(s, y)
-    good = kept & (sy > 1e-12 * np.sqrt(_dots(s, s) * _dots(y, y)))
+def _make_pair(s: Floats, y: Floats, kept: NDArray[np.bool_]) -> Pair:
+    sy = _dot_rows(s, y)
+    good = kept & (sy > 1e-12 * np.sqrt(_dot_rows(s, s) * _dot_rows(y, y)))
     return s, y, np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
 
 
-def _direction(g: Floats, pairs: list[Pair], diagonal: Floats) -> Floats:
-    """Return minus the inverse Hessian of L-BFGS times the gradient (the two loops)."""
+def _compute_direction(g: Floats, pairs: list[Pair], diagonal: Floats) -> Floats:
     q = g.copy()
     weights = []
     for s, y, rho in reversed(pairs):
-        a = rho * _dots(s, q)
+        a = rho * _dot_rows(s, q)
         weights.append(a)
         q -= a[:, None] * y
     q /= diagonal
     for (s, y, rho), a in zip(pairs, reversed(weights), strict=True):
-        q += (a - rho * _dots(y, q))[:, None] * s
+        q += (a - rho * _dot_rows(y, q))[:, None] * s
     return -q
 
 
-def _root(slope: Floats, slope_ahead: Floats) -> Floats:
-    """Return where along a step its slope, were it straight, is zero; 0 when that is nowhere."""
+def _find_slope_zero(slope: Floats, slope_ahead: Floats) -> Floats:
     change = slope_ahead - slope
     return np.divide(-slope, change, out=np.zeros_like(slope), where=change > 0)
 
 
 STEPS = 100
-"""Newton steps at most; three to twenty are usual."""
+"""The largest number of Newton steps; three to twenty are usual."""
 
 WHOLE = 1e-8
-"""Slope along a Newton step, as a part of the loss, below which the step is taken whole: float64
-hardly resolves what a smaller one gains, and Newton's method has long become quadratic."""
+"""The slope along a Newton step, as a fraction of the loss, below which the full step is taken:
+float64 hardly resolves the gain of a smaller one, and convergence has long become quadratic."""
 
 DONE = 1e-24
-"""Slope (the square of the Newton decrement) at which it ends in any case."""
+"""The slope (the square of the Newton decrement) at which the iteration always ends."""
 
 
-def newton(
+def minimise_by_newton(
     rows: NDArray[np.float32],
     labels: NDArray[np.float32],
     ridge: Floats,
@@ -458,16 +458,16 @@ def newton(
 ) -> Floats:
     """Return the (D,) weights that minimise ``ridge/2 · w² + sum of the losses``.
 
-    It ends when the slope along the Newton step, the square of the decrement (Boyd &
-    Vandenberghe 2004, section 9.5.1), is small and rounding lets it fall no further.
+    It ends when the slope along the Newton step, the square of the decrement (Boyd & Vandenberghe
+    2004, section 9.5.1), is small and rounding prevents a further decrease.
 
     Args:
-        rows: (m, D).
-        labels: (m,) 0 or 1; both occur.
-        ridge: (D,) penalty of each weight, 0 or more.
-        start: (D,) first weights.
+        rows: (m, D) rows.
+        labels: (m,) labels 0 or 1, both of which occur.
+        ridge: (D,) the penalty of each weight, 0 or more.
+        start: (D,) initial weights.
     """
-    fit = _Fit(rows.astype(np.float64), labels.astype(np.float64), ridge)
+    fit = _Objective(rows.astype(np.float64), labels.astype(np.float64), ridge)
     w, last = start.copy(), np.inf
     z = fit.X @ w
     for _ in range(STEPS):
@@ -484,30 +484,30 @@ def newton(
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
-    """What is minimised; the attributes are `newton`'s arguments, in float64."""
+class _Objective:
+    """What is minimised; the attributes are `minimise_by_newton`'s arguments, in float64."""
 
     X: Floats
     y: Floats
     ridge: Floats
 
     def loss(self, w: Floats, z: Floats) -> float:
-        """Return what is minimised, at the weights w with the decision values z, (m,)."""
-        return loss(z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
+        """Return the objective at the weights w with the (m,) decision values z."""
+        return compute_loss(z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
 
     def step(self, w: Floats, z: Floats) -> tuple[Floats, float]:
         """Return the Newton step, to be subtracted, and the slope along it."""
         from scipy.linalg import cho_factor, cho_solve
 
-        gradient = residual(z, self.y) @ self.X + self.ridge * w
-        hessian = (self.X * curvature(z)[:, None]).T @ self.X
+        gradient = compute_residual(z, self.y) @ self.X + self.ridge * w
+        hessian = (self.X * compute_loss_curvature(z)[:, None]).T @ self.X
         diagonal = np.einsum("ii->i", hessian)
-        diagonal += self.ridge + 1e-12 * (1 + diagonal)  # positive, even where sigmoids saturate
+        diagonal += self.ridge + 1e-12 * (1 + diagonal)  # positive even if sigmoids saturate
         step = cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient)
         return step, float(gradient @ step)
 
     def halved(self, w: Floats, z: Floats, step: Floats, slope: float) -> float:
-        """Return the first of 1, 1/2, 1/4, … of the step that lowers the loss enough (Armijo)."""
+        """Return the first of 1, 1/2, 1/4, … that lowers the loss enough (Armijo)."""
         now, along, size = self.loss(w, z), self.X @ step, 1.0
         while size > 1e-10:
             ahead = self.loss(w - size * step, z - size * along)

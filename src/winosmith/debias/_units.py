@@ -1,9 +1,9 @@
-"""Problems as units, with the vectors by which each is guessed.
+"""Units for the mirror filter, and the vectors by which they are predicted.
 
-Of problems with any number of options `Choices` puts those of each in an order of their vectors,
-so that nothing is left of the order in which they were written, and states what models get right.
-`TwinUnits` are what a filter of whole twins counts, and `Separability` counts those that their
-vectors distinguish: if the vectors are the same for each answer, no model can predict it.
+`Choices` sorts the options of each problem by their vectors, for any number of options, so that the
+original order leaves no trace, and scores models. `TwinUnits` are the units of a filter of whole
+twins. `Separability` counts the units that their vectors distinguish: if the vectors are the same
+for each answer, no model can predict it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from winosmith.results import Result
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What models make of problems; (n, models) each.
+class ModelScores:
+    """The (n, models) scores of models on problems.
 
     Attributes:
-        leads: how far the highest option is above the runner-up; 0 if it ties.
-        credit: what following the highest one earns: 1, 0, and 1 / (options tied) where the key is
-            one of these.
-        opposite: what naming any other one earns in the mean, (1 − credit) / (K − 1).
+        leads: The lead of the highest option over the runner-up; 0 for a tie.
+        credit: The credit for following the highest option: 1, 0, or 1 / (tied options) if the key
+            is one of these.
+        opposite: The mean credit for choosing any other option, (1 − credit) / (K − 1).
     """
 
     leads: Floats
@@ -47,9 +47,9 @@ class Choices:
     """Problems with their options and keys.
 
     Attributes:
-        X: (n, K, d) float32, the options of each problem, zeros beyond its last one.
-        key: (n,) the place of the right one.
-        options: (n,) how many each has.
+        X: (n, K, d) float32 vectors of the options of each problem, with zeros after its last one.
+        key: (n,) the index of the correct option.
+        options: (n,) the number of options.
     """
 
     X: NDArray[np.float32]
@@ -58,15 +58,15 @@ class Choices:
 
     @classmethod
     def of(cls, X: NDArray[Any], key: ArrayLike, options: ArrayLike) -> Choices:
-        """Return problems with their options in an order of their vectors.
+        """Return problems with their options sorted by their vectors.
 
         Raises:
-            DataError: lengths that differ, vectors that are not finite, or a key that is no option.
+            DataError: Lengths differ, vectors are not finite, or a key is out of range.
         """
         X = np.asarray(X)
         keys, sizes = np.asarray(key), np.asarray(options, np.intp)
         if X.ndim != 3 or not X.size:
-            raise DataError(f"X has the shape {X.shape}; it must be (problems, options, columns)")
+            raise DataError(f"X has the shape {X.shape}; (problems, options, columns) is needed")
         if not len(X) == len(keys) == len(sizes):
             raise DataError(
                 f"there are {len(X)} problems in X, {len(keys)} keys and {len(sizes)} numbers of "
@@ -75,18 +75,18 @@ class Choices:
         wrong = np.flatnonzero((sizes < 2) | (sizes > X.shape[1]))
         if wrong.size:
             row = int(wrong[0])
-            raise DataError(f"problem {row} has {sizes[row]} options; 2 to {X.shape[1]} are in X")
+            raise DataError(f"problem {row} has {sizes[row]} options; X has 2 to {X.shape[1]}")
         wrong = np.flatnonzero(~((keys >= 0) & (keys < sizes) & (keys == keys.astype(np.intp))))
         if wrong.size:
             row = int(wrong[0])
             raise DataError(f"key[{row}] is {keys[row]}; the problem has {sizes[row]} options")
         if not np.isfinite(X).all():
             row = int(np.flatnonzero(~np.isfinite(X).all(axis=(1, 2)))[0])
-            raise DataError(f"row {row} of X holds NaN or infinity; embed that problem again")
+            raise DataError(f"row {row} of X holds NaN or infinity; embed the problem again")
         place = np.tile(np.arange(X.shape[1]), (len(X), 1))
         for row, size in enumerate(sizes.tolist()):
-            digests = [_digest(X[row, option]) for option in range(size)]
-            # of equal options the key goes first, or rounding would reveal it
+            digests = [_digest_vectors(X[row, option]) for option in range(size)]
+            # The key is first among equal options, because rounding could reveal it otherwise.
             place[row, :size] = sorted(range(size), key=lambda at: (digests[at], at != keys[row]))
         moved = np.take_along_axis(X, place[:, :, None], axis=1).astype(np.float32)
         moved[np.arange(X.shape[1]) >= sizes[:, None]] = 0
@@ -95,35 +95,34 @@ class Choices:
     def __len__(self) -> int:
         return len(self.key)
 
-    def at(self, rows: Rows | NDArray[np.bool_]) -> Choices:
+    def select(self, rows: Rows | NDArray[np.bool_]) -> Choices:
         """Return some of the problems."""
         return Choices(self.X[rows], self.key[rows], self.options[rows])
 
     @property
     def chance(self) -> float:
-        """What knowing nothing gets right: the mean of 1 / K."""
+        """The chance level: the mean of 1 / K."""
         return float(np.mean(1 / self.options))
 
     @property
     def _stacked(self) -> tuple[NDArray[np.float32], Rows]:
-        """Return all options one after the other, and where each problem starts."""
         there = np.arange(self.X.shape[1]) < self.options[:, None]
         return self.X[there], np.cumsum(self.options) - self.options
 
-    def models(self, weights: NDArray[np.float32], C: float) -> Floats:
-        """Return the (d, c) weights of models, each fitted to the problems with its own weights.
+    def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
+        """Return the (d, c) weights of models, each fitted with its own weights of problems.
 
         Args:
-            weights: (n, c) how often a model counts each problem.
-            C: inverse strength of the penalty.
+            weights: (n, c) the weight of each problem in each model.
+            C: The inverse strength of the penalty.
         """
         V, starts = self._stacked
         right = np.zeros((len(V), weights.shape[1]), np.float32)
         right[starts + self.key] = 1
         return Logit(V, C=C, starts=starts).fit(weights, right)
 
-    def judged(self, W: Floats) -> Judged:
-        """Return what models make of the problems."""
+    def score(self, W: Floats) -> ModelScores:
+        """Return the scores of models on the problems."""
         V, starts = self._stacked
         with one_thread():
             scores = V @ W
@@ -135,31 +134,32 @@ class Choices:
         leader = np.minimum.reduceat(np.where(tied, place, len(V)), starts)
         np.put_along_axis(scores, leader, -np.inf, axis=0)
         leads = np.where(ties > 1, 0.0, top - np.maximum.reduceat(scores, starts))
-        return Judged(leads, credit, (1 - credit) / (self.options[:, None] - 1))
+        return ModelScores(leads, credit, (1 - credit) / (self.options[:, None] - 1))
 
     def canonical(self) -> NDArray[np.float32]:
-        """Return a row a problem, (n, K d + 1), with the key in the last column."""
+        """Return one (K d + 1) row per problem, with the key in the last column."""
         return np.hstack([self.X.reshape(len(self), -1), self.key[:, None].astype(np.float32)])
 
 
-def _digest(values: NDArray[Any]) -> bytes:
+def _digest_vectors(values: NDArray[Any]) -> bytes:
     plain = np.ascontiguousarray(values, np.float32) + np.float32(0)
     return hashlib.blake2b(plain.tobytes(), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwinUnits:
-    """Twins and singles, as `mirror` takes them: each one vector, or one for each of its options.
+    """Twins and singles for `mirror`, with one vector per unit or one per option of the unit.
 
     Attributes:
-        V: (U, d) float32: the sum over the halves of ±x, + where the first option is right; of
-            identical halves the mean is taken first. With `items` a row an option.
-        rows: for each unit the rows of the data set that go or stay with it, ascending.
+        V: (U, d) float32: the sum over the halves of ±x, with + if the first option is correct;
+            identical halves are averaged first. With `items`, each row is an option.
+        rows: The ascending rows of the data set that are kept or removed with each unit.
         blocks: (U,) equal for units of one family and for those with identical sentences.
         kinds: (U,) "twin" or "single".
-        ids: (U,) the id of each unit's first problem by id.
-        items: (n,) the unit of each row of V; None if a row is a unit.
-        key: (U,) the place of the right one among each unit's rows; None if a row is a unit.
+        ids: (U,) the least id of each unit's problems.
+        items: (n,) the unit of each row of V; None if each row is a unit.
+        key: (U,) the index of the correct option among each unit's rows; None if each row is a
+            unit.
     """
 
     V: NDArray[np.float32]
@@ -179,17 +179,17 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     """Return the units of problems and their vectors.
 
     A unit is a twin with all copies of its halves, or a single with its copies. Swapping the
-    options of a problem, and its answer with them, changes nothing: x turns round, and so does its
-    sign. What merely looks alike is not one block here: where people repeat themselves, that is
-    what a filter is to find. (Splits keep it together: see `winosmith.blocks`.)
+    options of a problem, and its answer with them, changes nothing: both x and its sign flip.
+    Look-alikes are not one block here: if people repeat themselves, the filter should find this.
+    (Splits keep them together: see `winosmith.blocks`.)
 
     Args:
-        pool: problems with two options each and known answers.
-        X: (n, d) vectors that turn round when the options are swapped, such as those of
+        pool: Problems with two options each and known answers.
+        X: (n, d) vectors that change sign when the options are swapped, such as those of
             `difference`.
 
     Raises:
-        DataError: see `problem_labels`; or another number of vectors.
+        DataError: The problems are invalid for `problem_labels`, or the number of vectors differs.
 
     >>> from winosmith import Problem
     >>> a = Problem("a", "It is in the _ as it is old.", ("box", "bin"), 0, "t")
@@ -206,7 +206,7 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     share = (1 / np.bincount(first, minlength=len(pool))[first]).astype(np.float32)
     rows = whole_twins(pool, identical)
     ids, weights = pool.ids, (signs * share)[:, None]
-    # summed by id, or another order of the rows would change the last bit
+    # Summed in the order of ids, because another order would change the last bit.
     summed = [sorted(group, key=ids.__getitem__) for group in rows]
     V = np.stack([(X[group].astype(np.float32) * weights[group]).sum(axis=0) for group in summed])
     block_of = {row: at for at, block in enumerate(blocks(pool, lookalikes=False)) for row in block}
@@ -221,7 +221,7 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
-    """One unit of some options: its vectors, its key, its rows."""
+    """A unit with several options: its vectors, key, rows and kind."""
 
     V: NDArray[np.float32]
     key: int
@@ -230,20 +230,21 @@ class _Choice:
 
 
 def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
-    """Return the units of problems of any number of options, and the vectors of their options.
+    """Return the units of problems with any number of options, and the vectors of their options.
 
-    A unit is a problem with its copies. A twin is one unit, with the copies of its halves: of two
-    options each its key is one bit, as in `twin_units`; of K each there are K (K − 1) keys, the
+    A unit is a problem with its copies. A twin is one unit, with the copies of its halves: with two
+    options each, its key is one bit, as in `twin_units`; with K each, there are K (K − 1) keys, the
     pairs of different options that its halves can have, and a pair's vector is the sum of the two.
-    (Vectors of the options alone are the same in both halves, so that pairs tie in twos: of a twin
-    nothing is guessed by them.) Copies that contradict each other are guessed by nothing, too.
+    (Vectors of only the options are the same in both halves, so pairs tie in twos, and nothing
+    about a twin is predictable from them.) Copies that contradict each other are not predictable
+    either.
 
     Args:
-        pool: problems with known answers.
-        X: (n, K, d) vectors of the options of each problem, such as `embed_options` returns.
+        pool: Problems with known answers.
+        X: (n, K, d) vectors of the options of each problem, such as those of `embed_options`.
 
     Raises:
-        DataError: an answer is withheld, there is no problem, or another number of vectors.
+        DataError: An answer is withheld, there are no problems, or the number of vectors differs.
 
     >>> from winosmith import Problem
     >>> a = Problem("a", "Why is it dark? _", ("night", "noon", "rain"), 0)
@@ -263,7 +264,7 @@ def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
         halves: dict[int, list[int]] = {}
         for row in sorted(group, key=pool.ids.__getitem__):
             halves.setdefault(copy_of.get(row, row), []).append(row)
-        found += _choices(pool, X, keys, list(halves.values()))
+        found += _make_choices(pool, X, keys, list(halves.values()))
     return TwinUnits(
         V=np.concatenate([unit.V for unit in found]),
         rows=tuple(tuple(sorted(unit.rows)) for unit in found),
@@ -275,16 +276,16 @@ def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     )
 
 
-def _choices(
+def _make_choices(
     pool: Dataset, X: NDArray[Any], keys: NDArray[np.intp], halves: Sequence[list[int]]
 ) -> Iterator[_Choice]:
-    """Yield the units of one group: a single, a twin, or halves that make no one twin.
+    """Yield the units of one group: a single, a twin, or halves that do not form one twin.
 
     Args:
-        pool: all problems.
-        X: their vectors.
-        keys: their answers.
-        halves: the rows of each half with its copies, sorted by id.
+        pool: All problems.
+        X: The vectors of all problems.
+        keys: The answers of all problems.
+        halves: The rows of each half with its copies, sorted by id.
     """
     named = [[plain(option) for option in pool[rows[0]].options] for rows in halves]
     right = [{plain(pool[row].options[keys[row]]) for row in rows} for rows in halves]
@@ -312,17 +313,17 @@ LEAST_SEEN = 0.1
 """Vectors that distinguish less than this fraction of the units are blind. The light embedder does
 not see triggers before the blank: it distinguishes 86 % of the twins and singles of WinoGrande's
 dev set, 69 % of the practice twins, 32 % of the hand-written ones, and 0 % in a language that it
-does not read."""
+does not support."""
 
 
 @dataclass(frozen=True, slots=True)
 class Separability(Result):
-    """How many twins and singles have vectors that could give an answer away.
+    """The number of twins and singles whose vectors could give an answer away.
 
     Attributes:
-        units: all twins and singles.
-        seen: the twins whose halves have different vectors, and the singles whose vector is not
-            zero.
+        units: The number of twins and singles.
+        seen: The number of twins whose halves have different vectors, and of singles whose vector
+            is not zero.
     """
 
     units: int
@@ -330,31 +331,31 @@ class Separability(Result):
 
     @property
     def fraction(self) -> float:
-        """The fraction that is seen, 0–1."""
+        """The fraction of units whose vectors could give an answer away, 0–1."""
         return self.seen / self.units
 
     @property
     def is_blind(self) -> bool:
-        """Whether a filter by these vectors, and a guesser, would work on nothing."""
+        """Whether a filter or a guesser would find nothing in these vectors."""
         return self.fraction < LEAST_SEEN
 
 
 def measure_separability(pool: Dataset, X: NDArray[Any], *, turns: bool = True) -> Separability:
     """Count the twins and singles whose vectors could give their answers away.
 
-    A twin's halves have opposite answers, so that a model can only guess them by a difference of
-    their vectors. A single's vector has to differ from zero; with `turns=False` from that of the
-    first problem, as an intercept takes away what all have in common. Of more options than two,
-    the vectors of a unit's options have to differ. If all rows are the same, nothing is seen.
+    A twin's halves have opposite answers, so a model can only predict them from a difference of
+    their vectors. A single's vector must differ from zero or, with `turns=False`, from that of the
+    first problem, because an intercept absorbs what all have in common. With more than two options,
+    the vectors of a unit's options must differ. If all rows are the same, nothing is seen.
     Differences up to 10⁻⁶ of the longest vector count as rounding.
 
     Args:
-        pool: problems with answers.
-        X: (n, d) their vectors; (n, K, d), one an option, where a problem has more than two.
-        turns: whether swapping the options of a problem turns its vector around.
+        pool: Problems with answers.
+        X: (n, d) vectors, or (n, K, d) with one per option if a problem has more than two.
+        turns: Whether swapping the options of a problem flips the sign of its vector.
 
     Raises:
-        DataError: there is no problem, an answer is withheld, or another number of vectors.
+        DataError: There are no problems, an answer is withheld, or the number of vectors differs.
 
     >>> from winosmith.testing import made_twins
     >>> measure_separability(made_twins(2), np.zeros((4, 3)))

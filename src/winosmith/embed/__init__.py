@@ -18,8 +18,8 @@ from winosmith.embed._embedder import Combine, Embedder, OptionsEmbedder, TextEm
 from winosmith.embed._encoder import (
     EncoderEmbedder,
     cache_folder,
-    finetune_split,
-    finetuned_embedder,
+    finetune_embedder,
+    split_for_finetuning,
 )
 from winosmith.embed._light import HashedEmbedder, LightEmbedder
 
@@ -34,8 +34,8 @@ __all__ = [
     "TextEmbedder",
     "Vectors",
     "cache_folder",
-    "finetune_split",
-    "finetuned_embedder",
+    "finetune_embedder",
     "load_array",
     "save_array",
+    "split_for_finetuning",
 ]

@@ -64,7 +64,7 @@ class ArrayEmbedder:
             if not is_large(rows):
                 rows = np.asarray(rows).astype(np.float32)
             finite = np.ones(len(rows), bool)
-            for part in parts(len(rows)):
+            for part in iterate_parts(len(rows)):
                 finite[part] = np.isfinite(rows[part].astype(np.float32)).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
@@ -145,7 +145,7 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     """
     path = Path(path)
     try:
-        rows, own = _read(path)
+        rows, own = _read_file(path)
     except FormatError:
         raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
@@ -154,7 +154,7 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     return ArrayEmbedder(rows, ids if own is None else own, path.name)
 
 
-def _read(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
+def _read_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
     """Return the rows of a file, mapped if it is .npy, and its ids."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
@@ -180,7 +180,7 @@ def is_large(X: npt.NDArray[Any]) -> bool:
     return isinstance(X, np.memmap) and X.nbytes > LARGE
 
 
-def parts(count: int) -> Iterator[slice]:
+def iterate_parts(count: int) -> Iterator[slice]:
     """Yield the slices of a number of rows, some thousands at a time."""
     for first in range(0, count, PART):
         yield slice(first, min(first + PART, count))
@@ -212,6 +212,6 @@ def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np
             f"{folder}: {error.strerror or error}; set TMPDIR to a folder with {need >> 20:,} MiB "
             "free"
         ) from error
-    for part in parts(len(rows)):
+    for part in iterate_parts(len(rows)):
         taken[part] = X[rows[part]]
     return taken

@@ -133,7 +133,7 @@ class OptionsEmbedder:
         if not len(problems):
             raise DataError("there is no problem to embed")
         hashed = self.embed_texts([option for problem in problems for option in problem.options])
-        marks = np.concatenate([_marks(problem.options) for problem in problems])
+        marks = np.concatenate([_mark_options(problem.options) for problem in problems])
         rows = np.hstack([hashed, marks])
         return pad_options(rows, [len(problem.options) for problem in problems])
 
@@ -187,7 +187,7 @@ def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
     return found
 
 
-def _marks(options: Sequence[str]) -> Vectors:
+def _mark_options(options: Sequence[str]) -> Vectors:
     """Return which option is the longest and which the shortest, (K, 2)."""
     sizes = np.array([len(option.strip()) for option in options])
     ends = [sizes == sizes.max(), sizes == sizes.min()]

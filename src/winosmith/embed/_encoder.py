@@ -86,11 +86,11 @@ class EncoderEmbedder:
     @cached_property
     def folder(self) -> Path:
         """The folder of the model, downloaded if necessary."""
-        return models.model_folder(self.model)
+        return models.find_model_folder(self.model)
 
     @cached_property
     def _digest(self) -> str:
-        return models.weights_digest(self.folder)
+        return models.digest_weights(self.folder)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -147,7 +147,6 @@ class EncoderEmbedder:
         return np.concatenate([vectors for _, vectors in chunks])
 
     def _chunks(self, problems: Sequence[Problem]) -> Iterator[tuple[Sequence[Problem], Vectors]]:
-        """Yield the problems by chunks, with the vectors of their options one after the other."""
         return self._in_chunks(
             problems,
             "problems",
@@ -162,7 +161,7 @@ class EncoderEmbedder:
         texts: Callable[[Sequence[Read]], list[Text]],
         owners: Callable[[Sequence[Read]], Sequence[str]],
     ) -> Iterator[tuple[Sequence[Read], Vectors]]:
-        """Yield problems or texts by chunks, with the vectors of their texts.
+        """Yield problems or texts in chunks, with the vectors of their texts.
 
         Args:
             read: problems, or texts.
@@ -207,7 +206,6 @@ class EncoderEmbedder:
     def _encoded(
         self, read: Sequence[Read], texts: Callable[[Sequence[Read]], list[Text]]
     ) -> dict[int, Iterator[Vectors]]:
-        """Let the executor encode the chunks without cached vectors; return it by their starts."""
         if self.executor is None:
             return {}
         chunks = {at: texts(read[at : at + CHUNK]) for at in range(0, len(read), CHUNK)}
@@ -229,7 +227,6 @@ class EncoderEmbedder:
         total: int,
         encoded: Iterator[Vectors] | None,
     ) -> Vectors:
-        """Return the vectors of a chunk's texts, from the cache if they are there."""
 
         def report(done: int, of: int) -> None:
             if self.on_progress:
@@ -241,7 +238,7 @@ class EncoderEmbedder:
                 texts, pooling=self.pooling, tokens_per_batch=self.tokens_per_batch, on_batch=report
             )  # fmt: skip
             if path := self._path(texts):
-                store(path, vectors)
+                store_vectors(path, vectors)
         report(1, 1)
         return vectors
 
@@ -271,7 +268,6 @@ _load_once = lru_cache(maxsize=1)(models.load_encoder)
 def _encode(
     folder: str, where: Mapping[str, Any], how: Mapping[str, Any], texts: list[Text]
 ) -> Vectors:
-    """Encode a chunk's texts, in a worker."""
     return _load_once(folder, **where).vectors(texts, **how)
 
 
@@ -285,7 +281,7 @@ def cache_folder() -> Path:
 
 
 def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
-    """Return the array of that file if it is whole, finite and of that shape; otherwise None.
+    """Return the array of a file if it is complete, finite and of that shape, or None.
 
     The file is a zip with checksums, so a damaged one is noticed, and computed again. -1 in
     `shape` fits any length.
@@ -301,8 +297,8 @@ def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
     return array if fits and array.dtype == np.float32 and np.isfinite(array).all() else None
 
 
-def store(path: Path, vectors: Vectors) -> None:
-    """Write the array aside, then rename it into place."""
+def store_vectors(path: Path, vectors: Vectors) -> None:
+    """Write the array to a temporary file, then rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with write_aside(path, "wb") as file:
         np.savez(file, vectors=vectors)
@@ -312,7 +308,7 @@ N_TRAIN, N_DEV = 5_000, 1_000
 """What WinoGrande trained and validated its encoder on, and then discarded (section 3)."""
 
 
-def finetune_split(
+def split_for_finetuning(
     dataset: Dataset, n_train: int = N_TRAIN, n_dev: int = N_DEV, *, seed: int = 0
 ) -> tuple[Dataset, Dataset, Dataset]:
     """Draw the problems that fine-tune an encoder, in whole blocks, as `winosmith build` does.
@@ -325,7 +321,7 @@ def finetune_split(
         DataError: there are not enough problems, or nothing would be left to embed.
 
     >>> from winosmith.testing import made_twins
-    >>> [len(part) for part in finetune_split(made_twins(20), 9, 6, seed=1)]
+    >>> [len(part) for part in split_for_finetuning(made_twins(20), 9, 6, seed=1)]
     [10, 6, 24]
     """
     sizes = [n_train, n_dev]
@@ -342,7 +338,7 @@ def finetune_split(
     return train, dev, dataset.select(row for row in range(len(dataset)) if row not in taken)
 
 
-def finetuned_embedder(
+def finetune_embedder(
     train: Dataset,
     dev: Dataset,
     *,
@@ -361,8 +357,8 @@ def finetuned_embedder(
     default pooled from the first token, which the model's head reads. Check the second
     result: with `at_chance` the run is not shown to have learned anything.
 
-    The problems of `train` and `dev` should not be embedded: leave them out, as `finetune_split`
-    does.
+    The problems of `train` and `dev` should not be embedded: remove them, as
+    `split_for_finetuning` does.
 
     Args:
         train: what to train on.

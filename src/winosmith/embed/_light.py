@@ -52,7 +52,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Space:
-    """Words, their weights and their places.
+    """The words of a space with their weights and positions.
 
     Attributes:
         columns: the column of each known word.
@@ -65,8 +65,8 @@ class Space:
     axes: Floats
 
     def place(self, bags: Sequence[Bag]) -> Floats:
-        """Return the sum of the weighted places of each bag's known words, (bags, dimensions)."""
-        placed: Floats = _counted(bags, self.columns, self.weights) @ self.axes
+        """Return the (bags, dimensions) sum of the weighted positions of each bag's known words."""
+        placed: Floats = _count_words(bags, self.columns, self.weights) @ self.axes
         return placed
 
     def lengths(self, bags: Sequence[Bag]) -> Floats:
@@ -74,7 +74,7 @@ class Space:
 
         Its length afterwards is at most this: the rest is in dimensions that were not kept.
         """
-        counted = _counted(bags, self.columns, self.weights)
+        counted = _count_words(bags, self.columns, self.weights)
         lengths: Floats = np.sqrt((counted * counted).sum(axis=1)).reshape(-1, 1)
         return lengths
 
@@ -98,21 +98,22 @@ def learn_space(
     columns = {word: column for column, word in enumerate(sorted(words))}
     weighed = np.array([weights[word] if weights else 1.0 for word in columns])
     first, second = (
-        _counted([pair[side] for pair in contrasts], columns, weighed) for side in (0, 1)
+        _count_words([pair[side] for pair in contrasts], columns, weighed) for side in (0, 1)
     )
-    values, axes = _leading(first - second, dimensions + 1)
-    kept = _cut(values, dimensions)
+    values, axes = _find_leading_vectors(first - second, dimensions + 1)
+    kept = _count_kept(values, dimensions)
     if not kept:
         return Space(columns, weighed, np.zeros((len(columns), 1)))
-    return Space(columns, weighed, _turned(axes[:, :kept]))
+    return Space(columns, weighed, _fix_signs(axes[:, :kept]))
 
 
-def _cut(values: Floats, wanted: int) -> int:
-    """Return how many of the descending values are kept: at most `wanted`, and no part of a tie.
+def _count_kept(values: Floats, wanted: int) -> int:
+    """Return how many of the descending values to keep: at most `wanted`, without splitting a tie.
 
-    >>> _cut(np.array([3.0, 2.0, 2.0, 1.0]), 3), _cut(np.array([3.0, 2.0, 2.0, 1.0]), 2)
+    >>> values = np.array([3.0, 2.0, 2.0, 1.0])
+    >>> _count_kept(values, 3), _count_kept(values, 2)
     (3, 1)
-    >>> _cut(np.array([2.0, 2.0, 2.0]), 2), _cut(np.array([2.0, 2.0, 2.0]), 3)
+    >>> _count_kept(np.array([2.0, 2.0, 2.0]), 2), _count_kept(np.array([2.0, 2.0, 2.0]), 3)
     (0, 3)
     """
     following = np.append(values[1:], 0.0)
@@ -120,8 +121,8 @@ def _cut(values: Floats, wanted: int) -> int:
     return int(max(apart[apart <= wanted], default=0))
 
 
-def _leading(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
-    """Return the largest singular values that are not zero, descending, and their right vectors.
+def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
+    """Return the largest nonzero singular values, descending, and their right vectors.
 
     Args:
         contrast: (contrasts, words).
@@ -135,7 +136,7 @@ def _leading(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
         gram = contrast.T @ contrast if tall else contrast @ contrast.T
         squares, vectors = np.linalg.eigh(gram.toarray())
     else:
-        squares, vectors = _iterated(contrast if tall else contrast.T.tocsr(), count)
+        squares, vectors = _find_eigenvectors(contrast if tall else contrast.T.tocsr(), count)
     squares, vectors = squares[::-1][:count], vectors[:, ::-1][:, :count]
     values = np.sqrt(np.maximum(squares, 0))
     known = values > NOTHING * values[0]
@@ -145,7 +146,7 @@ def _leading(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
     return values, vectors
 
 
-def _iterated(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
+def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
     """Return the largest eigenvalues of matrixᵀ·matrix, ascending, and their vectors.
 
     A Lanczos method (ARPACK) builds on one vector and may miss copies of an equal value. So what
@@ -183,10 +184,10 @@ def _iterated(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
         squares[least], vectors[:, least] = square[0], vector[:, 0]
 
 
-def _turned(axes: Floats) -> Floats:
-    """Return the axes, each turned so that its largest number (the first of equal ones) is above 0.
+def _fix_signs(axes: Floats) -> Floats:
+    """Return the axes with signs at which the first largest number of each is above 0.
 
-    >>> _turned(np.array([[-0.8], [0.6]])).ravel().tolist()
+    >>> _fix_signs(np.array([[-0.8], [0.6]])).ravel().tolist()
     [0.8, -0.6]
     """
     sizes = np.abs(axes)
@@ -195,8 +196,8 @@ def _turned(axes: Floats) -> Floats:
     return turned
 
 
-def _counted(bags: Sequence[Bag], columns: Mapping[str, int], weights: Floats) -> Matrix:
-    """Return the weighted words of each bag, (bags, words); unknown words are omitted."""
+def _count_words(bags: Sequence[Bag], columns: Mapping[str, int], weights: Floats) -> Matrix:
+    """Return the (bags, words) weighted counts; unknown words are omitted."""
     from scipy.sparse import csr_array
 
     known = [[columns[word] for word in bag if word in columns] for bag in bags]
@@ -310,13 +311,13 @@ class LightEmbedder:
 
     def _options(self, problems: Sequence[Problem]) -> Vectors:
         """Return the vectors of the options, (n, 2, d)."""
-        read = [sides(problem) for problem in problems]
+        read = [read_sides(problem) for problem in problems]
         attributes, cues = self._spaces if self.corpus is not None else self._learn(problems, read)
         placed = [attributes.place([side.attributes[option] for side in read]) for option in (0, 1)]
-        lengths = _lengths(placed[0] - placed[1])
+        lengths = _compute_lengths(placed[0] - placed[1])
         after = cues.place([side.cues for side in read])
         whole = cues.lengths([side.cues for side in read])
-        after /= _lengths(np.hstack([after, FAINT * whole]))
+        after /= _compute_lengths(np.hstack([after, FAINT * whole]))
         outer = ((side / lengths)[:, :, None] * after[:, None, :] for side in placed)
         return np.stack([own.reshape(len(read), -1).astype(np.float32) for own in outer], axis=1)
 
@@ -326,7 +327,7 @@ class LightEmbedder:
         check_two_options(corpus)
         if not len(corpus):
             raise DataError("there is no problem to learn words from")
-        return self._learn(corpus, [sides(problem) for problem in corpus])
+        return self._learn(corpus, [read_sides(problem) for problem in corpus])
 
     def _learn(self, corpus: Sequence[Problem], read: Sequence[Sides]) -> tuple[Space, Space]:
         """Return the spaces of attributes and cues.
@@ -346,7 +347,7 @@ class LightEmbedder:
         words = {word for side in read for word in side.cues}
         pairs = [(a.cues, b.cues) for a, b in twins] or [(s.cues, ()) for s in sorted(read)]
         if twins:
-            weights = _trigger_rates(twins, words)
+            weights = _estimate_trigger_rates(twins, words)
         else:  # the inverse document frequency
             held = Counter(word for side in read for word in side.cues)
             n = len(read)
@@ -354,7 +355,9 @@ class LightEmbedder:
         return attributes, learn_space(pairs, words, weights, self.dimensions // width)
 
 
-def _trigger_rates(twins: Sequence[Sequence[Sides]], words: Iterable[str]) -> dict[str, float]:
+def _estimate_trigger_rates(
+    twins: Sequence[Sequence[Sides]], words: Iterable[str]
+) -> dict[str, float]:
     """Return how often each word is in a trigger of the twins that hold it, smoothed; 0–1.
 
     Here the trigger is what a half has more often than the other one. (By a shortest edit script,
@@ -369,15 +372,15 @@ def _trigger_rates(twins: Sequence[Sequence[Sides]], words: Iterable[str]) -> di
     return {word: (in_trigger[word] + PRIOR) / (held[word] + 1) for word in words}
 
 
-def _lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the length of each row, (n, 1), and 1 for a row of zeros."""
+def _compute_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the (n, 1) length of each row, or 1 for a row of zeros."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, lengths, 1.0)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Sides:
-    """One problem as the light embedder reads it; nothing in it depends on the answer.
+    """A problem as the light embedder reads it, independent of its answer.
 
     They can be sorted, so that the result depends on no other order.
 
@@ -392,10 +395,10 @@ class Sides:
     attributes: tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def sides(problem: Problem) -> Sides:
+def read_sides(problem: Problem) -> Sides:
     """Return the attributes and cues of a problem with two options.
 
-    >>> read = sides(
+    >>> read = read_sides(
     ...     Problem("1", "They praised Ann and blamed Beth, as _ was late.", ("Ann", "Beth"))
     ... )
     >>> read.attributes
@@ -409,7 +412,7 @@ def sides(problem: Problem) -> Sides:
     options = [
         [option.lower()] if script == "unspaced" else units(option) for option in problem.options
     ]
-    mentions = [_mention(words, option, blank, script) for option in options]
+    mentions = [_find_mention(words, option, blank, script) for option in options]
     own = {word for option in options for word in option}
     attributes = []
     for option, (start, end), (other, _) in zip(options, mentions, mentions[::-1], strict=True):
@@ -431,7 +434,7 @@ def sides(problem: Problem) -> Sides:
     return Sides(tuple(words), tuple(sorted(after)), (first, second))
 
 
-def _mention(
+def _find_mention(
     words: Sequence[str], option: Sequence[str], blank: int | None, script: Writing
 ) -> tuple[int, int]:
     """Return the span of an option's first mention, by its last word if need be.
@@ -459,7 +462,7 @@ def _is_word(token: str) -> bool:
 @checked_class
 @dataclass(frozen=True)
 class HashedEmbedder:
-    """Turns problems into vectors without learning: a second opinion on the remaining problems.
+    """Turns problems into vectors without learning: a check on the remaining problems.
 
     An option is mentioned first or not, and has more letters or not. Its features are these two
     marks, and each of them with each word after the blank ("the option mentioned first, because
@@ -493,9 +496,11 @@ class HashedEmbedder:
             DataError: a problem with more than two options.
         """
         check_two_options(problems)
-        read = [sides(problem) for problem in problems]
+        read = [read_sides(problem) for problem in problems]
         first, second = (
-            _embedder.hash_features((_features(one, option) for one in read), self.dimensions)
+            _embedder.hash_features(
+                (_iterate_features(one, option) for one in read), self.dimensions
+            )
             for option in (0, 1)
         )
         lengths = np.linalg.norm(first - second, axis=1)[:, None, None]
@@ -504,7 +509,7 @@ class HashedEmbedder:
         return _embedder.combine_options(options, self.combine)
 
 
-def _features(read: Sides, option: int) -> Iterator[str]:
+def _iterate_features(read: Sides, option: int) -> Iterator[str]:
     for mark in (FIRST, LONGER):
         if mark in read.attributes[option]:
             yield mark

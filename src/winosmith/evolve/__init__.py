@@ -20,9 +20,9 @@ from winosmith.evolve._evolve import (
     draw_roots,
     drop_repeats,
     evolve,
+    find_unsolved_ids,
     resume_children,
     split_roots,
-    unsolved_ids,
 )
 from winosmith.evolve._wordnet import WordNetPerturber
 
@@ -44,7 +44,7 @@ __all__ = [
     "draw_roots",
     "drop_repeats",
     "evolve",
+    "find_unsolved_ids",
     "resume_children",
     "split_roots",
-    "unsolved_ids",
 ]

@@ -177,7 +177,9 @@ class Transcript:
             for said, reply in self._turns():
                 dialogue.take(reply, said)
             with write_aside(self.folder / _ACCEPTED) as file:
-                file.writelines(_line(problem_record(problem)) for problem in dialogue.accepted)
+                file.writelines(
+                    _format_line(problem_record(problem)) for problem in dialogue.accepted
+                )
             self.write_readable(dialogue)
 
     def add(self, said: Message, reply: Reply) -> None:
@@ -192,16 +194,15 @@ class Transcript:
     def write_readable(self, dialogue: Dialogue) -> None:
         """Write the dialogue again, to read."""
         with self._explained(), write_aside(self.folder / _READABLE) as file:
-            file.writelines(_readable(dialogue))
+            file.writelines(_format_dialogue(dialogue))
 
     def _turns(self) -> Iterator[tuple[str, Reply]]:
-        """Yield the turns that are there; begin the file if it isn't, and drop a broken end."""
         path = self.folder / _TURNS
         raw = path.read_bytes() if path.exists() else b""
         whole = raw[: raw.rfind(b"\n") + 1]
         if not whole:
             with write_aside(path) as file:
-                file.write(_line(self.about))
+                file.write(_format_line(self.about))
             return
         if len(whole) < len(raw):
             os.truncate(path, len(whole))
@@ -221,7 +222,7 @@ class Transcript:
                 raise OutputError(f"{path}: another dialogue is here; choose another folder")
 
     def _append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
-        lines = "".join(map(_line, records))
+        lines = "".join(map(_format_line, records))
         with self._explained(), (self.folder / name).open("ab") as file:
             file.write(lines.encode("utf-8", "surrogatepass"))
             file.flush()
@@ -229,7 +230,6 @@ class Transcript:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Replace the system's errors by ones with advice."""
         try:
             yield
         except OSError as error:
@@ -239,18 +239,18 @@ class Transcript:
             ) from error
 
 
-def _line(record: Mapping[str, Any]) -> str:
+def _format_line(record: Mapping[str, Any]) -> str:
     return canonical(record) + "\n"
 
 
-def _readable(dialogue: Dialogue) -> Iterator[str]:
+def _format_dialogue(dialogue: Dialogue) -> Iterator[str]:
     yield f"# Dialogue about {for_markdown(dialogue.parent.id)}\n\n"
     ended = dialogue.ended
     state = ended.message if ended else f"{len(dialogue.accepted)} accepted so far"
     yield f"{len(dialogue.rounds)} turns; {for_markdown(state)}.\n"
     for number, (said, done) in enumerate(zip(dialogue.said, dialogue.rounds, strict=False), 1):
-        yield f"\n## Turn {number}\n\nWe say:\n\n{_quoted(said)}\n\nThe model says:\n\n"
-        yield f"{_quoted(done.reply.text)}\n\n"
+        yield f"\n## Turn {number}\n\nWe say:\n\n{_quote(said)}\n\nThe model says:\n\n"
+        yield f"{_quote(done.reply.text)}\n\n"
         yield f"{done.asked} rows asked for, {len(done.rows)} read, {len(done.kept)} accepted.\n\n"
         for at, checked in enumerate(done.rows, 1):
             verdict = "accepted" if checked.problem else "refused"
@@ -259,6 +259,5 @@ def _readable(dialogue: Dialogue) -> Iterator[str]:
             yield f"{at}. {verdict}{faults}{count}\n"
 
 
-def _quoted(text: str) -> str:
-    """Return text as an indented block, in which nothing is Markdown or HTML."""
+def _quote(text: str) -> str:
     return "\n".join(f"    {for_terminal(line)}" for line in text.splitlines() or ["(nothing)"])

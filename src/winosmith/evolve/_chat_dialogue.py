@@ -13,7 +13,14 @@ from pydantic import Field
 
 from winosmith.chat import Message, Messages, Reply
 from winosmith.errors import ProblemError
-from winosmith.evolve._chat_rows import COLUMNS, REPAIRED, Checker, Row, read_rows, same_sentence
+from winosmith.evolve._chat_rows import (
+    COLUMNS,
+    REPAIRED,
+    Checker,
+    Row,
+    normalize_sentence,
+    read_rows,
+)
 from winosmith.lineage import edit_script
 from winosmith.options import Count, OrFalse, declaration
 from winosmith.problem import Problem
@@ -110,8 +117,8 @@ class Dialogue:
         self.accepted: list[Problem] = []
         self._stopped: Ending | None = None
         self._checker = Checker(parent, self.rules.changed, self.rules.distances)
-        self._taken = {same_sentence(problem.sentence) for problem in taken}
-        self._said = [Message("user", opening(parent, self.size))]
+        self._taken = {normalize_sentence(problem.sentence) for problem in taken}
+        self._said = [Message("user", write_opening(parent, self.size))]
 
     @property
     def messages(self) -> Messages:
@@ -154,16 +161,16 @@ class Dialogue:
             checked = self._checker.check(row, taken)
             rows.append(checked)
             if checked.problem and len(self.accepted) + len(kept) < self.rules.wanted:
-                taken.add(same_sentence(checked.sentence))
+                taken.add(normalize_sentence(checked.sentence))
                 kept.append(checked.problem)
         self._taken = taken
         self.rounds.append(Round(self.size, reply, tuple(rows), tuple(kept)))
         self.accepted += kept
         asks = len(self.rounds) == 1 and not rows and "?" in reply.text
-        turn = ANSWER if asks else correction(self.parent, self.rounds[-1], self.accepted)
+        turn = ANSWER if asks else write_correction(self.parent, self.rounds[-1], self.accepted)
         first = 1 + sum(len(done.rows) for done in self.rounds)
         self._said.append(Message("assistant", reply.text))
-        self._said.append(Message("user", f"{turn}\n\n{request(self.size, first)}"))
+        self._said.append(Message("user", f"{turn}\n\n{write_request(self.size, first)}"))
         return tuple(kept)
 
     def stop(self, reason: Literal["budget"], message: str) -> None:
@@ -264,13 +271,13 @@ class Round:
         return Counter(dict(found.most_common()))
 
 
-def correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str:
+def write_correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str:
     """Return our message about a turn: faults and wishes, or praise.
 
     Each kind of fault is reported with its number and one row that has it, and a wrong distance is
     counted out token by token, as EvoGrad's author did (2024, A.1).
     """
-    said = [_of_rows(done), *_of_distances(parent, done)]
+    said = [_correct_rows(done), *_correct_distances(parent, done)]
     for kind, count in done.faults().items():
         if kind in _ADVICE:
             row = next(row.text for row in done.rows if kind in row.faults)
@@ -281,11 +288,11 @@ def correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str
     if done.is_cut:
         said.append("Your reply was cut off, so I ask for fewer rows at a time.")
     if done.rows:
-        said += _wishes(parent, done, accepted)
+        said += _list_wishes(parent, done, accepted)
     return "\n".join(said)
 
 
-def _of_rows(done: Round) -> str:
+def _correct_rows(done: Round) -> str:
     if not done.rows:
         return (
             "I found no row in your reply. I need lines of CSV with the six columns, and no more."
@@ -296,8 +303,7 @@ def _of_rows(done: Round) -> str:
     return f"Of your {number_of(len(done.rows), 'row')} I keep {len(done.kept)}.{few}"
 
 
-def _of_distances(parent: Problem, done: Round) -> list[str]:
-    """Return the row with the largest error of its distance, with the edits counted."""
+def _correct_distances(parent: Problem, done: Round) -> list[str]:
     wrong = [checked for checked in done.rows if "distance" in checked.faults]
     if not wrong:
         return []
@@ -305,7 +311,7 @@ def _of_distances(parent: Problem, done: Round) -> list[str]:
     worst = max(plain or wrong, key=lambda row: abs(row.distance - (row.claimed or 0)))
     stated = "no number" if worst.claimed is None else str(worst.claimed)
     verb = "is" if len(wrong) == 1 else "are"
-    counted = spelt_out(parent.sentence, worst.sentence) or "nothing was changed"
+    counted = spell_out_change(parent.sentence, worst.sentence) or "nothing was changed"
     return [
         f"{number_of(len(wrong), 'distance')} {verb} wrong. For example, for your sentence",
         worst.sentence,
@@ -314,7 +320,7 @@ def _of_distances(parent: Problem, done: Round) -> list[str]:
     ]
 
 
-def _wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> list[str]:
+def _list_wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> list[str]:
     wishes = []
     ones = sum(problem.answer == 0 for problem in accepted)
     if abs(ones - len(accepted) / 2) > max(1, _UNEVEN * len(accepted)):
@@ -396,20 +402,20 @@ Where they leave something open, decide as an expert would, and say nothing of i
 """The reply to the model's questions, which nobody reads."""
 
 
-def opening(parent: Problem, size: int) -> str:
+def write_opening(parent: Problem, size: int) -> str:
     """Return the first message: EvoGrad's "expert human annotator" (2024, A.1), in our words."""
     cut = tokens(parent.sentence)
     return _OPENING.format(
         columns=",".join(COLUMNS),
-        original=row_of(0, parent.sentence, parent.options, (parent.answer or 0) + 1, 0),
+        original=format_row(0, parent.sentence, parent.options, (parent.answer or 0) + 1, 0),
         count=len(cut),
         tokens=" ".join(cut),
-        example=_example(),
-        request=request(size, 1),
+        example=_make_example(),
+        request=write_request(size, 1),
     )
 
 
-def request(size: int, first: int) -> str:
+def write_request(size: int, first: int) -> str:
     """Return the request for rows."""
     rows = "1 row" if size == 1 else f"{size} rows"
     return (
@@ -418,10 +424,12 @@ def request(size: int, first: int) -> str:
     )
 
 
-def row_of(index: int, sentence: str, options: Sequence[str], answer: int, distance: int) -> str:
+def format_row(
+    index: int, sentence: str, options: Sequence[str], answer: int, distance: int
+) -> str:
     """Return a line of the table.
 
-    >>> row_of(0, "Ann, not Sue, _ ran.", ("Ann", "Sue"), 1, 0)
+    >>> format_row(0, "Ann, not Sue, _ ran.", ("Ann", "Sue"), 1, 0)
     '0,"Ann, not Sue, _ ran.",Ann,Sue,1,0'
     """
     text = io.StringIO()
@@ -430,10 +438,10 @@ def row_of(index: int, sentence: str, options: Sequence[str], answer: int, dista
     return f'{index},"{quoted}",{text.getvalue()}'
 
 
-def spelt_out(before: str, after: str) -> str:
+def spell_out_change(before: str, after: str) -> str:
     """Return the edits between two sentences, counted one by one.
 
-    >>> spelt_out("Sue ran far.", "Sue ran very long.")
+    >>> spell_out_change("Sue ran far.", "Sue ran very long.")
     'very added (1), far → long (2)'
     """
     script = edit_script(tokens(before), tokens(after))
@@ -441,13 +449,13 @@ def spelt_out(before: str, after: str) -> str:
     return ", ".join(f"{edit} ({number})" for number, edit in enumerate(signs, 1))
 
 
-def _example() -> str:
-    lines = [row_of(0, _EXAMPLE, ("parcel", "shelf"), 1, 0)]
+def _make_example() -> str:
+    lines = [format_row(0, _EXAMPLE, ("parcel", "shelf"), 1, 0)]
     notes = []
     for number, ((sentence, option, answer), why) in enumerate(
         zip(_CHANGED, _COMMENTS, strict=True), 1
     ):
         distance = len(edit_script(tokens(_EXAMPLE), tokens(sentence)))
-        lines.append(row_of(number, sentence, (option, "shelf"), answer, distance))
-        notes.append(f"Row {number}: {spelt_out(_EXAMPLE, sentence)}. {why}")
+        lines.append(format_row(number, sentence, (option, "shelf"), answer, distance))
+        notes.append(f"Row {number}: {spell_out_change(_EXAMPLE, sentence)}. {why}")
     return "\n".join([*lines, "", *notes])

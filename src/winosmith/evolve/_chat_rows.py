@@ -67,44 +67,42 @@ def read_rows(reply: Reply) -> list[Row]:
     ['Ann, not Sue, _ ran.']
     """
     text = _THOUGHT.sub("", reply.text)
-    lines = list(_lines(text))
+    lines = list(_iterate_lines(text))
     is_cut = reply.finish == "length" and text == text.rstrip("\r\n")
     if not (is_cut and lines and text.strip()):
-        return [row for line in lines if (row := _row(line))]
-    whole = [row for line in lines[:-1] if (row := _row(line))]
+        return [row for line in lines if (row := _parse_row(line))]
+    whole = [row for line in lines[:-1] if (row := _parse_row(line))]
     return [*whole, Row(lines[-1], faults=("truncated",))]
 
 
-def _lines(text: str) -> Iterator[str]:
+def _iterate_lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         bare = _BULLET.sub("", line.strip())
         if bare and not bare.startswith("```") and not _RULE.fullmatch(bare[:_LONGEST]):
             yield bare
 
 
-def _row(line: str) -> Row | None:
-    """Return the row of a line; None for a heading or prose."""
+def _parse_row(line: str) -> Row | None:
     if len(line) > _LONGEST:
         return Row(line[:_LONGEST], faults=("columns",)) if "_" in line else None
     if _DOTS.fullmatch(line) or _AND_SO_ON.fullmatch(line):
         return Row(line, faults=("ellipsis",))
-    cells = _cells(line)
+    cells = _split_cells(line)
     if {"sentence", "option1"} <= {cell.lower().replace(" ", "") for cell in cells}:
         return None
-    if not _is_meant(line, cells):
+    if not _looks_like_row(line, cells):
         return None
     if len(cells) >= len(COLUMNS) and _DOTS.fullmatch(cells[1]):
         return Row(line, faults=("ellipsis",))
     if _is_table_row(cells):
         return Row(line, tuple(cells))
-    cells = _unquoted(line)
+    cells = _split_quoted(line)
     if _is_table_row(cells):
         return Row(line, tuple(cells), ("quotes",))
     return Row(line, faults=("columns",))
 
 
-def _is_meant(line: str, cells: list[str]) -> bool:
-    """Return whether a line is an attempt at a row, not prose."""
+def _looks_like_row(line: str, cells: list[str]) -> bool:
     if _NUMBERED.match(line):
         return "_" in line or len(cells) > 3
     return len(cells) > 2 and ("_" in line or bool(_WHOLE.fullmatch(cells[-1])))
@@ -114,20 +112,19 @@ def _is_table_row(cells: list[str]) -> bool:
     return len(cells) == len(COLUMNS) and bool(_INDEX.fullmatch(cells[0]))
 
 
-def _cells(line: str) -> list[str]:
-    """Cut a line at its most likely separator."""
+def _split_cells(line: str) -> list[str]:
     enough = len(COLUMNS) - 1
     if line.count("|") >= enough:
-        return _clean(line.strip("|").split("|"))
+        return _clean_cells(line.strip("|").split("|"))
     separator = next((mark for mark in "\t;" if line.count(mark) >= enough), ",")
     found = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
     if len(found) != len(COLUMNS) and ("“" in line or "”" in line):
         line = line.translate(_CURLY)
         found = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
-    return _clean(found)
+    return _clean_cells(found)
 
 
-def _unquoted(line: str) -> list[str]:
+def _split_quoted(line: str) -> list[str]:
     """Cut a line whose sentence is not quoted: all between the index and the last four values.
 
     A line with whole pairs of quotes is not cut, as something else must be wrong with it.
@@ -135,11 +132,10 @@ def _unquoted(line: str) -> list[str]:
     if line.count('"') % 2 == 0 and '"' in line:
         return []
     index, *rest = line.replace('"', "").split(",")
-    return _clean([index, ",".join(rest[:-4]), *rest[-4:]]) if len(rest) > 4 else []
+    return _clean_cells([index, ",".join(rest[:-4]), *rest[-4:]]) if len(rest) > 4 else []
 
 
-def _clean(cells: list[str]) -> list[str]:
-    """Remove Markdown from cells."""
+def _clean_cells(cells: list[str]) -> list[str]:
     return [cell.replace("\\_", "_").replace("**", "").strip() for cell in cells]
 
 
@@ -183,7 +179,7 @@ class Checker:
 
         Args:
             row: to check.
-            taken: the earlier sentences, as keys of `same_sentence`.
+            taken: the earlier sentences, as keys of `normalize_sentence`.
         """
         if not row.cells:
             return row
@@ -192,8 +188,8 @@ class Checker:
         distance = edit_distance(tokens(self.parent.sentence), tokens(sentence))
         claimed = int(stated) if _NUMBER.fullmatch(stated) else None
         faults = [*row.faults, *["glued"] * is_glued]
-        same, options = same_sentence(sentence), (first, second)
-        if same == same_sentence(self.parent.sentence):
+        same, options = normalize_sentence(sentence), (first, second)
+        if same == normalize_sentence(self.parent.sentence):
             faults.append("original")
         elif same in taken:
             faults.append("duplicate")
@@ -237,11 +233,10 @@ class Checker:
     def _faults(
         self, sentence: str, options: tuple[str, str], answer: str, distance: int
     ) -> list[str]:
-        """Return the faults of a row that is not a copy."""
         faults = []
         if sentence.count(BLANK) != 1:
             faults.append("blank")
-        bare = [_bare(option) for option in options]
+        bare = [_strip_article(option) for option in options]
         if not all(bare) or bare[0] == bare[1] or any(BLANK in option for option in options):
             faults.append("options")
         else:
@@ -253,14 +248,18 @@ class Checker:
         return faults
 
     def _of_options(self, sentence: str, options: tuple[str, str]) -> list[str]:
-        """Return whether an option is missing in the sentence, or was renamed in part."""
-        before, after = _marked(_lower(self.parent.sentence)), _marked(_lower(sentence))
-        new = [_marked(_bare(option)) for option in options]
+        before, after = (
+            _highlight(_lowercase_words(self.parent.sentence)),
+            _highlight(_lowercase_words(sentence)),
+        )
+        new = [_highlight(_strip_article(option)) for option in options]
         left = after
         for option in sorted(new, key=lambda option: -option.count("\0")):
-            left = left.replace(option, _marked([""]))
+            left = left.replace(option, _highlight([""]))
         found = set()
-        for option, old in zip(new, map(_marked, map(_bare, self.parent.options)), strict=True):
+        for option, old in zip(
+            new, map(_highlight, map(_strip_article, self.parent.options)), strict=True
+        ):
             if old not in new and old in left:
                 found.add("renamed")
             elif old in before and option not in after:
@@ -268,25 +267,23 @@ class Checker:
         return sorted(found, reverse=True)
 
 
-def same_sentence(sentence: str) -> str:
+def normalize_sentence(sentence: str) -> str:
     """Return a key that is equal for sentences that differ only in capitals, spaces or punctuation.
 
-    >>> same_sentence("The cup, said Ann,  broke the _.") == same_sentence("the cup said Ann broke the _")
+    >>> normalize_sentence("The cup, said Ann,  broke the _.") == normalize_sentence("the cup said Ann broke the _")
     True
     """  # noqa: E501
     return " ".join(_WORDS.findall(sentence.casefold()))
 
 
-def _lower(text: str) -> list[str]:
+def _lowercase_words(text: str) -> list[str]:
     return [token.casefold() for token in tokens(text)]
 
 
-def _bare(option: str) -> tuple[str, ...]:
-    """Return the tokens of an option, without an article before it: "a cup" may be "the cup"."""
-    cut = _lower(option)
+def _strip_article(option: str) -> tuple[str, ...]:
+    cut = _lowercase_words(option)
     return tuple(cut[1:] if len(cut) > 1 and cut[0] in _ARTICLES else cut)
 
 
-def _marked(words: Iterable[str]) -> str:
-    """Return tokens as one text, in which only whole tokens are found."""
+def _highlight(words: Iterable[str]) -> str:
     return "".join(f"\0{word}\1" for word in words)

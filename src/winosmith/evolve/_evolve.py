@@ -98,14 +98,14 @@ def evolve(
     Evolved(dataset=<8 values>, children=<4 values>)
     """
     made: list[list[Problem]] = []
-    for of_chunk in children(dataset.problems, perturber, seed, executor):
+    for of_chunk in make_children(dataset.problems, perturber, seed, executor):
         made += of_chunk
         if on_progress is not None:
             on_progress(len(made))
     return drop_repeats(dataset, made)
 
 
-def children(
+def make_children(
     problems: Sequence[Problem], perturber: Perturber, seed: int, executor: Executor | None = None
 ) -> Iterator[list[list[Problem]]]:
     """Yield the children of each problem, chunk by chunk, in order.
@@ -116,7 +116,7 @@ def children(
     check_blanks(problems, "a perturbation", plain=True)
     chunks = [problems[at : at + _CHUNK] for at in range(0, len(problems), _CHUNK)]
     yield from ordered_map(
-        partial(_of_chunk, perturber, seed),
+        partial(_perturb_chunk, perturber, seed),
         chunks,
         executor,
         ahead=2 * _PER_WORKER,
@@ -124,7 +124,9 @@ def children(
     )
 
 
-def _of_chunk(perturber: Perturber, seed: int, problems: Sequence[Problem]) -> list[list[Problem]]:
+def _perturb_chunk(
+    perturber: Perturber, seed: int, problems: Sequence[Problem]
+) -> list[list[Problem]]:
     return [list(perturber.perturb(problem, seed)) for problem in problems]
 
 
@@ -137,16 +139,16 @@ def drop_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved
         dataset: the parents.
         made: for each of them, its children.
     """
-    said = {_said(problem): problem.id for problem in dataset}
+    said = {_make_content_key(problem): problem.id for problem in dataset}
     ids = set(dataset.ids)
     kept: list[Problem] = []
     repeated: list[Dropped] = []
     row = len(dataset)
     for family in made:
         for child in family:
-            earlier = said.get(_said(child), child.id if child.id in ids else None)
+            earlier = said.get(_make_content_key(child), child.id if child.id in ids else None)
             if earlier is None:
-                said[_said(child)] = child.id
+                said[_make_content_key(child)] = child.id
                 ids.add(child.id)
                 kept.append(child)
             else:
@@ -161,7 +163,7 @@ def drop_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved
     )
 
 
-def _said(problem: Problem) -> tuple[object, ...]:
+def _make_content_key(problem: Problem) -> tuple[object, ...]:
     options = sorted(option.lower() for option in problem.options)
     return (*tokens(problem.sentence.lower()), None, *options)
 
@@ -188,7 +190,7 @@ def resume_children(
         executor: does the work; by default this process.
         on_progress: called with how many problems are done, and how many children there are.
     """
-    done = dict(_lines(path)) if path.exists() else {}
+    done = dict(_read_families(path)) if path.exists() else {}
     left = [problem for problem in problems if problem.id not in done]
 
     def report() -> None:
@@ -198,26 +200,26 @@ def resume_children(
 
     with write_aside(path) as file:  # without the line that was cut off
         for parent, family in done.items():
-            _write(file, parent, family)
+            _write_family(file, parent, family)
     with path.open("a", encoding="utf-8") as file:
         report()
         waiting = iter(left)
-        for of_chunk in children(left, perturber, seed, executor):
+        for of_chunk in make_children(left, perturber, seed, executor):
             for family in of_chunk:
                 parent = next(waiting).id
                 done[parent] = family
-                _write(file, parent, family)
+                _write_family(file, parent, family)
             file.flush()
             report()
     return [done[problem.id] for problem in problems]
 
 
-def _write(file: IO[str], parent: str, family: Sequence[Problem]) -> None:
+def _write_family(file: IO[str], parent: str, family: Sequence[Problem]) -> None:
     record = {"parent": parent, "children": [problem_record(child) for child in family]}
     file.write(canonical(record) + "\n")
 
 
-def _lines(path: Path) -> Iterator[tuple[str, list[Problem]]]:
+def _read_families(path: Path) -> Iterator[tuple[str, list[Problem]]]:
     text = path.read_text("utf-8", errors="replace")  # a line may be cut off inside a character
     for line in text.split("\n")[:-1]:
         if line:
@@ -241,7 +243,7 @@ class Roots(Result):
     left_out: tuple[Filtered, ...]
 
 
-def unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
+def find_unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
     """Return the ids of the problems that a solver answers incorrectly, or none correctly.
 
     A tie is neither correct nor incorrect. If the option that is written first counted as its
@@ -256,9 +258,9 @@ def unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> f
     >>> one = [Prediction("0", 0, (2, 1)), Prediction("1", 0, (1, 1)), Prediction("2", 1),
     ...        Prediction("3", 0, (1, 1))]
     >>> two = [Prediction(str(n), 0, (1, n)) for n in range(3)] + [Prediction("3", 0, (2, 1))]
-    >>> sorted(unsolved_ids(data, [one])), sorted(unsolved_ids(data, [one, two]))
+    >>> sorted(find_unsolved_ids(data, [one])), sorted(find_unsolved_ids(data, [one, two]))
     (['1', '2', '3'], ['1', '2'])
-    >>> sorted(unsolved_ids(data, [two, [Prediction(str(n), None) for n in range(4)]]))
+    >>> sorted(find_unsolved_ids(data, [two, [Prediction(str(n), None) for n in range(4)]]))
     ['0', '1', '2', '3']
     """
     said = zip(*solvers, strict=True) if solvers else [()] * len(dataset)
@@ -291,7 +293,7 @@ def draw_roots(
     Args:
         datasets: with distinct names.
         wanted: how many roots from each.
-        wrong: for each data set, the ids of problems that can't be roots (`unsolved_ids`).
+        wrong: for each data set, the ids of problems that can't be roots (`find_unsolved_ids`).
         seed: of the draw.
         fewer: if a data set has too few problems, draw those.
         options: draw only problems with this number of options; by default any.
@@ -314,7 +316,7 @@ def draw_roots(
     sources: dict[str, tuple[str, ...]] = {}
     left_out: list[Filtered] = []
     for number, dataset in enumerate(datasets):
-        rows, reasons = _drawn(
+        rows, reasons = _draw(
             dataset, wanted[number], wrong[number], seed + number, fewer=fewer, options=options
         )
         for problem in map(dataset.__getitem__, rows):
@@ -326,7 +328,7 @@ def draw_roots(
     return Roots(Dataset(roots, "roots"), sources, tuple(left_out))
 
 
-def _drawn(
+def _draw(
     dataset: Dataset,
     wanted: int,
     wrong: frozenset[str],
@@ -335,11 +337,10 @@ def _drawn(
     fewer: bool,
     options: int | None,
 ) -> tuple[list[int], dict[int, str]]:
-    """Return the rows drawn, and the reason of every other row."""
     reasons = {
         row: reason
         for row, problem in enumerate(dataset)
-        if (reason := _unfit(problem, wrong, options)) is not None
+        if (reason := _explain_unfit(problem, wrong, options)) is not None
     }
     luck = np.random.default_rng(seed)
     chosen: list[int] = []
@@ -364,7 +365,7 @@ def _drawn(
     return sorted(chosen), reasons
 
 
-def _unfit(problem: Problem, wrong: frozenset[str], options: int | None) -> str | None:
+def _explain_unfit(problem: Problem, wrong: frozenset[str], options: int | None) -> str | None:
     if problem.embargo:
         return "it is under embargo"
     if not problem.blank_is_plain:
@@ -496,19 +497,21 @@ def describe_part(dataset: Dataset, families: Dataset) -> dict[str, Any]:
     return {
         "problems": len(dataset),
         "families": len(dataset.families),
-        "answers": _counted(LETTERS[p.answer] if p.answer is not None else "—" for p in dataset),
-        "sources": _counted(
+        "answers": _count_values(
+            LETTERS[p.answer] if p.answer is not None else "—" for p in dataset
+        ),
+        "sources": _count_values(
             "root"
             if problem.lineage is None
             else (problem.origin and problem.origin.source) or "unknown"
             for problem in dataset
         ),
-        "edit_depth": _counted(known),
+        "edit_depth": _count_values(known),
         "mean_edit_depth": sum(known) / len(known) if known else None,
         "unvalidated": sum(bool(problem.extra.get(UNVALIDATED)) for problem in dataset),
         "digest": dataset.digest,
     }
 
 
-def _counted(values: Iterable[Any]) -> dict[str, int]:
+def _count_values(values: Iterable[Any]) -> dict[str, int]:
     return {str(value): count for value, count in sorted(Counter(values).items())}

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from winosmith import language
 from winosmith.errors import InputError
-from winosmith.language import Sense, Synonym, WordNet, lemma
+from winosmith.language import Sense, Synonym, WordNet, lemmatize
 from winosmith.lineage import perturbed
 from winosmith.options import Count, checked
 from winosmith.problem import BLANK, Problem
@@ -87,13 +87,12 @@ class WordNetPerturber:
                 yield perturbed(problem, *changed, problem.answer, source=self.source)
 
     def _drawn(self, problem: Problem, seed: int) -> Iterator[tuple[int, str]]:
-        """Yield words and synonyms at random: first one synonym of each word, then the next."""
         digest = hashlib.sha256(problem.id.encode()).digest()
         luck = np.random.default_rng([seed, int.from_bytes(digest[:8])])
         found = list(
-            any_places(problem, self.wordnet)
+            find_any_places(problem, self.wordnet)
             if self.as_published
-            else places(problem, self.wordnet, WIDE if self.wide else SURE)
+            else find_places(problem, self.wordnet, WIDE if self.wide else SURE)
         )
         order = [found[at] for at in luck.permutation(len(found))]
         shuffled = [
@@ -166,7 +165,7 @@ Places = Iterator[tuple[int, tuple[str, ...]]]
 """The number of a token that may be replaced, and its synonyms, the most used first."""
 
 
-def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places:
+def find_places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places:
     """Yield the content words of a sentence that have a fitting synonym, from left to right.
 
     A word is taken only when one sense of it is likely to be meant: by how often each sense occurs
@@ -178,20 +177,20 @@ def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places:
     cut = tokens(problem.sentence)
     tags = language.tag(cut)
     context = frozenset(content_words(problem.sentence))
-    banned = _banned(problem, cut, tags)
-    repeated = _repeated(problem, cut, tags)
+    banned = _find_banned_words(problem, cut, tags)
+    repeated = _find_repeated_words(problem, cut, tags)
     for at, word in enumerate(cut):
         pos = _POS.get(tags[at][:2])
         if pos is None or not _is_free(cut, tags, at, wordnet):
             continue
-        own = lemma(word, tags[at])
+        own = lemmatize(word, tags[at])
         if own in repeated:
             continue
         senses = wordnet.senses(own, pos)
-        sense = _meant(senses, context - {word.lower(), own}, care.certainty)
+        sense = _choose_sense(senses, context - {word.lower(), own}, care.certainty)
         if sense is not None and not (pos == "v" and own in _LIGHT):
             against = frozenset().union(*(other.antonyms for other in senses))
-            shares = _shares(senses)
+            shares = _compute_shares(senses)
             found = tuple(
                 synonym.lemma
                 for synonym in sense.synonyms
@@ -203,7 +202,7 @@ def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places:
                 yield at, found
 
 
-def any_places(problem: Problem, wordnet: WordNet) -> Places:
+def find_any_places(problem: Problem, wordnet: WordNet) -> Places:
     """Yield every word that is neither a stop word nor a name, with all synonyms of all its senses.
 
     EvoGrad (2024, section 3.3) states no more about its choice. The word's part of speech is that
@@ -219,7 +218,7 @@ def any_places(problem: Problem, wordnet: WordNet) -> Places:
             or language.is_name(cut, at)
         ):
             continue
-        own = lemma(word, name)
+        own = lemmatize(word, name)
         found = {
             synonym.lemma: None
             for sense in wordnet.senses(own, pos)
@@ -230,29 +229,29 @@ def any_places(problem: Problem, wordnet: WordNet) -> Places:
             yield at, tuple(found)
 
 
-def _banned(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
+def _find_banned_words(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
     """Return the words that no synonym may contain.
 
     These are the words of the options and of the sentence, and those that the last change removed:
     they would restore the parent's parent.
     """
     options = {word.lower() for option in problem.options for word in tokens(option)}
-    own = {lemma(word, name) for word, name in zip(cut, tags, strict=True)}
+    own = {lemmatize(word, name) for word, name in zip(cut, tags, strict=True)}
     edits = problem.lineage.edits if problem.lineage else ()
-    gone = {lemma(edit.old, name) for edit in edits for name in ("NNS", "VBD", "JJR", "RB")}
+    gone = {lemmatize(edit.old, name) for edit in edits for name in ("NNS", "VBD", "JJR", "RB")}
     return frozenset(options | own | gone | {word.lower() for word in cut}) - FUNCTION_WORDS
 
 
-def _repeated(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
-    """Return the lemmas that occur twice outside the options: changing one of them misleads."""
-    times = Counter(lemma(word, name) for word, name in zip(cut, tags, strict=True))
+def _find_repeated_words(
+    problem: Problem, cut: Sequence[str], tags: Sequence[str]
+) -> frozenset[str]:
+    times = Counter(lemmatize(word, name) for word, name in zip(cut, tags, strict=True))
     options = {word.lower() for option in problem.options for word in tokens(option)}
-    named = {lemma(word, name) for word, name in zip(cut, tags, strict=True) if word in options}
+    named = {lemmatize(word, name) for word, name in zip(cut, tags, strict=True) if word in options}
     return frozenset(one for one, count in times.items() if count > 1) - named
 
 
 def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
-    """Return whether a word is not part of a name, a compound or a phrase."""
     word = cut[at].lower()
     if word == BLANK or word in FUNCTION_WORDS | _DEGREE | _VAGUE or not word.isalpha():
         return False
@@ -275,17 +274,15 @@ def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet)
 
 
 def _is_surely_adjective(cut: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    """Return whether an adjective has a noun after it, or a verb before it that takes one."""
     if tags[at + 1 : at + 2] and tags[at + 1].startswith(("NN", "JJ")):
         return not tags[at + 1].startswith("NNP")
     back = at - 1
     while back >= 0 and tags[back] == "RB":
         back -= 1
-    return back >= 0 and lemma(cut[back], tags[back]) in _LINKING
+    return back >= 0 and lemmatize(cut[back], tags[back]) in _LINKING
 
 
 def _is_phrase(cut: Sequence[str], at: int, wordnet: WordNet) -> bool:
-    """Return whether a word and its neighbour are one word of WordNet ("ice cream", "hot dog")."""
     pairs = [cut[start : start + 2] for start in (at - 1, at) if start >= 0]
     return any(
         len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.knows(" ".join(pair), pos)
@@ -294,8 +291,9 @@ def _is_phrase(cut: Sequence[str], at: int, wordnet: WordNet) -> bool:
     )
 
 
-def _meant(senses: Sequence[Sense], context: frozenset[str], certainty: float) -> Sense | None:
-    """Return the likely sense, or None if several are."""
+def _choose_sense(
+    senses: Sequence[Sense], context: frozenset[str], certainty: float
+) -> Sense | None:
     if not senses:
         return None
     weights = [(sense.count + 0.5) * (1 + len(context & sense.near)) ** 2 for sense in senses]
@@ -303,8 +301,7 @@ def _meant(senses: Sequence[Sense], context: frozenset[str], certainty: float) -
     return senses[best] if weights[best] >= certainty * sum(weights) else None
 
 
-def _shares(senses: Sequence[Sense]) -> Mapping[str, float]:
-    """Return the fraction of each synonym's uses with one of the senses."""
+def _compute_shares(senses: Sequence[Sense]) -> Mapping[str, float]:
     shares: defaultdict[str, float] = defaultdict(float)
     for sense in senses:
         for synonym in sense.synonyms:
@@ -313,21 +310,20 @@ def _shares(senses: Sequence[Sense]) -> Mapping[str, float]:
 
 
 def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> bool:
-    """Return whether a synonym may replace the word in this sense."""
     new = synonym.lemma
     if len(new) < 3 or not new.replace(" ", "").isalpha() or new != new.lower():
         return False
     stem = min(len(new), len(own)) - 1  # "colour", "tubing" and "min" are spellings or shapes
     if new[:stem] == own[:stem] or edit_distance(new, own) == 1 or new == "little":
         return False
-    theirs, mine = language.usage(new, pos), language.usage(own, pos)
+    theirs, mine = language.estimate_usage(new, pos), language.estimate_usage(own, pos)
     if theirs is None or mine is None or theirs < max(COMMON, mine - rarer):
         return False
     if " " in new and (pos != "n" or synonym.count < max(1.0, USUAL * sense.count)):
         return False
     if pos == "n":
         return language.is_mass(new) == language.is_mass(own) and (
-            new.endswith("ss") or lemma(new, "NNS") == new
+            new.endswith("ss") or lemmatize(new, "NNS") == new
         )
     if pos == "v":
         return sense.frames <= synonym.frames and new not in _WITH_PREPOSITION | _LIGHT

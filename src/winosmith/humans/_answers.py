@@ -1,4 +1,4 @@
-"""Filled-in sheets: who took which and what they answered, from forms, from tables, and by keys.
+"""Filled-in sheets: the answers of each subject, from forms, tables and keyboard entry.
 
 Answers on paper are typed with one key each.
 """
@@ -37,7 +37,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What a subject said about a question: a text recognised, a word asked about.
+    """A remark of a subject on a question: a recognised text, or a word asked about.
 
     Attributes:
         number: of the question; None when none was named.
@@ -89,7 +89,7 @@ class Sitting:
 
 
 def check_sittings(sittings: Sequence[Sitting]) -> None:
-    """Check that every sheet was entered once, and that nobody saw two halves of a schema.
+    """Check that every sheet was entered once, and that nobody saw both halves of a schema.
 
     Raises:
         DataError: a subject has one sheet twice (it was entered twice, or two subjects have one
@@ -111,11 +111,11 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
         for item in sheet.items:
             met = schemas.setdefault((sitting.subject, item.schema), (sitting, item.number))
             if met[0] is not sitting:
-                raise DataError(_both_halves(met, sitting, item.number))
+                raise DataError(_describe_both_halves(met, sitting, item.number))
     _check_declared(sittings)
 
 
-def _both_halves(met: tuple[Sitting, int], now: Sitting, number: int) -> str:
+def _describe_both_halves(met: tuple[Sitting, int], now: Sitting, number: int) -> str:
     before, first = met
     ids = before.sheet[first].problem_id, now.sheet[number].problem_id
     what = (
@@ -143,7 +143,7 @@ def _check_declared(sittings: Sequence[Sitting]) -> None:
                 )
 
 
-def responses_of(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
+def make_responses(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
     """Return the answers as responses with the purpose "test", in the order of the sheets.
 
     X is a response without a choice that is ambiguous; an empty answer is none.
@@ -168,7 +168,7 @@ ANSWERS_VERSION = 1
 
 
 def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
-    """Read the file that the form in a browser saved.
+    """Read the file that the browser form saved.
 
     The form, and the entry by keyboard, save `answers-<subject>-<code>.json`, one object:
 
@@ -202,11 +202,11 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
         record = parse_json(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise FormatError(f"this is not a file of answers: {error}", path) from error
-    return sitting_of(record, sheets, path)
+    return parse_sitting(record, sheets, path)
 
 
-def sitting_of(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
-    """Return the sitting of such a file's object; raises as `read_answer_form` does."""
+def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
+    """Return the sitting of such a record; raises as `read_answer_form` does."""
     path = Path(path)
     if isinstance(record, dict) and record.get("winosmith") == "entry":
         raise FormatError(
@@ -226,14 +226,14 @@ def sitting_of(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Si
             path,
         )
     try:
-        return _sitting(record, sheet, path)
+        return _make_sitting(record, sheet, path)
     except (TypeError, AttributeError, KeyError, ValueError, OverflowError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"the answers can't be read: {error}", path) from error
 
 
-def _sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sitting:
+def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sitting:
     subject = str(record.get("subject") or "").strip()
     if not subject:
         raise FormatError("the answers name no subject", path)
@@ -261,20 +261,20 @@ def _sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sitting:
         record.get("started"),
         record.get("ended"),
         record.get("seconds"),
-        _noted(record.get("recognised"), "source"),
-        _noted(record.get("words"), "word"),
+        _parse_notes(record.get("recognised"), "source"),
+        _parse_notes(record.get("words"), "word"),
         None if native is None else native == "yes",
         attributes,
         str(path),
     )
 
 
-def _noted(records: Any, name: str) -> tuple[Noted, ...]:
+def _parse_notes(records: Any, name: str) -> tuple[Noted, ...]:
     return tuple(Noted(record.get("number"), str(record[name])) for record in records or ())
 
 
-def answers_record(sitting: Sitting) -> dict[str, Any]:
-    """Return a sitting as the object that the form saves."""
+def make_answers_record(sitting: Sitting) -> dict[str, Any]:
+    """Return a sitting as the record that the form saves."""
     return {
         "winosmith": "answers",
         "version": ANSWERS_VERSION,
@@ -335,7 +335,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
             _check_names(cells, is_long)
             if not cells["subject"]:
                 raise DataError("the row names no subject")
-            key = cells["subject"], _code(cells, sheets)
+            key = cells["subject"], _find_code(cells, sheets)
             if not is_long and key in first:
                 raise DataError(
                     f"{key[0]!r} already has the sheet {key[1]} ({first[key]}); it was typed "
@@ -343,7 +343,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
                 )
             first.setdefault(key, where)
             answers = given.setdefault(key, {})
-            for number, letter in _letters(cells, is_long).items():
+            for number, letter in _read_letters(cells, is_long).items():
                 item = sheets[key[1]][number]
                 if number in answers and letter:
                     raise DataError(
@@ -353,7 +353,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
                     )
                 if letter:
                     item.option(letter)
-                    seconds = _seconds(cells.get("seconds", ""))
+                    seconds = _parse_seconds(cells.get("seconds", ""))
                     answers[number] = Answer(letter.upper(), seconds, where)
         except InputError as error:
             raise FormatError(str(error), path, row.place.number, row.place.unit) from None
@@ -375,28 +375,27 @@ def _check_columns(columns: list[str], is_long: bool, path: str | Path) -> None:
     for name in columns:
         if columns.count(name) > 1:
             raise FormatError(f"the column {name!r} occurs twice", path, 1)
-    if not is_long and not any(map(_question, columns)):
+    if not is_long and not any(map(_parse_question, columns)):
         raise FormatError("the table has no column of answers", path, 1)
 
 
 def _check_names(columns: Iterable[str], is_long: bool) -> None:
     known = _LONG if is_long else {"subject", "sheet"}
     for name in columns:
-        if name not in known and (is_long or _question(name) is None):
+        if name not in known and (is_long or _parse_question(name) is None):
             raise DataError(
                 f"the column {name!r} is unknown; there is a row for each answer (subject, sheet, "
                 "number, answer, seconds) or a column for each question (subject, sheet, 1, 2, …)"
             )
 
 
-def _question(name: str) -> int | None:
-    """Return the number of a question from "12" or "q12"."""
+def _parse_question(name: str) -> int | None:
     digits = name.removeprefix("q")
     is_number = digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
     return int(digits) if is_number else None
 
 
-def _code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> str:
+def _find_code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> str:
     code = cells.get("sheet", "")
     if not code and len(sheets) == 1:
         return next(iter(sheets))
@@ -406,18 +405,17 @@ def _code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> str:
     raise DataError(f"{what}; the sheets are {', '.join(sorted(sheets))}")
 
 
-def _letters(cells: Mapping[str, str], is_long: bool) -> dict[int, str]:
-    """Return the letters of a row by the numbers of their questions."""
+def _read_letters(cells: Mapping[str, str], is_long: bool) -> dict[int, str]:
     if not is_long:
-        numbered = ((_question(name), cell) for name, cell in cells.items() if cell)
+        numbered = ((_parse_question(name), cell) for name, cell in cells.items() if cell)
         return {number: cell for number, cell in numbered if number is not None}
-    number = _question(cells["number"].lower())
+    number = _parse_question(cells["number"].lower())
     if number is None:
         raise DataError(f"{cells['number']!r} is not the number of a question")
     return {number: cells["answer"]}
 
 
-def _seconds(cell: str) -> float | None:
+def _parse_seconds(cell: str) -> float | None:
     if not cell:
         return None
     try:
@@ -438,7 +436,7 @@ UNDO = ("\x7f", "\b", "-")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A sheet that is being typed; a key gives the next state, and every state can be saved.
+    """A sheet that is being entered; each key gives the next state, which can be saved.
 
     Attributes:
         sitting: what was typed so far.
@@ -450,7 +448,7 @@ class Entry:
 
     @property
     def item(self) -> Item | None:
-        """The question that comes next; None when all are typed."""
+        """The next question, or None if all are entered."""
         sheet = self.sitting.sheet
         return sheet[self.at] if self.at <= len(sheet) else None
 
@@ -459,7 +457,7 @@ class Entry:
         return "" if self.item is None else self.item.letters + AMBIGUOUS
 
     def press(self, key: str) -> Entry | None:
-        """Return the state after a key; None for a key that means nothing here."""
+        """Return the state after a key, or None for a key without a meaning here."""
         if key in UNDO and self.at > 1:
             kept = {n: given for n, given in self.sitting.answers.items() if n < self.at - 1}
             return Entry(replace(self.sitting, answers=kept), self.at - 1)
@@ -472,11 +470,11 @@ class Entry:
         return Entry(replace(self.sitting, answers=answers), self.at + 1)
 
     def save(self, path: Path) -> None:
-        """Write the state so that `resume` finds it; the file is whole at any moment.
+        """Write the state atomically so that `resume` finds it.
 
         Until the last question is typed the file holds `next`, and is not read as answers.
         """
-        record = answers_record(self.sitting)
+        record = make_answers_record(self.sitting)
         if self.item is not None:
             record = {**record, "winosmith": "entry", "next": self.at}
         with write_aside(path) as file:
@@ -484,7 +482,7 @@ class Entry:
 
     @classmethod
     def resume(cls, path: Path, sheet: Sheet, subject: str) -> Entry:
-        """Return what was saved there, or a new entry if there is no file.
+        """Return the saved entry, or a new entry if there is no file.
 
         Raises:
             FormatError: the file is another subject's or sheet's, or can't be read.
@@ -498,7 +496,7 @@ class Entry:
         if not isinstance(record, dict) or record.get("winosmith") not in ("entry", "answers"):
             raise FormatError("this is no entry; move the file away", path)
         at = record.get("next", len(sheet) + 1)
-        sitting = sitting_of({**record, "winosmith": "answers"}, {sheet.code: sheet}, path)
+        sitting = parse_sitting({**record, "winosmith": "answers"}, {sheet.code: sheet}, path)
         if sitting.subject != subject:
             raise FormatError(f"this is the entry of {sitting.subject!r}, not of {subject!r}", path)
         if not isinstance(at, int) or not 1 <= at <= len(sheet) + 1:

@@ -1,4 +1,4 @@
-"""Test sheets of any data set, and who takes which.
+"""Test sheets of any data set, and their assignment to subjects.
 
 The halves are dealt to tests, the items put in order and labelled. Nobody sees two halves of a
 schema, and all sheets are taken alike often. Subjects come one at a time, in any order, and may
@@ -78,7 +78,7 @@ def make_sheets(
     title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
     alike: Fraction = ALIKE,
 ) -> Sheets:
-    """Make test sheets: one half of each schema on each, and a common one for what has no half.
+    """Make test sheets: one half of each schema on each, and a common sheet for singles.
 
     Args:
         dataset: problems with a blank, with or without the pronoun that stood there.
@@ -100,7 +100,7 @@ def make_sheets(
     >>> [(sheet.name, sheet[1].options, sheet[1].text[1]) for sheet in made.sheets]
     [('a-1', ('cup', 'jug'), 'it'), ('b-1', ('cup', 'jug'), 'it')]
     """
-    _check(dataset, versions, orders)
+    _check_arguments(dataset, versions, orders)
     dealt = deal(dataset, versions, seed)
     digest = dataset.blind().digest
     sheets = [
@@ -110,7 +110,7 @@ def make_sheets(
             order,
             seed,
             digest,
-            _items(
+            _make_items(
                 dataset,
                 order_rows(dataset, rows, seed=seed, test=test, order=order, orders=orders),
                 dealt,
@@ -123,7 +123,7 @@ def make_sheets(
     return Sheets(tuple(sheets), dealt.left_out)
 
 
-def _check(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
+def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
     if not len(dataset):
         raise DataError("there are no problems to make sheets of")
     check_blanks(dataset, "a test sheet")
@@ -147,34 +147,36 @@ def _check(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
         raise DataError(f"{orders} orders of {len(dataset)} problems can't be made")
 
 
-def _items(dataset: Dataset, rows: Sequence[int], dealt: Dealt, alike: float) -> tuple[Item, ...]:
+def _make_items(
+    dataset: Dataset, rows: Sequence[int], dealt: Dealt, alike: float
+) -> tuple[Item, ...]:
     items: list[Item] = []
     previous: Problem | None = None
     for number, row in enumerate(rows, start=1):
         problem = dataset[row]
-        shown = _sheet.option_order(problem)
+        shown = _sheet.order_options(problem)
         items.append(
             Item(
                 number=number,
                 problem_id=problem.id,
                 schema=dealt.schema[row],
-                text=_sheet.pieces(problem),
-                snippet=_sheet.snippet(problem),
+                text=_sheet.split_pieces(problem),
+                snippet=_sheet.make_snippet(problem),
                 options=tuple(" ".join(problem.options[index].split()) for index in shown),
                 shown=shown,
-                label=_label(previous, problem, alike),
+                label=_choose_label(previous, problem, alike),
             )
         )
         previous = problem
     return tuple(items)
 
 
-def _label(previous: Problem | None, problem: Problem, alike: float) -> Label | None:
+def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> Label | None:
     if previous is None:
         return None
-    if _sheet.text_key(previous) == _sheet.text_key(problem):
+    if _sheet.make_text_key(previous) == _sheet.make_text_key(problem):
         return "SAME TEXT AS PREVIOUS QUESTION"
-    if overlap(*(_sheet.text_key(one).split() for one in (previous, problem))) >= alike:
+    if overlap(*(_sheet.make_text_key(one).split() for one in (previous, problem))) >= alike:
         return "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
     return None
 
@@ -185,13 +187,13 @@ _FEWEST = 10
 """Questions without a half that make a test of their own; fewer are asked on every version."""
 
 
-def random_place(*keys: object) -> bytes:
-    """Return a random place that depends only on the keys: a seed, and the things placed."""
+def draw_place(*keys: object) -> bytes:
+    """Return a random position that depends only on the keys: a seed, and the items."""
     return hashlib.sha256("\0".join(map(str, keys)).encode()).digest()
 
 
-def schemas(dataset: Dataset) -> list[list[int]]:
-    """Return the rows in groups of which one person may see one text only.
+def group_schemas(dataset: Dataset) -> list[list[int]]:
+    """Return the rows in groups of which one person may see only one text.
 
     They are the blocks of `winosmith.blocks`: the halves of a twin, a family, copies of one text,
     and look-alikes (the same options, 70 % of the words), be they halves whose id got lost or
@@ -202,14 +204,14 @@ def schemas(dataset: Dataset) -> list[list[int]]:
     >>> from winosmith import Problem
     >>> pair = [Problem(n, f"The cup hit the jug and _ {n}.", ("cup", "jug"), 0, "t")
     ...         for n in ("broke", "held")]
-    >>> schemas(Dataset([*pair, Problem("3", "Ann saw Sue, and _ ran.", ("Ann", "Sue"))]))
+    >>> group_schemas(Dataset([*pair, Problem("3", "Ann saw Sue, and _ ran.", ("Ann", "Sue"))]))
     [[0, 1], [2]]
     """
     block_of = {row: at for at, rows in enumerate(blocks(dataset)) for row in rows}
     return join_blocks(
         [[row] for row in range(len(dataset))],
         [
-            [("text", _sheet.text_key(problem)), ("block", block_of[row])]
+            [("text", _sheet.make_text_key(problem)), ("block", block_of[row])]
             for row, problem in enumerate(dataset)
         ],
     )
@@ -231,7 +233,7 @@ class Dealt:
 
 
 def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
-    """Assign the texts of each group of `schemas` to tests at random, one to a test.
+    """Assign the texts of each group of `group_schemas` to tests at random, one per test.
 
     If there are more texts than tests, both halves of one schema are dealt, not single halves of
     several: both halves must be tested (Davis et al. 2016, section 4.4). The schema is drawn at
@@ -249,17 +251,17 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
     where: dict[int, str] = {}
     reasons: dict[int, str] = {}
     schema = [""] * len(dataset)
-    for rows in schemas(dataset):
+    for rows in group_schemas(dataset):
         key = min(dataset[row].id for row in rows)
         texts: dict[str, list[int]] = {}
         for row in rows:
             schema[row] = key
-            texts.setdefault(_sheet.text_key(dataset[row]), []).append(row)
+            texts.setdefault(_sheet.make_text_key(dataset[row]), []).append(row)
         names = [_sheet.COMMON] if len(texts) == 1 else list(versions)
-        asked = _asked(dataset, texts, len(names), seed)
-        order = sorted(asked, key=lambda text: random_place(seed, "half", text))
+        asked = _choose_texts(dataset, texts, len(names), seed)
+        order = sorted(asked, key=lambda text: draw_place(seed, "half", text))
         tests = names if len(order) >= len(names) else sorted(
-            names, key=lambda name: random_place(seed, "test", name, key)
+            names, key=lambda name: draw_place(seed, "test", name, key)
         )  # fmt: skip
         for name, text in zip(tests, order, strict=False):
             where.update(dict.fromkeys(texts[text], name))
@@ -272,7 +274,7 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
             reasons.update(dict.fromkeys(texts[text], reason))
     first: dict[str, int] = {}
     for row in sorted(where):
-        asked_before = first.setdefault(_sheet.question_key(dataset[row]), row)
+        asked_before = first.setdefault(_sheet.make_question_key(dataset[row]), row)
         if asked_before != row:
             reasons[row] = f"a copy of {dataset[asked_before].id!r}"
     rows_of = {
@@ -289,8 +291,8 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
     )
 
 
-def _asked(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int) -> set[str]:
-    """Return the texts of a group that are asked, at most one for each test.
+def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int) -> set[str]:
+    """Return the texts of a group that are used, at most one for each test.
 
     Whole schemas come first, then single texts, each in an order drawn by the seed. A half is
     omitted if there is no test for its other half, unless nothing else is left.
@@ -304,12 +306,12 @@ def _asked(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int)
     asked: set[str] = set()
     units = sorted(
         twins.values(),
-        key=lambda unit: (len(unit) < 2, random_place(seed, "schema", *sorted(unit))),
+        key=lambda unit: (len(unit) < 2, draw_place(seed, "schema", *sorted(unit))),
     )
     for unit in units:
         if len(asked) + len(unit) <= tests:
             asked |= unit
-    return asked or set(sorted(units[0], key=lambda text: random_place(seed, "half", text))[:tests])
+    return asked or set(sorted(units[0], key=lambda text: draw_place(seed, "half", text))[:tests])
 
 
 def order_rows(
@@ -333,18 +335,18 @@ def order_rows(
     """
     texts: dict[str, list[int]] = {}
     for row in rows:
-        texts.setdefault(_sheet.text_key(dataset[row]), []).append(row)
+        texts.setdefault(_sheet.make_text_key(dataset[row]), []).append(row)
     parts: list[list[str]] = [[] for _ in range(orders)]
     before = 0
-    for text in sorted(texts, key=lambda text: random_place(seed, "part", test, text)):
+    for text in sorted(texts, key=lambda text: draw_place(seed, "part", test, text)):
         parts[before * orders // len(rows)].append(text)
         before += len(texts[text])
     turned = parts[order - 1 :] + parts[: order - 1]
     return [
         row
         for part in turned
-        for text in sorted(part, key=lambda text: random_place(seed, "order", test, order, text))
-        for row in sorted(texts[text], key=lambda row: len(_sheet.pieces(dataset[row])[0]))
+        for text in sorted(part, key=lambda text: draw_place(seed, "order", test, order, text))
+        for row in sorted(texts[text], key=lambda row: len(_sheet.split_pieces(dataset[row])[0]))
     ]
 
 
@@ -361,7 +363,7 @@ def assign(
     another: bool = False,
     seed: int = 0,
 ) -> tuple[Ledger, Sheet]:
-    """Give a subject a sheet.
+    """Assign a sheet to a subject.
 
     Tests are excluded if they show what the subject has seen on any sheet of the ledger: another
     half, a near-duplicate or the same text. Of the others, those come first that were least often
@@ -398,32 +400,33 @@ def assign(
     out = [given.sheet for given in ledger.of(subject) if given.state == "given"]
     if out and out[-1] in of_code and not another and test in (None, of_code[out[-1]].test):
         return ledger, of_code[out[-1]]
-    group = _groups([*ledger.sheets.values(), *sheets])
+    group = _group_items([*ledger.sheets.values(), *sheets])
     given_sheets = [ledger.sheets[given.sheet] for given in ledger.of(subject)]
-    seen = {group[_key(sheet, item)]: sheet.code for sheet in given_sheets for item in sheet.items}
+    seen = {
+        group[_make_key(sheet, item)]: sheet.code for sheet in given_sheets for item in sheet.items
+    }
     wanted = {name: tests[name] for name in tests if test in (None, name)}
-    open_ones = [name for name in wanted if not _met(tests[name][0], seen, group)]
+    open_ones = [name for name in wanted if not _find_seen_items(tests[name][0], seen, group)]
     if not open_ones:
-        reasons = [_reason(ledger, name, tests[name][0], seen, group) for name in wanted]
+        reasons = [_explain_exclusion(ledger, name, tests[name][0], seen, group) for name in wanted]
         raise DataError(f"{subject} can take none of the tests: {'; '.join(reasons)}")
-    chosen = _least_taken(ledger, tests, open_ones, group, subject, seed)
+    chosen = _find_least_taken(ledger, tests, open_ones, group, subject, seed)
     sheet = min(
         tests[chosen],
-        key=lambda s: (ledger.takers(s.code), random_place(seed, subject, s.name)),
+        key=lambda s: (ledger.takers(s.code), draw_place(seed, subject, s.name)),
     )
     return ledger.give(subject, sheet), sheet
 
 
-def _key(sheet: Sheet, item: Item) -> _Key:
+def _make_key(sheet: Sheet, item: Item) -> _Key:
     return sheet.data, item.problem_id
 
 
-def _groups(sheets: Iterable[Sheet]) -> dict[_Key, int]:
-    """Return for each problem of all sheets the group of which one person may see one text."""
+def _group_items(sheets: Iterable[Sheet]) -> dict[_Key, int]:
     problems: dict[_Key, Problem] = {}
     for sheet in sheets:
         for item in sheet.items:
-            problems[_key(sheet, item)] = Problem(
+            problems[_make_key(sheet, item)] = Problem(
                 f"{sheet.data}/{item.problem_id}",
                 item.sentence,
                 item.options,
@@ -432,21 +435,21 @@ def _groups(sheets: Iterable[Sheet]) -> dict[_Key, int]:
                 blank=len(item.text[0]),
             )
     keys = list(problems)
-    together = schemas(Dataset(problems.values()))
+    together = group_schemas(Dataset(problems.values()))
     return {keys[row]: at for at, rows in enumerate(together) for row in rows}
 
 
-def _met(sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]) -> list[tuple[Item, str]]:
-    """Return the items that show what was seen already, with the sheet on which."""
-    met = ((item, seen.get(group[_key(sheet, item)])) for item in sheet.items)
+def _find_seen_items(
+    sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]
+) -> list[tuple[Item, str]]:
+    met = ((item, seen.get(group[_make_key(sheet, item)])) for item in sheet.items)
     return [(item, where) for item, where in met if where is not None]
 
 
-def _reason(
+def _explain_exclusion(
     ledger: Ledger, name: str, sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]
 ) -> str:
-    """Return why a subject can't take a test."""
-    (item, where), *more = _met(sheet, seen, group)
+    (item, where), *more = _find_seen_items(sheet, seen, group)
     before = ledger.sheets[where]
     if (before.data, before.test) == (sheet.data, name):
         return f"test {name} was taken as {where}"
@@ -457,7 +460,7 @@ def _reason(
     )
 
 
-def _least_taken(
+def _find_least_taken(
     ledger: Ledger,
     tests: dict[str, list[Sheet]],
     open_ones: list[str],
@@ -465,10 +468,9 @@ def _least_taken(
     subject: str,
     seed: int,
 ) -> str:
-    """Return the test that comes next: first which schemas, then which version of them."""
     test_of = {sheet.code: sheet.test for orders in tests.values() for sheet in orders}
     shows = {
-        name: {group[_key(orders[0], item)] for item in orders[0].items}
+        name: {group[_make_key(orders[0], item)] for item in orders[0].items}
         for name, orders in tests.items()
     }  # tests that show versions of the same schemas go by the name of the first of them
     rivals = {name: next(one for one in tests if shows[one] & shows[name]) for name in tests}
@@ -485,9 +487,9 @@ def _least_taken(
         open_ones,
         key=lambda name: (
             came[rivals[name]],
-            random_place(seed, subject, rivals[name]),
+            draw_place(seed, subject, rivals[name]),
             takers[name],
-            random_place(seed, subject, name),
+            draw_place(seed, subject, name),
         ),
     )
 
@@ -511,7 +513,7 @@ Code = Annotated[
 
 @declaration
 class Assignment:
-    """A sheet that a subject was given."""
+    """A sheet that was given to a subject."""
 
     subject: Code
     """The subject's code."""
@@ -523,7 +525,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Who was given what.
+    """The sheets given to each subject.
 
     Attributes:
         given: in the order in which the sheets were given.
@@ -558,7 +560,7 @@ class Ledger:
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """Read a ledger; one that does not exist is empty.
+    """Read a ledger; a missing file is an empty ledger.
 
     Raises:
         FormatError: it is no ledger, or names a sheet that it does not hold.
@@ -572,7 +574,7 @@ def read_ledger(path: str | Path) -> Ledger:
             raise FormatError("this is not a ledger of `winosmith humans assign`", path)
         given = tuple(from_table(Assignment, each) for each in record["given"])
         sheets = {
-            sheet.code: sheet for sheet in (_sheet.sheet_of(s, path) for s in record["sheets"])
+            sheet.code: sheet for sheet in (_sheet.parse_sheet(s, path) for s in record["sheets"])
         }
     except FormatError:
         raise
@@ -614,7 +616,7 @@ def write_ledger(ledger: Ledger, path: str | Path) -> None:
         "winosmith": "ledger",
         "version": _VERSION,
         "given": [asdict(each) for each in ledger.given],
-        "sheets": [_sheet.sheet_record(ledger.sheets[code]) for code in sorted(ledger.sheets)],
+        "sheets": [_sheet.make_sheet_record(ledger.sheets[code]) for code in sorted(ledger.sheets)],
     }
     with write_aside(path) as file:
         json.dump(record, file, ensure_ascii=False, separators=(",", ":"))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith.errors import InputError, require
 from winosmith.humans._answers import ANSWERS_VERSION
-from winosmith.humans._sheet import Sheet, sheet_record
+from winosmith.humans._sheet import Sheet, make_sheet_record
 from winosmith.problem import BLANK
 from winosmith.report import joined
 
@@ -147,39 +147,38 @@ def form(
         subject: the code that is filled in already.
         declared: the optional questions about the subject.
     """
-    style, script = _part("form.css"), _part("form.js")
+    style, script = _read_part("form.css"), _read_part("form.js")
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    return _template().render(
+    return _load_template().render(
         sheet=sheet,
         subject=subject,
         words=words(has_blanks(sheet), tuple(declared), paper=False),
         version=ANSWERS_VERSION,
         policy=policy,
-        style=_as_is(style),
-        script=_as_is(script),
+        style=_escape(style),
+        script=_escape(script),
     )
 
 
-def _part(name: str) -> str:
+def _read_part(name: str) -> str:
     return files("winosmith.humans").joinpath(f"templates/{name}").read_text("utf-8")
 
 
 def _digest(text: str) -> str:
-    """Return what a content security policy calls a script or a style by."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _as_is(text: str) -> str:
+def _escape(text: str) -> str:
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - our own files
 
 
 @cache
-def _template() -> Template:
+def _load_template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -242,10 +241,10 @@ def pdf(
         InputError: no font has a character; the message names what is missing, and where.
     """
     typst = require("typst", "print")
-    data = _data(sheet, large, paper, subject, tuple(declared))
-    inside = _inside(sheet, data, fonts)
+    data = _make_data(sheet, large, paper, subject, tuple(declared))
+    inside = _is_inside_fonts(sheet, data, fonts)
     printed: bytes = typst.compile(
-        _part("sheet.typ").encode(),
+        _read_part("sheet.typ").encode(),
         format="pdf",
         sys_inputs={"sheet": data},
         font_paths=[] if fonts is None else [str(fonts)],
@@ -264,16 +263,16 @@ def check_glyphs(
         MissingExtraError: typst is not installed (the extra `print`).
         InputError: no font has a character; the message names what is missing, and where.
     """
-    _inside(sheet, _data(sheet, False, "a4", None, tuple(declared)), fonts)
+    _is_inside_fonts(sheet, _make_data(sheet, False, "a4", None, tuple(declared)), fonts)
 
 
-def _data(
+def _make_data(
     sheet: Sheet, large: bool, paper: Paper, subject: str | None, declared: tuple[Declared, ...]
 ) -> str:
     items = [
         {key: item[key] for key in ("number", "text", "snippet", "label")}
         | {"options": [{"letter": o["letter"], "text": o["text"]} for o in item["options"]]}
-        for item in sheet_record(sheet)["items"]
+        for item in make_sheet_record(sheet)["items"]
     ]
     return json.dumps(
         {
@@ -289,15 +288,14 @@ def _data(
     )
 
 
-def _inside(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
-    """Return whether the fonts inside typst are enough; refuse what no font has."""
-    texts = list(_texts(sheet, data))
+def _is_inside_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
+    texts = list(_iterate_texts(sheet, data))
     # every font has ASCII
     signs = "".join(sorted({sign for _, text in texts for sign in text if not sign.isascii()}))
-    if fonts is None and _IN_OUR_FONTS.fullmatch(data) and not _missing(signs, None, True):
+    if fonts is None and _IN_OUR_FONTS.fullmatch(data) and not _describe_missing(signs, None, True):
         return True
     folder = None if fonts is None else str(fonts)
-    if lacking := _missing(signs, folder, False):
+    if lacking := _describe_missing(signs, folder, False):
         where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
         named = joined([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _NAMED)
         whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
@@ -309,8 +307,7 @@ def _inside(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
     return False
 
 
-def _texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
-    """Yield every text that is printed, after the words for where it is."""
+def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
     for item in sheet.items:
         shown = "".join((*item.text, *item.snippet, *item.options))
         yield f"question {item.number} ({item.problem_id!r})", shown
@@ -320,7 +317,7 @@ def _texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
 
 
 @lru_cache(64)
-def _missing(characters: str, fonts: str | None, inside: bool) -> str:
+def _describe_missing(characters: str, fonts: str | None, inside: bool) -> str:
     """Return the characters that no font has, as typst itself finds out.
 
     It draws one and the same box for all of them, and no warning is given; so each is set alone,

@@ -32,13 +32,13 @@ Answered = dict[str, dict[str, Response]]
 """Subject → problem → response."""
 
 
-def _halves_record(halves: Mapping[tuple[Level, Level], int]) -> list[dict[str, Any]]:
+def _make_halves_record(halves: Mapping[tuple[Level, Level], int]) -> list[dict[str, Any]]:
     return [
         {"right": [a[0], b[0]], "of": [a[1], b[1]], "schemas": n} for (a, b), n in halves.items()
     ]
 
 
-def _remarks(said: Sequence[tuple[str, Remark]]) -> list[dict[str, Any]]:
+def _make_remarks_record(said: Sequence[tuple[str, Remark]]) -> list[dict[str, Any]]:
     return [
         {"subject": who, "problem": remark.problem, "text": remark.text} for who, remark in said
     ]
@@ -58,10 +58,10 @@ class Results(Result):
     """
 
     tests: tuple[TestResult, ...]
-    halves: Mapping[tuple[Level, Level], int] = field(metadata={"json": _halves_record})
+    halves: Mapping[tuple[Level, Level], int] = field(metadata={"json": _make_halves_record})
     pace: Sequence[Pace]
-    recognised: tuple[tuple[str, Remark], ...] = field(metadata={"json": _remarks})
-    words: tuple[tuple[str, Remark], ...] = field(metadata={"json": _remarks})
+    recognised: tuple[tuple[str, Remark], ...] = field(metadata={"json": _make_remarks_record})
+    words: tuple[tuple[str, Remark], ...] = field(metadata={"json": _make_remarks_record})
     subjects: int
 
     @property
@@ -123,18 +123,18 @@ def results(
         raise DataError(
             f"{min(strangers)!r} has answers, but is not among the {len(people)} subjects"
         )
-    asked = _asked(given, people)
+    asked = _find_asked_words(given, people)
     for problem in {p for sheets in asked.values() for each in sheets.values() for p in each}:
         if dataset[dataset.row(problem)].answer is None:
             raise DataError(f"{problem!r} has no answer, so no response to it can be judged")
     tests = tuple(
-        result_of_test(dataset, name, sheets, given, people, weakest, seed)
+        measure_test(dataset, name, sheets, given, people, weakest, seed)
         for name, sheets in sorted(asked.items())
     )
     return Results(
         tests,
-        _halves(dataset, tests),
-        _tally.measure_paces(_times(given, people, asked)),
+        _count_halves(dataset, tests),
+        _tally.measure_paces(_measure_times(given, people, asked)),
         tuple((who, remark) for who, subject in people.items() for remark in subject.recognised),
         tuple((who, remark) for who, subject in people.items() for remark in subject.words),
         len({who for sheets in asked.values() for who in sheets}),
@@ -152,8 +152,9 @@ def _check_halves(dataset: Dataset, given: Answered) -> None:
                 )
 
 
-def _asked(given: Answered, people: Mapping[str, Subject]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return test → subject → the problems in the order in which they were asked."""
+def _find_asked_words(
+    given: Answered, people: Mapping[str, Subject]
+) -> dict[str, dict[str, tuple[str, ...]]]:
     asked: dict[str, dict[str, tuple[str, ...]]] = {}
     for who, mine in given.items():
         left = dict.fromkeys(mine)
@@ -167,25 +168,23 @@ def _asked(given: Answered, people: Mapping[str, Subject]) -> dict[str, dict[str
     return asked
 
 
-def _halves(dataset: Dataset, tests: Sequence[TestResult]) -> dict[tuple[Level, Level], int]:
-    """Return how often both halves were right, over the people of all tests."""
+def _count_halves(dataset: Dataset, tests: Sequence[TestResult]) -> dict[tuple[Level, Level], int]:
     counts: dict[int, Level] = {}
     for item in (item for test in tests for item in test.items):
         right, of = counts.get(item.row, (0, 0))
         counts[item.row] = right + item.right, of + item.asked
-    return _tally.histogram_of_pairs(
+    return _tally.make_pair_histogram(
         (counts[first], counts[second])
         for first, second in dataset.twins
         if first in counts and second in counts
     )
 
 
-def _times(
+def _measure_times(
     given: Answered,
     people: Mapping[str, Subject],
     asked: Mapping[str, Mapping[str, tuple[str, ...]]],
 ) -> dict[str, tuple[float, int]]:
-    """Return subject → seconds and questions, of those who were timed."""
     found: dict[str, tuple[float, int]] = {}
     for who, mine in given.items():
         total = people[who].seconds if who in people else None
@@ -224,7 +223,7 @@ class TestResult(Result):
     items: tuple[ItemRow, ...]
     share: Proportion
     deviation: float | None
-    histogram: Mapping[Level, int] = field(metadata={"json": _tally.levels_record})
+    histogram: Mapping[Level, int] = field(metadata={"json": _tally.make_levels_record})
     chance: _tally.Chance
     groups: Groups | None
     without: Without | None
@@ -251,7 +250,7 @@ class TestResult(Result):
         return sum(item.ambiguous for item in self.items)
 
 
-def result_of_test(
+def measure_test(
     dataset: Dataset,
     name: str,
     sheets: Sheets,
@@ -271,7 +270,7 @@ def result_of_test(
         weakest: how many to omit.
         seed: of bootstraps and permutations.
     """
-    names = sorted(sheets, key=_natural)
+    names = sorted(sheets, key=_natural_sort_key)
     rows = sorted({dataset.row(problem) for problems in sheets.values() for problem in problems})
     together = metrics.clusters(dataset)[rows]
     column = {dataset[row].id: at for at, row in enumerate(rows)}
@@ -286,7 +285,7 @@ def result_of_test(
             if said is not None and said.seconds is not None:
                 seconds[where] = said.seconds
     natives = [people[who].native if who in people else None for who in names]
-    items = tuple(_item(dataset, row, sheets, given) for row in rows)
+    items = tuple(_make_item(dataset, row, sheets, given) for row in rows)
     table = np.zeros((len(items), MAX_OPTIONS + 1), np.int64)
     for at, item in enumerate(items):
         table[at, : len(item.choices)], table[at, -1] = item.choices, item.ambiguous
@@ -294,30 +293,31 @@ def result_of_test(
     return TestResult(
         name,
         tuple(
-            _person(who, sheets[who], given[who], dataset, native)
+            _make_person(who, sheets[who], given[who], dataset, native)
             for who, native in zip(names, natives, strict=True)
         ),
         items,
-        _tally.crossed_share(right, together),
+        _tally.measure_crossed_share(right, together),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
-        _tally.histogram_of((item.right, item.asked) for item in items),
-        _tally.chance([len(item.options) for item in items], [item.asked for item in items]),
+        _tally.make_histogram((item.right, item.asked) for item in items),
+        _tally.measure_chance(
+            [len(item.options) for item in items], [item.asked for item in items]
+        ),
         _subjects.compare_scores(scores, natives, seed),
-        _subjects.without_weakest(right, names, natives, weakest, seed),
+        _subjects.omit_weakest(right, names, natives, weakest, seed),
         metrics.fleiss_kappa(table, seed=seed),
         metrics.krippendorff_alpha(table, seed=seed),
         _tally.measure_course(right, places, seconds, max(map(len, sheets.values())), together),
     )
 
 
-def _natural(name: str) -> tuple[str, int, str]:
-    """Sort S2 before S10."""
+def _natural_sort_key(name: str) -> tuple[str, int, str]:
     head = name.rstrip("0123456789")
     digits = name[len(head) :]
     return head, int(digits) if digits else -1, name
 
 
-def _person(
+def _make_person(
     who: str,
     problems: tuple[str, ...],
     given: Mapping[str, Response],
@@ -335,7 +335,7 @@ def _person(
     )
 
 
-def _item(
+def _make_item(
     dataset: Dataset, row: int, sheets: Sheets, given: Mapping[str, Mapping[str, Response]]
 ) -> ItemRow:
     problem = dataset[row]

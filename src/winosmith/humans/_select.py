@@ -30,8 +30,8 @@ from pydantic import Field
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.humans import _tally
-from winosmith.humans._sheet import text_key
-from winosmith.humans._tally import Level, Tally, crossed_share, tally
+from winosmith.humans._sheet import make_text_key
+from winosmith.humans._tally import Level, Tally, measure_crossed_share, tally
 from winosmith.metrics import Proportion, clusters
 from winosmith.options import Count, Fraction, OrFalse, TwoOrMore, checked, declaration
 from winosmith.problem import Extra, Problem
@@ -74,7 +74,7 @@ def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str
     reasons = {
         row: reason
         for row in range(len(dataset))
-        if (reason := _alone(dataset, counts, rules, row)) is not None
+        if (reason := _explain_unsound(dataset, counts, rules, row)) is not None
     }
     if not rules.both_halves:
         return reasons
@@ -92,8 +92,7 @@ def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str
     return lonely | halves | reasons
 
 
-def _alone(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | None:
-    """Return why the people's answers rule a problem out, or None."""
+def _explain_unsound(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | None:
     said, right = int(counts.subjects[row]), int(counts.intended[row])
     if dataset[row].answer is None:
         return "its answer is withheld"
@@ -192,14 +191,12 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
     reasons = find_unsound(dataset, counts, rules)
     # In random order: two choices may have equal sums, and the order of the solver's columns then
     # decides which one it finds.
-    sound = _in_random_order(
-        dataset, (row for row in range(len(dataset)) if row not in reasons), seed
-    )
+    sound = _shuffle_rows(dataset, (row for row in range(len(dataset)) if row not in reasons), seed)
     lots = np.arange(1, len(sound) + 1) / max(1, len(sound))
-    bounds = limits(dataset, sound, rules)
-    worth = _by_schema(dataset, counts, sound)
+    bounds = make_limits(dataset, sound, rules)
+    worth = _sum_by_schema(dataset, counts, sound)
     chosen = choose(worth, bounds, rules.size, lots)
-    reasons |= _not_chosen(sound, chosen, bounds, rules)
+    reasons |= _explain_not_chosen(sound, chosen, bounds, rules)
     rows = tuple(sorted(row for row, taken in zip(sound, chosen, strict=True) if taken))
     level = list(zip(counts.intended.tolist(), counts.subjects.tolist(), strict=True))
     return Selection(
@@ -208,8 +205,8 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
         len(sound),
         int(counts.intended[list(rows)].sum()),
         int(counts.subjects[list(rows)].sum()),
-        _tally.histogram_of(level[row] for row in rows),
-        _tally.histogram_of_pairs(
+        _tally.make_histogram(level[row] for row in rows),
+        _tally.make_pair_histogram(
             (level[first], level[second])
             for first, second in dataset.twins
             if not {first, second}.isdisjoint(rows)
@@ -217,7 +214,9 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
     )
 
 
-def _by_schema(dataset: Dataset, counts: Tally, sound: Sequence[int]) -> npt.NDArray[np.float64]:
+def _sum_by_schema(
+    dataset: Dataset, counts: Tally, sound: Sequence[int]
+) -> npt.NDArray[np.float64]:
     """Return the agreement on each sound problem, (n,); on a schema with sound halves, the mean."""
     shares, worth = counts.shares(), counts.shares()
     may_be_taken = set(sound)
@@ -227,8 +226,7 @@ def _by_schema(dataset: Dataset, counts: Tally, sound: Sequence[int]) -> npt.NDA
     return worth[list(sound)]
 
 
-def _in_random_order(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
-    """Return the rows in an order that depends only on the seed and on the texts shown."""
+def _shuffle_rows(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
 
     def digest(row: int) -> tuple[bytes, str]:
         p = dataset[row]
@@ -238,10 +236,9 @@ def _in_random_order(dataset: Dataset, rows: Iterable[int], seed: int) -> list[i
     return sorted(rows, key=digest)
 
 
-def _not_chosen(
+def _explain_not_chosen(
     sound: Sequence[int], chosen: npt.NDArray[np.bool_], bounds: Sequence[Limit], rules: Rules
 ) -> dict[int, str]:
-    """Return why each sound problem was not taken: the limits that it would break."""
     reasons = {}
     for at, row in enumerate(sound):
         if chosen[at]:
@@ -279,24 +276,24 @@ class Limit:
         return float(self.weights @ chosen) <= self.most + _SLACK
 
 
-def limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Limit]:
+def make_limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Limit]:
     """Return every constraint on the choice among the sound rows, except for its size."""
     problems, most = [dataset[row] for row in sound], rules.per_text
     return [
         *(
             Limit(members, 1, f"the other half of {twin!r} is chosen")
-            for twin, members in _groups(problems, lambda problem: problem.twin_id)
+            for twin, members in _make_group_limits(problems, lambda problem: problem.twin_id)
         ),
         *(
             Limit(members, most, f"{most} questions on its text are chosen")
-            for _, members in _groups(problems, text_key)
+            for _, members in _make_group_limits(problems, make_text_key)
             if members.sum() > most
         ),
-        *_balance(problems, rules),
+        *_make_balance_limits(problems, rules),
     ]
 
 
-def _groups(
+def _make_group_limits(
     problems: Sequence[Problem], key: Callable[[Problem], str | None]
 ) -> Iterator[tuple[str, Floats]]:
     """Yield each value that several problems share, and which they are, (n,) of 0 and 1."""
@@ -306,19 +303,19 @@ def _groups(
             yield value, np.array([mine == value for mine in values], np.float64)
 
 
-def _balance(problems: Sequence[Problem], rules: Rules) -> Iterator[Limit]:
+def _make_balance_limits(problems: Sequence[Problem], rules: Rules) -> Iterator[Limit]:
     """Yield two limits for each value: its share is within the tolerance of the target.
 
     A share's bound, Σ_v x ≤ (target + tolerance) Σ x, is linear in x when it is multiplied out.
     """
     for name, tolerance in rules.balance.items():
-        for value, excess in _excesses(problems, name):
+        for value, excess in _compute_excesses(problems, name):
             words = f"it would unbalance the {name} {value}"
             yield Limit(excess - tolerance, 0, words)
             yield Limit(-excess - tolerance, 0, words)
 
 
-def _excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[str, Floats]]:
+def _compute_excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[str, Floats]]:
     """Yield for each value how much each problem adds to its share beyond the target, (n,)."""
     if name == "answer":
         options = np.array([len(problem.options) for problem in problems], np.int64)
@@ -368,7 +365,7 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Fl
             raise InputError(f"{size} problems are asked for, and none is sound")
         return np.zeros(0, bool)
     every = np.ones(len(agreement))
-    most = int(_best(every, limits).sum())
+    most = int(_solve_choice(every, limits).sum())
     if size is not None and size > most:
         advice = f"ask for {most}, or loosen one" if most else "loosen one"
         raise InputError(
@@ -377,13 +374,12 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Fl
         )
     wanted = float(size or most)
     exactly = [Limit(every, wanted, ""), Limit(-every, -wanted, "")]
-    best = _best(agreement, [*limits, *exactly])
+    best = _solve_choice(agreement, [*limits, *exactly])
     reached = Limit(-agreement, _ROUNDING - float(agreement @ best), "")
-    return _best(lot, [*limits, *exactly, reached])
+    return _solve_choice(lot, [*limits, *exactly, reached])
 
 
-def _best(worth: Floats, limits: Sequence[Limit]) -> Chosen:
-    """Return the choice within the limits that is worth most, by an integer programme."""
+def _solve_choice(worth: Floats, limits: Sequence[Limit]) -> Chosen:
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
@@ -472,7 +468,7 @@ def cross_fit(
     whole = set(select(dataset, tally(dataset, said), rules, seed).rows)
     held_out: list[Response] = []
     sizes, shared = [], []
-    dealt = _deal(said, people, min(folds, len(people)), seed)
+    dealt = _deal_folds(said, people, min(folds, len(people)), seed)
     for number, fold in enumerate(dealt):
         rest = [response for response in said if response.participant not in fold]
         fraction = 1 - len(fold) / len(people)
@@ -495,11 +491,11 @@ def cross_fit(
     for response in held_out:
         row = dataset.row(response.problem_id)
         right[places[response.participant], row] = response.choice == dataset[row].answer
-    agreement = crossed_share(right, clusters(dataset))
+    agreement = measure_crossed_share(right, clusters(dataset))
     return CrossFit(agreement, len(dealt), tuple(sizes), float(np.mean(shared)))
 
 
-def _deal(
+def _deal_folds(
     said: Sequence[Response], people: Sequence[str], folds: int, seed: int
 ) -> list[frozenset[str]]:
     """Deal the people into folds so that the takers of each test are spread evenly over them.
@@ -568,21 +564,21 @@ def publish(dataset: Dataset, used: Iterable[str], *, mark: str | None = None) -
     if not rows:
         raise DataError("no problem was used; name at least one")
     public = {row for group in dataset.groups if rows & set(group) for row in group}
-    mark = mark or canary(dataset)
+    mark = mark or make_canary(dataset)
     return Published(
-        _marked(dataset, sorted(public), mark, embargo=False),
-        _marked(dataset, sorted(set(range(len(dataset))) - public), mark, embargo=True),
+        _mark_rows(dataset, sorted(public), mark, embargo=False),
+        _mark_rows(dataset, sorted(set(range(len(dataset))) - public), mark, embargo=True),
         len(public - rows),
         mark,
     )
 
 
-def canary(dataset: Dataset) -> str:
+def make_canary(dataset: Dataset) -> str:
     """Return the canary string of a data set: the same for the same problems."""
     return f"winosmith canary {uuid.uuid5(_NAMESPACE, dataset.digest)}"
 
 
-def _marked(dataset: Dataset, rows: Iterable[int], mark: str, *, embargo: bool) -> Dataset:
+def _mark_rows(dataset: Dataset, rows: Iterable[int], mark: str, *, embargo: bool) -> Dataset:
     return Dataset(
         (
             replace(

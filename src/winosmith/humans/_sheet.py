@@ -172,12 +172,12 @@ class Sheet:
         return len(self.items)
 
 
-def text_of(problem: Problem) -> str:
+def get_text(problem: Problem) -> str:
     """Return the text with its pronoun back in place of the blank, its white space tidy.
 
     Two pronouns of one text give two problems with one text (Davis et al. 2016, section 1).
 
-    >>> text_of(Problem("1", "The cup hit the jug and _  broke.", ("cup", "jug"), 0, pronoun="it"))
+    >>> get_text(Problem("1", "The cup hit the jug and _  broke.", ("cup", "jug"), 0, pronoun="it"))
     'The cup hit the jug and it broke.'
     """
     return " ".join(problem.put(problem.pronoun or BLANK).split())
@@ -196,10 +196,11 @@ _WORD = re.compile(r"\w+")
 _ARTICLE = re.compile(r"^(?:the|a|an|his|her|its|their|my|our|your)\s+", re.IGNORECASE)
 
 
-def pieces(problem: Problem) -> Pieces:
+def split_pieces(problem: Problem) -> Pieces:
     """Return the text before the pronoun, the pronoun (or the blank), and the text after it.
 
-    >>> pieces(Problem("1", "The cup hit  the jug and _ broke.", ("cup", "jug"), pronoun="it"))
+    >>> problem = Problem("1", "The cup hit  the jug and _ broke.", ("cup", "jug"), pronoun="it")
+    >>> split_pieces(problem)
     ('The cup hit the jug and ', 'it', ' broke.')
     """
     text = " ".join(problem.put(BLANK).split())
@@ -207,41 +208,40 @@ def pieces(problem: Problem) -> Pieces:
     return text[: len(text) - len(after) - 1], problem.pronoun or BLANK, after
 
 
-def snippet(problem: Problem) -> Pieces:
+def make_snippet(problem: Problem) -> Pieces:
     """Return the phrase that the pronoun is in.
 
     It is the phrase in the file (`wsc.quote1`, `wsc.quote2`). Otherwise it is the rest of the
     clause, at most six words, with at most three words of the clause before the pronoun. If these
     are fewer than three words, more of the sentence before the pronoun is added.
 
-    >>> snippet(Problem("1", "The cup hit the jug and _ broke at once.", ("cup", "jug")))
+    >>> make_snippet(Problem("1", "The cup hit the jug and _ broke at once.", ("cup", "jug")))
     ('', '_', ' broke at once.')
-    >>> snippet(Problem("2", "Ann paid Sue, for her _ was red.", ("dress", "hat")))
+    >>> make_snippet(Problem("2", "Ann paid Sue, for her _ was red.", ("dress", "hat")))
     ('her ', '_', ' was red.')
     """
-    before, pronoun, after = pieces(problem)
+    before, pronoun, after = split_pieces(problem)
     given = [str(problem.extra.get(f"wsc.{part}") or "") for part in ("quote1", "quote2")]
     if any(given):
-        return _spaced_before(given[0], before), pronoun, _spaced_after(given[1], after)
-    following = _until_clause_end(after.split())
-    preceding = _clause_before(before.split(), _LEAST - 1 - len(following))
+        return _add_space_before(given[0], before), pronoun, _add_space_after(given[1], after)
+    following = _cut_at_clause_end(after.split())
+    preceding = _cut_to_last_clause(before.split(), _LEAST - 1 - len(following))
     return (
-        _spaced_before(" ".join(preceding), before),
+        _add_space_before(" ".join(preceding), before),
         pronoun,
-        _spaced_after(" ".join(following), after),
+        _add_space_after(" ".join(following), after),
     )
 
 
-def _spaced_before(words: str, before: str) -> str:
+def _add_space_before(words: str, before: str) -> str:
     return words + " " if words and before.endswith(" ") else words
 
 
-def _spaced_after(words: str, after: str) -> str:
+def _add_space_after(words: str, after: str) -> str:
     return " " + words if words and after.startswith(" ") else words
 
 
-def _until_clause_end(words: list[str]) -> list[str]:
-    """Return the words up to the end of their clause, six at most."""
+def _cut_at_clause_end(words: list[str]) -> list[str]:
     taken: list[str] = []
     for word in words[:_MOST_AFTER]:
         if taken and word.lower() in _CLAUSE_START:
@@ -252,8 +252,7 @@ def _until_clause_end(words: list[str]) -> list[str]:
     return taken
 
 
-def _clause_before(words: list[str], least: int) -> list[str]:
-    """Return the words back to the clause's start, three at most; `least` if the sentence has."""
+def _cut_to_last_clause(words: list[str], least: int) -> list[str]:
     sentence = list(takewhile(lambda word: not _SENTENCE_END.search(word), reversed(words)))
     clause = takewhile(
         lambda word: not _CLAUSE_END.search(word) and word.lower() not in _CLAUSE_START,
@@ -262,25 +261,25 @@ def _clause_before(words: list[str], least: int) -> list[str]:
     return sentence[: max(len(list(clause)), least)][::-1]
 
 
-def option_order(problem: Problem) -> tuple[int, ...]:
+def order_options(problem: Problem) -> tuple[int, ...]:
     """Return the indices of the options in order of their first occurrence in the text.
 
     An option is looked for as a whole, in any case; without its article when it is not found so;
     by its last word when it is not found so, either. When one is not found at all, the given
     order stays (Davis et al. 2016, section 3: "always the order of the first occurrence").
 
-    >>> option_order(Problem("1", "Ann's brother saw Sue, but _ left.", ("Sue", "the brother")))
+    >>> order_options(Problem("1", "Ann's brother saw Sue, but _ left.", ("Sue", "the brother")))
     (1, 0)
     """
     text = " ".join(problem.sentence.split())
-    places = [_place(" ".join(option.split()), text) for option in problem.options]
+    places = [_find_place(" ".join(option.split()), text) for option in problem.options]
     given = range(len(places))
     if None in places:
         return tuple(given)
     return tuple(sorted(given, key=lambda index: (places[index], index)))
 
 
-def _place(option: str, text: str) -> int | None:
+def _find_place(option: str, text: str) -> int | None:
     bare = _ARTICLE.sub("", option)
     for wanted in (option, bare, bare.split()[-1] if bare.split() else bare):
         found = re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text, re.IGNORECASE)
@@ -289,15 +288,15 @@ def _place(option: str, text: str) -> int | None:
     return None
 
 
-def text_key(problem: Problem) -> str:
+def make_text_key(problem: Problem) -> str:
     """Return the words of the text in lower case, without punctuation: the key of one text.
 
     In the file of the PDP challenge, two questions on one text differ only by a full stop.
     """
-    return " ".join(_WORD.findall(text_of(problem).lower()))
+    return " ".join(_WORD.findall(get_text(problem).lower()))
 
 
-def question_key(problem: Problem) -> str:
+def make_question_key(problem: Problem) -> str:
     """Return the words of the sentence with its blank: the key of one question."""
     return " ".join(_WORD.findall(problem.sentence.lower()))
 
@@ -305,7 +304,7 @@ def question_key(problem: Problem) -> str:
 _VERSION = 1
 
 
-def sheet_record(sheet: Sheet) -> dict[str, Any]:
+def make_sheet_record(sheet: Sheet) -> dict[str, Any]:
     """Return a sheet as the object that `read_sheet` describes."""
     return {
         "winosmith": "sheet",
@@ -337,7 +336,7 @@ def sheet_record(sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def sheet_of(record: Mapping[str, Any], path: str | Path | None = None) -> Sheet:
+def parse_sheet(record: Mapping[str, Any], path: str | Path | None = None) -> Sheet:
     """Return the sheet of such an object.
 
     Args:
@@ -355,7 +354,7 @@ def sheet_of(record: Mapping[str, Any], path: str | Path | None = None) -> Sheet
             path,
         )
     try:
-        items = tuple(_item_of(item) for item in record["items"])
+        items = tuple(_parse_item(item) for item in record["items"])
         kept = {name: record[name] for name in ("title", "test", "order", "seed", "data")}
         sheet = Sheet(items=items, **kept)
         code = record["code"]
@@ -372,7 +371,7 @@ def sheet_of(record: Mapping[str, Any], path: str | Path | None = None) -> Sheet
     return sheet
 
 
-def _item_of(record: Mapping[str, Any]) -> Item:
+def _parse_item(record: Mapping[str, Any]) -> Item:
     before, pronoun, after = record["text"]
     snippet_before, snippet_pronoun, snippet_after = record["snippet"]
     return Item(
@@ -421,10 +420,10 @@ def read_sheet(path: str | Path) -> Sheet:
         raise FormatError(f"this is not a sheet's JSON file: {error}", path) from error
     if not isinstance(record, dict):
         raise FormatError("this is not a sheet of `winosmith humans sheets`", path)
-    return sheet_of(record, path)
+    return parse_sheet(record, path)
 
 
-def answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
+def format_answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
     """Return the key as CSV: sheet, number, letter, answer, problem; empty if it is withheld.
 
     Raises:

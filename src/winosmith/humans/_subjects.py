@@ -21,7 +21,7 @@ import numpy.typing as npt
 from winosmith import data
 from winosmith.errors import DataError, FormatError
 from winosmith.humans._answers import Noted, Sitting
-from winosmith.humans._tally import Level, histogram_of, levels_record
+from winosmith.humans._tally import Level, make_histogram, make_levels_record
 from winosmith.options import Texts, declaration, from_table, table_of
 from winosmith.results import Result, computed
 
@@ -68,7 +68,7 @@ class Subject:
     """Words that the subject asked about."""
 
 
-def subjects_of(
+def make_subjects(
     sittings: Sequence[Sitting], declared: Iterable[Subject] = ()
 ) -> tuple[Subject, ...]:
     """Return the subjects of filled-in sheets, with what a file of subjects says about them.
@@ -88,13 +88,13 @@ def subjects_of(
             f"the subject {missing[0]!r} has no answers; those with answers are "
             f"{', '.join(sorted(own))}"
         )
-    return tuple(_subject(code, mine, known.get(code)) for code, mine in own.items())
+    return tuple(_make_subject(code, mine, known.get(code)) for code, mine in own.items())
 
 
-def _subject(code: str, sittings: Sequence[Sitting], declared: Subject | None) -> Subject:
+def _make_subject(code: str, sittings: Sequence[Sitting], declared: Subject | None) -> Subject:
     native = next((s.native for s in sittings if s.native is not None), None)
     attributes = {name: value for s in sittings for name, value in s.attributes.items()}
-    timed = [seconds for s in sittings if (seconds := _taken_seconds(s)) is not None]
+    timed = [seconds for s in sittings if (seconds := _measure_seconds(s)) is not None]
     subject = Subject(
         code,
         native,
@@ -104,29 +104,28 @@ def _subject(code: str, sittings: Sequence[Sitting], declared: Subject | None) -
             Taken(s.sheet.code, s.sheet.test, tuple(item.problem_id for item in s.sheet.items))
             for s in sittings
         ),
-        tuple(_remark(noted, s) for s in sittings for noted in s.recognised),
-        tuple(_remark(noted, s) for s in sittings for noted in s.words),
+        tuple(_make_remark(noted, s) for s in sittings for noted in s.recognised),
+        tuple(_make_remark(noted, s) for s in sittings for noted in s.words),
     )
-    return subject if declared is None else _merged(subject, declared, sittings)
+    return subject if declared is None else _merge(subject, declared, sittings)
 
 
-def _taken_seconds(sitting: Sitting) -> float | None:
-    """Return how long a sheet took: as measured, else from first to last, else by question."""
+def _measure_seconds(sitting: Sitting) -> float | None:
     if sitting.seconds is not None:
         return sitting.seconds
-    whole = between(sitting.started, sitting.ended)
+    whole = count_seconds_between(sitting.started, sitting.ended)
     if whole is not None or not sitting.answers:
         return whole
     each = [answer.seconds for answer in sitting.answers.values()]
     return None if None in each else sum(filter(None, each))
 
 
-def _remark(noted: Noted, sitting: Sitting) -> Remark:
+def _make_remark(noted: Noted, sitting: Sitting) -> Remark:
     problem = None if noted.number is None else sitting.sheet[noted.number].problem_id
     return Remark(problem, noted.text)
 
 
-def _merged(subject: Subject, declared: Subject, sittings: Sequence[Sitting]) -> Subject:
+def _merge(subject: Subject, declared: Subject, sittings: Sequence[Sitting]) -> Subject:
     if None not in (subject.native, declared.native) and subject.native != declared.native:
         raise DataError(f"{subject.code!r} is a native speaker in one file and not in the other")
     for name, value in declared.attributes.items():
@@ -140,28 +139,27 @@ def _merged(subject: Subject, declared: Subject, sittings: Sequence[Sitting]) ->
         native=declared.native if subject.native is None else subject.native,
         attributes={**subject.attributes, **declared.attributes},
         seconds=subject.seconds if declared.seconds is None else declared.seconds,
-        recognised=subject.recognised + _named(declared.recognised, sittings),
-        words=subject.words + _named(declared.words, sittings),
+        recognised=subject.recognised + _name_words(declared.recognised, sittings),
+        words=subject.words + _name_words(declared.words, sittings),
     )
 
 
-def _named(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple[Remark, ...]:
-    """Return remarks with the problem's id for the number of a question on the only sheet."""
+def _name_words(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple[Remark, ...]:
     return tuple(
-        _remark(Noted(int(r.problem), r.text), sittings[0])
+        _make_remark(Noted(int(r.problem), r.text), sittings[0])
         if r.problem is not None and r.problem.isdigit() and len(sittings) == 1
         else r
         for r in remarks
     )
 
 
-def subject_record(subject: Subject) -> dict[str, Any]:
+def make_subject_record(subject: Subject) -> dict[str, Any]:
     """Return a subject as JSON: a line of subjects.jsonl."""
     record = table_of(subject)
     return {"subject": record.pop("code"), **record}
 
 
-def between(started: str | None, ended: str | None) -> float | None:
+def count_seconds_between(started: str | None, ended: str | None) -> float | None:
     """Return the seconds between two times; None if one is not known."""
     if started is None or ended is None:
         return None
@@ -200,7 +198,7 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
         if row.values is None:
             raise FormatError(str(row.reason), path, line)
         try:
-            subject = _of_record(row.values) if rows.is_typed else _of_row(row.values)
+            subject = _parse_record(row.values) if rows.is_typed else _parse_row(row.values)
         except ValueError as error:
             raise FormatError(str(error), path, line) from None
         if not subject.code:
@@ -216,14 +214,14 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     return tuple(found.values())
 
 
-def _of_record(record: Mapping[str, Any]) -> Subject:
+def _parse_record(record: Mapping[str, Any]) -> Subject:
     if not isinstance(code := record.get("subject"), str):
         raise DataError(f"subject is {code!r}; it must be text")
     rest = {key: value for key, value in record.items() if key != "subject"}
     return from_table(Subject, {"code": code, **rest})
 
 
-def _of_row(cells: Mapping[str, str]) -> Subject:
+def _parse_row(cells: Mapping[str, str]) -> Subject:
     row = {name.lower(): cell.strip() for name, cell in cells.items()}
     native = row.get("native", "").lower()
     if native not in _YES_NO:
@@ -233,15 +231,14 @@ def _of_row(cells: Mapping[str, str]) -> Subject:
         row["subject"],
         _YES_NO[native],
         {name: cell for name, cell in row.items() if name not in _KNOWN and cell},
-        between(started, ended),
+        count_seconds_between(started, ended),
         (),
-        tuple(_remarks(row.get("recognised", ""))),
-        tuple(_remarks(row.get("words", ""))),
+        tuple(_parse_remarks(row.get("recognised", ""))),
+        tuple(_parse_remarks(row.get("words", ""))),
     )
 
 
-def _remarks(cell: str) -> Iterator[Remark]:
-    """Yield the remarks of a cell: "12: a novel; a film"."""
+def _parse_remarks(cell: str) -> Iterator[Remark]:
     for part in filter(None, map(str.strip, cell.split(";"))):
         found = re.fullmatch(r"(\S+?)\s*:\s*(.+)", part)
         yield Remark(found[1], found[2]) if found else Remark(None, part)
@@ -306,13 +303,13 @@ def compare_groups(
     if not native or not others:
         return None
     a, b = np.asarray(native), np.asarray(others)
-    welch, interval = _welch(a, b)
+    welch, interval = _test_by_welch(a, b)
     return Groups(
         len(a),
         len(b),
         (float(a.mean()), float(b.mean())),
         welch,
-        _permutation(a, b, seed),
+        _compute_permutation_p_value(a, b, seed),
         interval,
     )
 
@@ -323,7 +320,7 @@ def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) ->
     return compare_groups(scores[known[:, 0]].tolist(), scores[known[:, 1]].tolist(), seed)
 
 
-def _permutation(a: Floats, b: Floats, seed: int) -> float:
+def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
     """Return how often exchanged labels give a difference as large, either way.
 
     All choices of the natives are counted if they are few, otherwise random ones and the real one
@@ -341,7 +338,7 @@ def _permutation(a: Floats, b: Floats, seed: int) -> float:
     return float(np.mean(differences >= abs(a.mean() - b.mean()) - 1e-12))
 
 
-def _welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | None]:
+def _test_by_welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | None]:
     """Return p and the interval of the difference; None for fewer than two, or without spread.
 
     Written out because scipy's test warns if the scores of a group are equal, as of few people.
@@ -378,10 +375,10 @@ class Without(Result):
     subjects: int
     mean: float
     groups: Groups | None
-    histogram: Mapping[Level, int] = field(metadata={"json": levels_record})
+    histogram: Mapping[Level, int] = field(metadata={"json": make_levels_record})
 
 
-def without_weakest(
+def omit_weakest(
     right: Floats,
     names: Sequence[str],
     natives: Sequence[bool | None],
@@ -413,5 +410,5 @@ def without_weakest(
         len(left),
         float(scores[left].mean()),
         compare_scores(scores[left], [natives[at] for at in left], seed),
-        histogram_of(levels),
+        make_histogram(levels),
     )

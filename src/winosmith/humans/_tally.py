@@ -1,7 +1,7 @@
 """Counts of people's answers to each problem, and changes over a sheet.
 
 Counts need no subjects. With subjects: do people get better or worse, faster or slower, over a
-sheet? Who was unusually fast? `grim` returns the counts that the printed scores of a test are
+sheet? Who was unusually fast? `check_grim` returns the counts that the printed scores of a test are
 possible for, and whether they add up.
 """
 
@@ -89,7 +89,7 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
     return Tally(subjects, np.array(intended, np.int64), choices)
 
 
-def tally_of_counts(dataset: Dataset) -> Tally | None:
+def read_tally(dataset: Dataset) -> Tally | None:
     """Return the counts that the file itself holds (`pdp.agree`, `pdp.subjects`), if any does.
 
     The Pronoun Disambiguation Problems of 2016 say how many of 19 subjects gave the answer, not
@@ -106,33 +106,33 @@ Level = tuple[int, int]
 """How many people gave the intended answer, and how many were asked."""
 
 
-def best_first(level: Level) -> tuple[float, int]:
+def rank_level(level: Level) -> tuple[float, int]:
     """Sort larger shares before smaller ones, and of equal ones that of more people first."""
     right, of = level
     return -right / max(1, of), -of
 
 
-def histogram_of(levels: Iterable[Level]) -> dict[Level, int]:
+def make_histogram(levels: Iterable[Level]) -> dict[Level, int]:
     """Return how many items have each level, the best level first.
 
-    >>> histogram_of([(4, 4), (3, 4), (4, 4)])
+    >>> make_histogram([(4, 4), (3, 4), (4, 4)])
     {(4, 4): 2, (3, 4): 1}
     """
     counted = Counter(levels)
-    return {level: counted[level] for level in sorted(counted, key=best_first)}
+    return {level: counted[level] for level in sorted(counted, key=rank_level)}
 
 
-def histogram_of_pairs(pairs: Iterable[tuple[Level, Level]]) -> dict[tuple[Level, Level], int]:
+def make_pair_histogram(pairs: Iterable[tuple[Level, Level]]) -> dict[tuple[Level, Level], int]:
     """Return how many schemas have each pair of levels, of the better half first; the best first.
 
-    >>> histogram_of_pairs([((3, 4), (4, 4)), ((4, 4), (3, 4))])
+    >>> make_pair_histogram([((3, 4), (4, 4)), ((4, 4), (3, 4))])
     {((4, 4), (3, 4)): 2}
     """
-    counted = Counter((min(pair, key=best_first), max(pair, key=best_first)) for pair in pairs)
-    return {p: counted[p] for p in sorted(counted, key=lambda pair: [*map(best_first, pair)])}
+    counted = Counter((min(pair, key=rank_level), max(pair, key=rank_level)) for pair in pairs)
+    return {p: counted[p] for p in sorted(counted, key=lambda pair: [*map(rank_level, pair)])}
 
 
-def levels_record(histogram: Mapping[Level, int]) -> list[dict[str, int]]:
+def make_levels_record(histogram: Mapping[Level, int]) -> list[dict[str, int]]:
     """Return a histogram of levels as JSON can hold it."""
     return [{"right": right, "of": of, "items": n} for (right, of), n in histogram.items()]
 
@@ -177,14 +177,14 @@ class Counts:
         return self.right / self.answers
 
 
-def chance(options: Sequence[int], answers: Sequence[int] | None = None) -> Chance:
+def measure_chance(options: Sequence[int], answers: Sequence[int] | None = None) -> Chance:
     """Return what guessing gives on problems with these numbers of options.
 
     Args:
         options: of each problem.
         answers: how many each has, one or more in all; as many as any other without.
 
-    >>> found = chance([2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)  # Davis et al. 2016, section 1
+    >>> found = measure_chance([2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)  # Davis et al. 2016
     >>> round(found.right, 1), round(found.share, 2)
     (47.6, 0.44)
     """
@@ -195,12 +195,12 @@ def chance(options: Sequence[int], answers: Sequence[int] | None = None) -> Chan
     return Chance(sizes, float(right), float(guessed / sum(asked)))
 
 
-def counts(dataset: Dataset, tally: Tally) -> Counts:
+def count_agreement(dataset: Dataset, tally: Tally) -> Counts:
     """Return a summary of the counts of right answers.
 
     Args:
         dataset: the problems.
-        tally: people asked and people right, as `tally_of_counts` reads them from the file.
+        tally: people asked and people right, as `read_tally` reads them from the file.
 
     Raises:
         DataError: nobody was asked anything, or more were right than asked.
@@ -220,14 +220,16 @@ def counts(dataset: Dataset, tally: Tally) -> Counts:
     return Counts(
         int(tally.intended[asked].sum()),
         int(tally.subjects.sum()),
-        histogram_of(pairs[row] for row in asked),
+        make_histogram(pairs[row] for row in asked),
         dict(sorted(by_options.items())),
-        chance([len(dataset[row].options) for row in asked], [pairs[row][1] for row in asked]),
+        measure_chance(
+            [len(dataset[row].options) for row in asked], [pairs[row][1] for row in asked]
+        ),
         len(asked),
     )
 
 
-def crossed_share(right: Floats, problems: Ints | None = None) -> Proportion:
+def measure_crossed_share(right: Floats, problems: Ints | None = None) -> Proportion:
     """Return the fraction of answers that are right, for other people and other items.
 
     Args:
@@ -236,7 +238,7 @@ def crossed_share(right: Floats, problems: Ints | None = None) -> Proportion:
 
     >>> table = np.ones((4, 50))
     >>> table[0, :10] = 0
-    >>> found = crossed_share(table)
+    >>> found = measure_crossed_share(table)
     >>> found.value, [round(end, 2) for end in found.interval]
     (0.95, [0.59, 1.0])
     """
@@ -316,14 +318,14 @@ def measure_course(
         places: the number of each item on the subject's sheet, from 1; 0 if it was not asked.
         seconds: for each answer, NaN if it was not timed.
         length: of the sheet, in questions.
-        problems: as in `crossed_share`.
+        problems: as in `measure_crossed_share`.
     """
     there = ~np.isnan(right) & (places > 0)
     if length < 2 or not there.any():
         return None
     last = places.max(axis=0, where=there, initial=0)
     adjusted = bool((places.min(axis=0, where=there, initial=length) < last).any())
-    along, line = (places - 1) / (length - 1), _set_aside if adjusted else _slope
+    along, line = (places - 1) / (length - 1), _fit_slope_within_levels if adjusted else _fit_slope
     edges = np.linspace(0, length, min(_PARTS, length) + 1).round().astype(int)
     parts = []
     for first, last in zip(edges[:-1] + 1, edges[1:], strict=True):
@@ -332,7 +334,7 @@ def measure_course(
             part = np.where(here, right, np.nan)
             timed = seconds[here & ~np.isnan(seconds)]
             median = float(np.median(timed)) if len(timed) else None
-            parts.append(Part(int(first), int(last), crossed_share(part, problems), median))
+            parts.append(Part(int(first), int(last), measure_crossed_share(part, problems), median))
     change, slower = line(right, along, there), line(seconds, along, there)
     return Course(tuple(parts), change, slower, adjusted)
 
@@ -343,7 +345,9 @@ FEWEST = 5
 _PASSES, _SETTLED = 1_000, 1e-10
 
 
-def _set_aside(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> Slope | None:
+def _fit_slope_within_levels(
+    values: Floats, along: Floats, there: npt.NDArray[np.bool_]
+) -> Slope | None:
     """Return the slope of all answers next to a level of each subject and item; None without one.
 
     To take the others' mean off each answer is not enough: they had the item at places of their
@@ -355,12 +359,12 @@ def _set_aside(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> S
     from scipy.stats import t
 
     known = there & ~np.isnan(values)
-    x = _beside_levels(along, known)
+    x = _center_by_level(along, known)
     of_each = (x**2).sum(axis=1)
     whole, subjects = float(of_each.sum()), int((of_each > _SETTLED).sum())
     if whole < _SETTLED:
         return None
-    y = _beside_levels(values, known)
+    y = _center_by_level(values, known)
     change = float((x * y).sum() / whole)
     answers, levels = int(known.sum()), int(known.any(axis=0).sum() + known.any(axis=1).sum())
     free = answers - levels
@@ -377,7 +381,7 @@ def _set_aside(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> S
     return Slope(change, (change - half, change + half), subjects)
 
 
-def _beside_levels(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+def _center_by_level(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
     """Return values without the level of each row and of each column, 0 if they are not known.
 
     Means are taken off in turn until nothing is left of them, which is the least-squares fit (as in
@@ -396,8 +400,7 @@ def _beside_levels(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
     return left
 
 
-def _slope(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> Slope | None:
-    """Return the mean of the subjects' least-squares slopes; None if there is no line."""
+def _fit_slope(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> Slope | None:
     from scipy.stats import t
 
     lines = []
@@ -538,10 +541,10 @@ class Grim:
         return self.by_item - sum(counts[0] for counts in others)
 
 
-def grim(test: PrintedTest) -> Grim:
+def check_grim(test: PrintedTest) -> Grim:
     """Return which counts each printed score can stand for (Brown & Heathers 2017), and the sums.
 
-    >>> found = grim(PrintedTest(89, {"S16": "0.86"}, {1: 77, 0: 12}))
+    >>> found = check_grim(PrintedTest(89, {"S16": "0.86"}, {1: 77, 0: 12}))
     >>> found.possible, found.otherwise, found.needed("S16")
     ({'S16': ()}, {'S16': (76, 77)}, 77)
     """

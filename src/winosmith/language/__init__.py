@@ -1,27 +1,34 @@
 """English words: their tags, forms and senses; only this uses nltk, lemminflect and HanTa.
 
->>> from winosmith.language import inflect, lemma
->>> inflect(lemma("lent", "VBN"), "VBZ")
+>>> from winosmith.language import inflect, lemmatize
+>>> inflect(lemmatize("lent", "VBN"), "VBZ")
 'lends'
 """
 
 from __future__ import annotations
 
-from winosmith.language._forms import article, inflect, is_mass, lemma, tag, usage
+from winosmith.language._forms import (
+    choose_article,
+    estimate_usage,
+    inflect,
+    is_mass,
+    lemmatize,
+    tag,
+)
 from winosmith.language._replace import is_name, replace_word
-from winosmith.language._wordnet import Sense, Synonym, WordNet, wordnet_folder
+from winosmith.language._wordnet import Sense, Synonym, WordNet, find_wordnet_folder
 
 __all__ = [
     "Sense",
     "Synonym",
     "WordNet",
-    "article",
+    "choose_article",
+    "estimate_usage",
+    "find_wordnet_folder",
     "inflect",
     "is_mass",
     "is_name",
-    "lemma",
+    "lemmatize",
     "replace_word",
     "tag",
-    "usage",
-    "wordnet_folder",
 ]

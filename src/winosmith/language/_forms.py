@@ -57,13 +57,13 @@ _KINDS = {"N": "NOUN", "V": "VERB", "J": "ADJ", "R": "ADV"}
 
 
 @lru_cache(maxsize=100_000)
-def lemma(word: str, tag: str) -> str:
+def lemmatize(word: str, tag: str) -> str:
     """Return the dictionary form of a word with a Penn tag; other tags give the word itself.
 
     Raises:
         MissingExtraError: lemminflect is not installed.
 
-    >>> lemma("lent", "VBN"), lemma("wolves", "NNS"), lemma("better", "JJR")
+    >>> lemmatize("lent", "VBN"), lemmatize("wolves", "NNS"), lemmatize("better", "JJR")
     ('lend', 'wolf', 'good')
     """
     small, kind = word.lower(), tag[:1]
@@ -91,35 +91,35 @@ def inflect(lemma: str, tag: str) -> str:
     ('passers-by', 'more enormous')
     """
     if tag in ("JJR", "JJS", "RBR", "RBS"):
-        return degree(lemma, tag)
+        return inflect_degree(lemma, tag)
     if tag == "NNS":
-        return _plural(lemma)
+        return _pluralize(lemma)
     if tag in ("VBD", "VBG", "VBN", "VBZ"):
         verb, space, rest = lemma.partition(" ")
-        return _verb(verb, tag) + space + rest
+        return _inflect_verb(verb, tag) + space + rest
     return lemma
 
 
-def _plural(noun: str) -> str:
+def _pluralize(noun: str) -> str:
     for joint in ("-in-", "-by", "-of-", " of "):
         head, found, rest = noun.partition(joint)
         if found:
-            return _plural(head) + found + rest
+            return _pluralize(head) + found + rest
     before, space, head = noun.rpartition(" ")
     if head in PLURAL_ONLY or head in MASS:
         return noun
-    return before + space + _first("NNS", head)
+    return before + space + _choose_first("NNS", head)
 
 
-def _verb(verb: str, tag: str) -> str:
+def _inflect_verb(verb: str, tag: str) -> str:
     if tag == "VBN" and verb in _PARTICIPLES:
         return _PARTICIPLES[verb]
     if tag == "VBD" or (tag == "VBN" and _PAST.get(verb) in (verb, "lit", "shone")):
-        return _PAST.get(verb) or ("was" if verb == "be" else _first(tag, verb))
-    return _first(tag, verb)
+        return _PAST.get(verb) or ("was" if verb == "be" else _choose_first(tag, verb))
+    return _choose_first(tag, verb)
 
 
-def _first(tag: str, word: str) -> str:
+def _choose_first(tag: str, word: str) -> str:
     stem, hyphen, last = word.rpartition("-")
     found = require("lemminflect", "language").getInflection(last, tag=tag)
     return stem + hyphen + (str(found[0]) if found else last)
@@ -146,21 +146,21 @@ _WITH_MORE = frozenset(
 """Short, but with "more" (Quirk et al. 1985, 7.81)."""
 
 
-def degree(lemma: str, tag: str) -> str:
+def inflect_degree(lemma: str, tag: str) -> str:
     """Return the comparative (JJR, RBR) or superlative (JJS, RBS) of an adjective or adverb.
 
     Words of one syllable and those of two in -y, -le, -ow take the ending, all others "more" or
     "most" (Quirk et al. 1985, 7.81); adverbs in -ly always take "more".
 
-    >>> degree("big", "JJR"), degree("enormous", "JJR"), degree("quickly", "RBS")
-    ('bigger', 'more enormous', 'most quickly')
+    >>> inflect_degree("big", "JJR"), inflect_degree("quickly", "RBS")
+    ('bigger', 'most quickly')
     """
     place = 0 if tag.endswith("R") else 1
     if lemma in _IRREGULAR:
         return _IRREGULAR[lemma][place]
     if not _takes_ending(lemma, tag):
         return f"{('more', 'most')[place]} {lemma}"
-    return _stem(lemma) + ("er", "est")[place]
+    return _find_stem(lemma) + ("er", "est")[place]
 
 
 def _takes_ending(lemma: str, tag: str) -> bool:
@@ -170,24 +170,22 @@ def _takes_ending(lemma: str, tag: str) -> bool:
         return False
     if tag.startswith("RB") and lemma.endswith("ly") and lemma != "early":
         return False
-    syllables = _syllables(lemma)
+    syllables = _count_syllables(lemma)
     return syllables == 1 or (syllables == 2 and lemma.endswith(("y", "le", "ow")))
 
 
-def _syllables(word: str) -> int:
-    """Return about how many syllables a word has: its groups of vowels, less a mute final e."""
+def _count_syllables(word: str) -> int:
     groups = len(re.findall(r"[aeiouy]+", word))
     mute = re.search(r"[^aeiouyl]e$|[aeiou]le$", word) is not None
     return max(1, groups - mute)
 
 
-def _stem(lemma: str) -> str:
-    """Return the stem before the endings -er and -est."""
+def _find_stem(lemma: str) -> str:
     if lemma.endswith("e"):
         return lemma[:-1]
     if re.search(r"[^aeiou]y$", lemma):
         return lemma[:-1] + "i"
-    if _syllables(lemma) == 1 and re.search(r"(^|[^aeiou])[aeiou][bdgklmnprt]$", lemma):
+    if _count_syllables(lemma) == 1 and re.search(r"(^|[^aeiou])[aeiou][bdgklmnprt]$", lemma):
         return lemma + lemma[-1]
     return lemma
 
@@ -208,10 +206,11 @@ _READ_AS_WORDS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".spl
 """Of those letters, but said as words: "a NATO base"."""
 
 
-def article(following: str) -> str:
+def choose_article(following: str) -> str:
     """Return "a" or "an" for the word that follows.
 
-    >>> [article(word) for word in "hour university honest one-sided MP apple umbrella UFO".split()]
+    >>> words = "hour university honest one-sided MP apple umbrella UFO".split()
+    >>> [choose_article(word) for word in words]
     ['an', 'a', 'an', 'a', 'an', 'an', 'an', 'a']
     """
     word = following.lstrip("\"'“‘(")
@@ -269,25 +268,25 @@ def tag(tokens: Sequence[str]) -> tuple[str, ...]:
     >>> tag("The cup broke .".split())
     ('DT', 'NN', 'VBD', '.')
     """
-    return _tagged(tuple(tokens))
+    return _tag_cached(tuple(tokens))
 
 
 @lru_cache(maxsize=20_000)
-def _tagged(tokens: tuple[str, ...]) -> tuple[str, ...]:
+def _tag_cached(tokens: tuple[str, ...]) -> tuple[str, ...]:
     read = [
         ("box" if before.lower() in _BEFORE_NOUNS else "Robin") if word == BLANK else word
         for before, word in zip(("", *tokens), tokens, strict=False)
     ]
-    found = _model().tag_sent(read, taglevel=0) if read else []
-    return tuple(_corrected(read, list(map(_penn, read, found))))
+    found = _load_tagger().tag_sent(read, taglevel=0) if read else []
+    return tuple(_correct_tags(read, list(map(_convert_to_penn, read, found))))
 
 
 @lru_cache(maxsize=1)
-def _model() -> Any:
+def _load_tagger() -> Any:
     return require("HanTa.HanoverTagger", "language").HanoverTagger(_MODEL)
 
 
-def _penn(word: str, c5: str) -> str:
+def _convert_to_penn(word: str, c5: str) -> str:
     if not any(map(str.isalnum, word)):
         return _PUNCTUATION.get(word) or _BRACKETS.get(word) or ("''" if word in "\"'”’" else "``")
     if word.lower() == "to" and c5 in ("TO0", "PRP"):
@@ -295,7 +294,7 @@ def _penn(word: str, c5: str) -> str:
     return _PENN.get(c5, "NN")
 
 
-def _corrected(words: Sequence[str], tags: list[str]) -> list[str]:
+def _correct_tags(words: Sequence[str], tags: list[str]) -> list[str]:
     """Return the tags, corrected where the word or its neighbours leave no doubt.
 
     The model does not distinguish a verb's base form from its present, nor an adverb's degree; and
@@ -303,7 +302,7 @@ def _corrected(words: Sequence[str], tags: list[str]) -> list[str]:
     """
     settled = list(tags)
     for at, name in enumerate(tags):
-        word, before = words[at].lower(), _verb_before(words, settled, at)
+        word, before = words[at].lower(), _find_verb_before(words, settled, at)
         has_do = not {"do", "does", "did"}.isdisjoint(map(str.lower, words[max(0, at - 2) : at]))
         if name == "VBP" and (before in ("TO", "MD") or has_do):
             settled[at] = "VB"
@@ -312,7 +311,7 @@ def _corrected(words: Sequence[str], tags: list[str]) -> list[str]:
         elif name in ("VBN", "JJ") and _is_predicate(words, settled, at):
             settled[at] = "VBD"
         elif name in ("JJ", "RB") and word.endswith(("er", "est")):
-            settled[at] = _with_degree(word, name)
+            settled[at] = _add_degree(word, name)
         elif name == "NN" and _is_plural(word):
             settled[at] = "NNS"
         elif name == "NN" and _is_gerund(words, settled, at):
@@ -320,21 +319,19 @@ def _corrected(words: Sequence[str], tags: list[str]) -> list[str]:
     return settled
 
 
-def _with_degree(word: str, name: str) -> str:
-    """Return the tag of an adjective or adverb in -er or -est: with its degree, if it has one."""
+def _add_degree(word: str, name: str) -> str:
     graded = name + ("R" if word.endswith("er") else "S")
-    return graded if inflect(lemma(word, graded), graded) == word else name
+    return graded if inflect(lemmatize(word, graded), graded) == word else name
 
 
 def _is_plural(word: str) -> bool:
     if word in PLURAL_ONLY:
         return True
-    single = lemma(word, "NN")
+    single = lemmatize(word, "NN")
     return not word.endswith("s") and single != word and inflect(single, "NNS") == word
 
 
 def _is_predicate(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    """Return whether a seeming participle has a subject before it and an object after it."""
     if at == 0 or at + 1 == len(tags):
         return False
     subject = tags[at - 1] in ("NNP", "PRP") and words[at - 1].lower() not in ("him", "her", "them")
@@ -342,7 +339,6 @@ def _is_predicate(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
 
 
 def _is_gerund(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
-    """Return whether a noun in -ing is a verb's form: right after a verb, and before no noun."""
     if not re.fullmatch(r"(?!(any|every|no|some)thing)\w+ing", words[at], re.IGNORECASE):
         return False
     if not at or not tags[at - 1].startswith("VB"):
@@ -350,8 +346,7 @@ def _is_gerund(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
     return at + 1 == len(tags) or not tags[at + 1].startswith("NN")
 
 
-def _verb_before(words: Sequence[str], tags: Sequence[str], at: int) -> str:
-    """Return what governs a verb: TO, MD, "be" or "have", past adverbs; else the tag before."""
+def _find_verb_before(words: Sequence[str], tags: Sequence[str], at: int) -> str:
     for back in range(at - 1, -1, -1):
         word = words[back].lower()
         if word in _TO_BE_AND_HAVE:
@@ -371,7 +366,7 @@ _MAIN = 0.22
 
 
 @lru_cache(maxsize=100_000)
-def usage(word: str, pos: str) -> float | None:
+def estimate_usage(word: str, pos: str) -> float | None:
     """Return how common a word is as one part of speech: the natural logarithm of its share.
 
     For several words, that of the rarest.
@@ -386,29 +381,28 @@ def usage(word: str, pos: str) -> float | None:
     Raises:
         MissingExtraError: HanTa is not installed.
 
-    >>> round(usage("car", "n")), round(usage("automobile", "n")), usage("ready", "v")
-    (-8, -11, None)
+    >>> round(estimate_usage("car", "n")), estimate_usage("ready", "v")
+    (-8, None)
     """
     before, _, last = word.rpartition(" ")
-    shares = [sum(_shares(one).values()) for one in before.split()]
-    kinds = _shares(last)
+    shares = [sum(_count_shares(one).values()) for one in before.split()]
+    kinds = _count_shares(last)
     own = kinds.get(pos, 0.0)
     if not own or own < _MAIN * sum(kinds.values()) or not all(shares):
         return None
     return math.log(min(own, *shares)) if shares else math.log(own)
 
 
-def _shares(word: str) -> dict[str, float]:
-    """Return the fraction of a word's uses as each part of speech."""
+def _count_shares(word: str) -> dict[str, float]:
     kinds: defaultdict[str, float] = defaultdict(float)
-    for name, share in lexicon(word):
+    for name, share in look_up_lexicon(word):
         kinds[_KINDS_OF_C5.get(name[:2], name)] += math.exp(share)
     return kinds
 
 
-def lexicon(word: str) -> list[tuple[str, float]]:
+def look_up_lexicon(word: str) -> list[tuple[str, float]]:
     """Return the corpus' tags (C5) of a known word, with the logarithm of its share as each."""
-    model = _model()
+    model = _load_tagger()
     return list(model.tag_word(word, casesensitive=False)) if word in model.cache else []
 
 
@@ -417,43 +411,43 @@ _TELLING = 2e-5
 accident that its plural does not occur."""
 
 
-def head_of(noun: str) -> str:
+def find_head(noun: str) -> str:
     """Return the word of a noun that is inflected.
 
-    >>> head_of("feeding bottle"), head_of("body of water")
+    >>> find_head("feeding bottle"), find_head("body of water")
     ('bottle', 'body')
     """
     return noun.partition(" of ")[0].rpartition(" ")[2]
 
 
-def countability(noun: str) -> Literal["mass", "count"] | None:
+def find_countability(noun: str) -> Literal["mass", "count"] | None:
     """Return whether a noun has no plural ("luggage") or one; None if the corpus does not show it.
 
     Raises:
         MissingExtraError: lemminflect or HanTa is not installed.
 
-    >>> [countability(noun) for noun in ("rain", "employment", "body of water", "piddle")]
+    >>> [find_countability(noun) for noun in ("rain", "employment", "body of water", "piddle")]
     ['mass', 'mass', 'count', None]
     """
-    head = head_of(noun)
+    head = find_head(noun)
     if head in MASS:
         return "mass"
     plural = inflect(head, "NNS")
     if plural == head:
         return None
-    if _noun_share(plural, "NN2"):
+    if _estimate_noun_share(plural, "NN2"):
         return "count"
-    return "mass" if _noun_share(head, "NN1") >= _TELLING else None
+    return "mass" if _estimate_noun_share(head, "NN1") >= _TELLING else None
 
 
-def _noun_share(word: str, name: str) -> float:
-    return sum(math.exp(share) for tag, share in lexicon(word) if tag == name)
+def _estimate_noun_share(word: str, name: str) -> float:
+    return sum(math.exp(share) for tag, share in look_up_lexicon(word) if tag == name)
 
 
 def is_mass(noun: str) -> bool:
-    """Return whether a noun has no plural; see `countability`.
+    """Return whether a noun has no plural; see `find_countability`.
 
     >>> is_mass("rain"), is_mass("bag of rice")
     (True, False)
     """
-    return countability(noun) == "mass"
+    return find_countability(noun) == "mass"

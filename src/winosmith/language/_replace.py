@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from winosmith.language._forms import (
     PLURAL_ONLY,
-    article,
-    countability,
-    head_of,
+    choose_article,
+    find_countability,
+    find_head,
     inflect,
     is_mass,
-    lemma,
+    lemmatize,
     tag,
 )
 from winosmith.problem import BLANK
@@ -70,27 +70,27 @@ def replace_word(
     cut = tokens(sentence)
     if not 0 <= word < len(cut) or not _is_replaceable(cut, options, word):
         return None
-    name = _tag(cut, word)
-    form = _form(cut, word, lemma, name)
+    name = _find_tag(cut, word)
+    form = _inflect(cut, word, lemma, name)
     if form is None or form.lower() == cut[word].lower():
         return None
     linked = [_is_linked(option, cut[word], cut) for option in options]
     places = [at for at, one in enumerate(cut) if one.lower() == cut[word].lower()]
     places = [at for at in places if at == word or (any(linked) and not is_name(cut, at))]
-    number = _number_change(cut[word], name, lemma)
+    number = _find_number_change(cut[word], name, lemma)
     if number and any(linked):
         return None
     changes: list[Change] = []
-    where = spans(sentence, cut)
+    where = find_spans(sentence, cut)
     for at in places:
-        if not _takes(cut, at, _tag(cut, at), lemma):
+        if not _accepts(cut, at, _find_tag(cut, at), lemma):
             return None
-        made = _changes(cut, where, at, _like_word(cut, at, form, lemma), number)
+        made = _iterate_changes(cut, where, at, _match_word(cut, at, form, lemma), number)
         if made is None:
             return None
         changes += made
     made_options = tuple(
-        _in_option(option, cut[word], form, lemma) if joined else option
+        _replace_in_option(option, cut[word], form, lemma) if joined else option
         for option, joined in zip(options, linked, strict=True)
     )
     changed = sentence
@@ -111,7 +111,7 @@ def is_name(cut: Sequence[str], at: int) -> bool:
     return inside or tag(cut)[at] in ("NNP", "NNPS")
 
 
-def spans(sentence: str, cut: Sequence[str]) -> list[tuple[int, int]]:
+def find_spans(sentence: str, cut: Sequence[str]) -> list[tuple[int, int]]:
     """Return where each token begins and ends in its sentence."""
     found, cursor = [], 0
     for token in cut:
@@ -125,15 +125,14 @@ def _is_replaceable(cut: Sequence[str], options: Sequence[str], at: int) -> bool
     word = cut[at]
     if word == BLANK or word.lower() in FUNCTION_WORDS or not any(map(str.isalpha, word)):
         return False
-    if word[0] in "'’" or is_name(cut, at) or _tag(cut, at) not in _OPEN:
+    if word[0] in "'’" or is_name(cut, at) or _find_tag(cut, at) not in _OPEN:
         return False
     if word[0].isupper() and any(word in tokens(option) for option in options):
         return _is_loud(word)  # a capital in the option, too: a name at the start of a sentence
     return True
 
 
-def _tag(cut: Sequence[str], at: int) -> str:
-    """Return the tag of a word; one in capitals is read in small letters."""
+def _find_tag(cut: Sequence[str], at: int) -> str:
     return tag(tuple(one.lower() if _is_loud(one) else one for one in cut))[at]
 
 
@@ -141,30 +140,27 @@ def _is_loud(word: str) -> bool:
     return len(word) > 1 and word.isupper()
 
 
-def _form(cut: Sequence[str], at: int, new: str, name: str) -> str | None:
-    """Return the form that the tag asks for, with the original's capitals."""
-    if lemma(cut[at], name) == new.lower():
+def _inflect(cut: Sequence[str], at: int, new: str, name: str) -> str | None:
+    if lemmatize(cut[at], name) == new.lower():
         return None
-    form = inflect(new, _number_change(cut[at], name, new) or name)
-    if name in ("JJ", "RB") and _degree_before(cut, at):
-        form = inflect(new, name + _degree_before(cut, at))
+    form = inflect(new, _find_number_change(cut[at], name, new) or name)
+    if name in ("JJ", "RB") and _find_degree_before(cut, at):
+        form = inflect(new, name + _find_degree_before(cut, at))
     word = cut[at]
     if _is_loud(word) and len(word) > 3:
         return form.upper()
     return form[0].upper() + form[1:] if word[0].isupper() and not _is_loud(word) else form
 
 
-def _degree_before(cut: Sequence[str], at: int) -> str:
-    """Return R after "more", S after "most", otherwise nothing."""
+def _find_degree_before(cut: Sequence[str], at: int) -> str:
     before = cut[at - 1].lower() if at else ""
     return {"more": "R", "most": "S"}.get(before, "")
 
 
-def _number_change(word: str, name: str, new: str) -> str:
-    """Return "NN" or "NNS" when the new noun has that number and the old one had the other."""
+def _find_number_change(word: str, name: str, new: str) -> str:
     if name == "NNS" and is_mass(new):
         return "NN"
-    if name == "NN" and head_of(new) in PLURAL_ONLY and word.lower() not in PLURAL_ONLY:
+    if name == "NN" and find_head(new) in PLURAL_ONLY and word.lower() not in PLURAL_ONLY:
         return "NNS"
     return ""
 
@@ -181,7 +177,7 @@ _ANY = frozenset(
 """Determiners that a countable singular and a mass noun follow."""
 
 
-def _takes(cut: Sequence[str], at: int, name: str, new: str) -> bool:
+def _accepts(cut: Sequence[str], at: int, name: str, new: str) -> bool:
     """Return whether a noun's place takes another noun, by its determiner and countability.
 
     A mass noun needs a place without "a", "each" or a number; a countable singular needs a
@@ -197,25 +193,23 @@ def _takes(cut: Sequence[str], at: int, name: str, new: str) -> bool:
         is_number = first >= 0 and tags[first] == "CD"
         return not is_number and before not in (_SINGULAR if name == "NN" else _SEVERAL)
     from_mass = name == "NN" and is_mass(cut[at].lower())
-    return not from_mass or countability(new) is None or before in _ANY
+    return not from_mass or find_countability(new) is None or before in _ANY
 
 
 def _is_linked(option: str, word: str, cut: Sequence[str]) -> bool:
-    """Return whether an option holds the word, and not a name that is spelt alike."""
     return any(
         one == word or (one.lower() == word.lower() and one not in cut) for one in tokens(option)
     )
 
 
-def _like_word(cut: Sequence[str], at: int, form: str, new: str) -> str:
-    """Return the form with the capital of the word that it replaces; a name keeps its own."""
+def _match_word(cut: Sequence[str], at: int, form: str, new: str) -> str:
     if new[:1].isupper() or _is_loud(cut[at]):
         return form
     first = form[0].upper() if cut[at][0].isupper() else form[0].lower()
     return first + form[1:]
 
 
-def _in_option(option: str, word: str, form: str, new: str) -> str:
+def _replace_in_option(option: str, word: str, form: str, new: str) -> str:
     def changed(found: re.Match[str]) -> str:
         keeps = word.isupper() or form.isupper() or new[:1].isupper()
         small = form if keeps else form[0].lower() + form[1:]
@@ -224,26 +218,25 @@ def _in_option(option: str, word: str, form: str, new: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", changed, option, flags=re.IGNORECASE)
 
 
-def _changes(
+def _iterate_changes(
     cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str, number: str
 ) -> list[Change] | None:
-    """Return the changes at one place: of the word, and of the words around it."""
     start, end = where[at]
-    drops_more = _degree_before(cut, at) != "" and _tag(cut, at) in ("JJ", "RB")
+    drops_more = _find_degree_before(cut, at) != "" and _find_tag(cut, at) in ("JJ", "RB")
     changes: list[Change] = [(where[at - 1][0] if drops_more else start, end, form)]
-    changes += _possessive(cut, where, at, form)
+    changes += _change_possessive(cut, where, at, form)
     first = at - drops_more
     before = cut[first - 1].lower() if first else ""
     if before in ("a", "an"):
         if number:
             return None
-        changes.append((*where[first - 1], _like(cut[first - 1], article(form))))
+        changes.append((*where[first - 1], _match_case(cut[first - 1], choose_article(form))))
     if number:
-        changes += _agreeing(cut, where, at, number)
+        changes += _make_agree(cut, where, at, number)
     return changes
 
 
-def _possessive(
+def _change_possessive(
     cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str
 ) -> list[Change]:
     after = at + 1
@@ -252,28 +245,27 @@ def _possessive(
     start, end = where[after]
     if start != where[at][1] or (len(cut[after]) == 1 and not cut[at].endswith("s")):
         return []
-    plural = _tag(cut, at) == "NNS" and form.endswith("s")
+    plural = _find_tag(cut, at) == "NNS" and form.endswith("s")
     return [(start, end, cut[after][0] + ("" if plural else "s"))]
 
 
-def _agreeing(
+def _make_agree(
     cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, number: str
 ) -> list[Change]:
-    """Return the changes of the determiner before a noun and of the verb right after it."""
     before, after = _BEFORE[number], _AFTER[number]
     changes: list[Change] = []
     if at and cut[at - 1].lower() in before:
-        changes.append((*where[at - 1], _like(cut[at - 1], before[cut[at - 1].lower()])))
+        changes.append((*where[at - 1], _match_case(cut[at - 1], before[cut[at - 1].lower()])))
     verb = at + 1
     while verb < len(cut) and tag(cut)[verb] == "RB":
         verb += 1
     if verb < len(cut) and cut[verb].lower() in after:
         changes.append((*where[verb], after[cut[verb].lower()]))
     elif verb < len(cut) and tag(cut)[verb] in ("VBZ", "VBP"):
-        base = lemma(cut[verb], tag(cut)[verb])
+        base = lemmatize(cut[verb], tag(cut)[verb])
         changes.append((*where[verb], inflect(base, "VBZ") if number == "NN" else base))
     return changes
 
 
-def _like(model: str, word: str) -> str:
+def _match_case(model: str, word: str) -> str:
     return word.capitalize() if model[0].isupper() else word

@@ -1,7 +1,7 @@
 """WordNet (Fellbaum 1998), from Debian's package or from nltk's data; nothing is downloaded.
 
 The reader is nltk's. Debian's dictionary files lack `lexnames`, and nltk reads only below the
-folders that it knows; `_reader` answers both.
+folders that it knows; `_open_reader` answers both.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Sense:
     near: frozenset[str]
 
 
-def wordnet_folder(folder: str | Path | None = None) -> Path:
+def find_wordnet_folder(folder: str | Path | None = None) -> Path:
     """Return the folder or zip of WordNet's dictionary files: the given one, Debian's, or nltk's.
 
     Raises:
@@ -110,7 +110,7 @@ class WordNet:
     """The senses of words.
 
     Args:
-        folder: of the dictionary files; found by `wordnet_folder` when omitted. They are read
+        folder: of the dictionary files; found by `find_wordnet_folder` when omitted. They are read
             when a sense is first asked for, which takes some seconds.
     """
 
@@ -128,44 +128,45 @@ class WordNet:
             InputError: WordNet is not on this machine.
             MissingExtraError: nltk is not installed.
         """
-        return _senses(str(self._found), lemma.lower().replace(" ", "_"), pos)
+        return _read_senses(str(self._found), lemma.lower().replace(" ", "_"), pos)
 
     def knows(self, lemma: str, pos: str) -> bool:
         """Return whether a lemma has a sense with that part of speech."""
-        return pos in _opened(str(self._found)).index.get(lemma.lower().replace(" ", "_"), {})
+        return pos in _open(str(self._found)).index.get(lemma.lower().replace(" ", "_"), {})
 
     @property
     def _found(self) -> Path:
-        return _known_folder(self.folder)
+        return _find_known_folder(self.folder)
 
 
 @lru_cache(maxsize=8)
-def _known_folder(folder: str | Path | None) -> Path:
-    """Return `wordnet_folder(folder)`, which asks the disk, without asking for each word."""
-    return wordnet_folder(folder)
+def _find_known_folder(folder: str | Path | None) -> Path:
+    return find_wordnet_folder(folder)
 
 
 @lru_cache(maxsize=200_000)
-def _senses(folder: str, lemma: str, pos: str) -> tuple[Sense, ...]:
-    opened = _opened(folder)
+def _read_senses(folder: str, lemma: str, pos: str) -> tuple[Sense, ...]:
+    opened = _open(folder)
     synsets = opened.reader.synsets(lemma, pos)
     return tuple(
-        _sense(opened, synset, own)
+        _make_sense(opened, synset, own)
         for synset in synsets
         for own in synset.lemmas()
         if own.name().lower() == lemma
     )
 
 
-def _sense(opened: _Opened, synset: Any, own: Any) -> Sense:
+def _make_sense(opened: _Opened, synset: Any, own: Any) -> Sense:
     others = [
         opened.synonym(other)
         for other in synset.lemmas()
-        if other.name().lower() != own.name().lower() and not _marked(other)
+        if other.name().lower() != own.name().lower() and not _is_marked(other)
     ]
     alike = [other for similar in (synset, *synset.similar_tos()) for other in similar.lemmas()]
-    opposites = {_plain(opposite) for word in (own, *alike) for opposite in word.antonyms()}
-    broader = [_plain(lemma) for above in synset.hypernyms() for lemma in above.lemmas()]
+    opposites = {
+        _normalize_lemma(opposite) for word in (own, *alike) for opposite in word.antonyms()
+    }
+    broader = [_normalize_lemma(lemma) for above in synset.hypernyms() for lemma in above.lemmas()]
     words = " ".join([synset.definition(), *synset.examples(), *broader])
     return Sense(
         key=synset.name(),
@@ -177,12 +178,11 @@ def _sense(opened: _Opened, synset: Any, own: Any) -> Sense:
     )
 
 
-def _plain(lemma: Any) -> str:
+def _normalize_lemma(lemma: Any) -> str:
     return str(lemma.name()).replace("_", " ")
 
 
-def _marked(lemma: Any) -> bool:
-    """Return whether WordNet marks a word as slang, obscene, archaic and the like."""
+def _is_marked(lemma: Any) -> bool:
     of_synset = (name for mark in lemma.synset().usage_domains() for name in mark.lemma_names())
     marks = {*of_synset, *(mark.name() for mark in lemma.usage_domains())}
     return not _UNWANTED.isdisjoint(marks)
@@ -192,7 +192,7 @@ class _Opened:
     """A reader with the counts of senses in memory; nltk looks each up in a file."""
 
     def __init__(self, folder: str):
-        self.reader = _reader(folder)
+        self.reader = _open_reader(folder)
 
     @cached_property
     def index(self) -> Mapping[str, Mapping[str, list[int]]]:
@@ -210,31 +210,30 @@ class _Opened:
         """How often each lemma was met with each part of speech, by the start of its keys."""
         totals: Counter[str] = Counter()
         for key, count in self.counts.items():
-            totals[_stem(key)] += count
+            totals[_strip_suffix(key)] += count
         return totals
 
     def synonym(self, lemma: Any) -> Synonym:
         """Return a lemma of a synset with its counts."""
         count = self.counts.get(lemma.key(), 0)
-        total = self.totals[_stem(lemma.key())]
+        total = self.totals[_strip_suffix(lemma.key())]
         frames = frozenset(lemma.frame_ids())
         senses = len(self.index[lemma.name().lower()][lemma.synset().pos().replace("s", "a")])
         share = count / total if total else float(senses == 1)
-        return Synonym(_plain(lemma), count, share, frames)
+        return Synonym(_normalize_lemma(lemma), count, share, frames)
 
 
-def _stem(key: str) -> str:
-    """Return lemma and part of speech of a sense key; satellites are adjectives ("big%5" too)."""
+def _strip_suffix(key: str) -> str:
     lemma, _, rest = key.partition("%")
     return f"{lemma}%{rest[:1].replace('5', '3')}"
 
 
 @lru_cache(maxsize=2)
-def _opened(folder: str) -> _Opened:
+def _open(folder: str) -> _Opened:
     return _Opened(folder)
 
 
-def _reader(folder: str) -> Any:
+def _open_reader(folder: str) -> Any:
     data = require("nltk.data", "language")
     wordnet = require("nltk.corpus.reader.wordnet", "language")
 
@@ -243,7 +242,7 @@ def _reader(folder: str) -> Any:
 
         def open(self, file: str) -> Any:
             if file == "lexnames" and not self._has(file):
-                return io.StringIO("".join(_lexnames()))
+                return io.StringIO("".join(_iterate_lexnames()))
             return super().open(file)
 
         def _has(self, file: str) -> bool:
@@ -264,5 +263,5 @@ def _reader(folder: str) -> Any:
         return Reader(f"{folder}/{Path(folder).stem}/" if zipped else folder, None)
 
 
-def _lexnames() -> Iterator[str]:
+def _iterate_lexnames() -> Iterator[str]:
     return (f"{number}\tfile.{number}\t0\n" for number in range(_LEXNAMES))

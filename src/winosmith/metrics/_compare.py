@@ -1,6 +1,6 @@
-"""Two solvers side by side, one before and after training, and one on problems and their roots.
+"""Comparisons of two solvers, of one before and after training, and of problems with their roots.
 
-Before there are any: the least difference between two that a set of problems can detect.
+Also the least difference between two solvers that a set of problems can detect.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from winosmith.blocks import copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, SameInputError
 from winosmith.metrics import _proportion
-from winosmith.metrics._graded import Graded, find_columns, grade_models, seen_by
+from winosmith.metrics._graded import Graded, find_columns, find_solver_input, grade_models
 from winosmith.metrics._proportion import Proportion
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Scalar
@@ -32,15 +32,16 @@ from winosmith.seen import inputs
 Tested = TypeVar("Tested", "Pair", "VersusRoot")
 
 _LONGEST, _FLIPS = 2_000_000, 20_000
-"""Beyond which sum of the clusters' differences, in parts of a credit, signs are drawn, and how
-often: ties among 17, 19 and 23 options have more sums than can be counted."""
+"""The size of the clusters' sums, in parts of a credit, above which signs are drawn at random, and
+the number of draws: ties among 17, 19 and 23 options have too many sums to enumerate."""
 
 CREDITS = math.lcm(*range(1, MAX_OPTIONS + 1))
-"""Every credit, and every difference of two, is a whole number of its parts."""
+"""The number of parts of a credit: every credit, and every difference of two, is a multiple of
+one."""
 
 
 COUNT = ",.7g"
-"""The format of a count, of which a tie leaves a part: 57.5."""
+"""The format of a count, which ties make fractional: 57.5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +49,18 @@ class Pair(Result):
     """Two solvers on the same problems.
 
     Attributes:
-        first, second: their names.
-        both, only_first, only_second, neither: how many problems they got right; whole numbers
-            except for ties, which count as if a fair draw of its own settled each.
-        difference: the accuracy of the first minus that of the second, −1 to 1.
+        first, second: The names of the solvers.
+        both, only_first, only_second, neither: The numbers of problems that they answered
+            correctly; integers except for ties, which count as if each were settled by an
+            independent fair draw.
+        difference: The accuracy of the first minus that of the second, −1 to 1.
         interval: its 95 % interval, by the cluster bootstrap.
-        mcnemar: the p-value of McNemar's exact test, which takes problems for independent: the
-            usual figure, too small when twins are right or wrong together. With ties, of the
-            permutation test that it is a case of; see `paired_p_value`.
-        p_value: of the exact test that keeps clusters together; see `paired_p_value`.
-        adjusted: `p_value` after Holm's correction for all the pairs that were compared.
-        agreement: how often they choose the same option.
+        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. It is
+            the usual number, but too small if twins are correct or incorrect together. With ties,
+            it is that of the permutation test that generalises it; see `paired_p_value`.
+        p_value: The p-value of the exact test that keeps clusters together; see `paired_p_value`.
+        adjusted: The `p_value` after Holm's correction for all pairs that were compared.
+        agreement: The agreement of their choices.
     """
 
     first: str = field(metadata=shown("1st solver"))
@@ -80,12 +82,13 @@ class Comparison(Result):
     """Two solvers or more on the same problems.
 
     Attributes:
-        accuracies: of each solver by its name.
-        pairs: each two of them, or each next to the baseline.
-        against_scores: of each solver with any, how many answers don't choose their best score.
-        invalid: of each solver with any, the number of answers that are none of the options.
-        missing: of each solver with any, the number of problems that it was not asked.
-        signature: of the data and the predictions.
+        accuracies: The accuracy of each solver by name.
+        pairs: Each pair of solvers, or each solver with the baseline.
+        against_scores: For each solver with any, the number of answers that don't choose their best
+            score.
+        invalid: For each solver with any, the number of answers that match no option.
+        missing: For each solver with any, the number of problems that it was not asked.
+        signature: The signature of the data and the predictions.
     """
 
     accuracies: Mapping[str, Proportion]
@@ -125,17 +128,18 @@ def compare(
     baseline: str | None = None,
     seed: int = 0,
 ) -> Comparison:
-    """Compare solvers on the same problems, each two of them.
+    """Compare solvers on the same problems, in pairs.
 
     Args:
-        answers: of two solvers or more to the same problems, as `grade_models` takes them: files, a
-            table with a column for each, `answers.Answers` or the results of `grade` by name.
-        data: the problems; None if `answers` are graded.
-        baseline: compare the others with this one only, which leaves fewer tests to correct for.
-        seed: of the bootstrap.
+        answers: The graded answers by solver name, two or more on the same data set; or anything
+            that `answers.read` reads.
+        data: The problems, if the answers are not graded.
+        baseline: Compare the others only with this one, which needs correction for fewer tests.
+        seed: The random seed of the bootstrap.
 
     Raises:
-        DataError: fewer than two, different data sets, or a baseline that is not there.
+        DataError: There are fewer than two solvers, the data sets differ, or the baseline is
+            unknown.
     """
     solvers = grade_models(answers, data)
     if len(solvers) < 2:
@@ -148,14 +152,14 @@ def compare(
         raise DataError(f"{other!r} answered another data set; compare on the same problems")
     names = [name for name in solvers if name != baseline]
     pairs = [(n, baseline) for n in names] if baseline else list(combinations(names, 2))
-    found = [_pair(a, b, solvers[a], solvers[b], seed) for a, b in pairs]
+    found = [_compare_pair(a, b, solvers[a], solvers[b], seed) for a, b in pairs]
     digests = "+".join(graded.digest[:6] for graded in solvers.values())
     return Comparison(
         {
             n: _proportion.proportion(g.credit, first.clusters, ties=g.ties)
             for n, g in solvers.items()
         },
-        _adjusted(found),
+        _adjust_pairs(found),
         {name: graded.against_scores for name, graded in solvers.items() if graded.against_scores},
         {name: graded.invalid for name, graded in solvers.items() if graded.invalid},
         {name: graded.missing for name, graded in solvers.items() if graded.missing},
@@ -166,21 +170,21 @@ def compare(
 def paired_p_value(
     first: npt.ArrayLike, second: npt.ArrayLike, clusters: npt.NDArray[np.int64]
 ) -> float:
-    """Return the two-sided p-value that two solvers are as good, exact and by clusters.
+    """Return the two-sided p-value of equal accuracy, exact and clustered.
 
-    Under the null the two are exchangeable: in each cluster their answers may be swapped, all
-    together, with probability 1/2. A cluster in which the first has d more right than the second
+    Under the null the two are exchangeable: in each cluster all their answers may be swapped
+    together with probability 1/2. A cluster in which the first has d more correct than the second
     then counts +d or −d; the distribution of the sum is exact. This is the permutation test of
     paired differences (Fisher 1935, section 21; Pitman 1937), which takes differences of any size:
-    where one is right and the other tied between two options, it is one half. When every cluster
-    has one problem and there is no tie, it is McNemar's exact test (Edwards 1948: the binomial test
-    of the discordant pairs). Where ties among many different numbers of options leave more sums
-    than can be counted, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
+    if one is correct and the other tied between two options, the difference is one half. If every
+    cluster has one problem and there is no tie, it is McNemar's exact test (Edwards 1948: the
+    binomial test of the discordant pairs). If ties among many different numbers of options have too
+    many sums to enumerate, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
 
     Args:
-        first: what the one's answer to each problem is worth, (n,), 0–1; a tie's 1 / (options).
-        second: the same of the other.
-        clusters: the label of each problem's cluster, (n,).
+        first: (n,) the credit of the first solver's answers, 0–1; 1 / (options) for a tie.
+        second: (n,) the credit of the second solver's answers.
+        clusters: (n,) the label of each problem's cluster.
 
     >>> apart, twins = np.arange(10), np.arange(10) // 2
     >>> [round(paired_p_value([1] * 10, [0] * 10, labels), 4) for labels in (apart, twins)]
@@ -193,16 +197,16 @@ def paired_p_value(
 
 
 def sign_flip_p_value(sums: npt.ArrayLike) -> float:
-    """Return how often sums whose signs are drawn again are together as far from nothing.
+    """Return the probability that sums with random signs have a total as far from zero.
 
-    Two-sided. Of sums that are 1 or -1 it is the binomial test: McNemar's, of the items that only
-    one of two models gets right. It is exact, to the last digits of a tiny p as well: a Fourier
-    transform alone would round at 1e-16, so signs are drawn with the odds under which what was seen
-    is the mean, and what comes out is weighted back (Esscher 1932). Beyond `_LONGEST` signs are
-    drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
+    The test is two-sided. For sums of 1 or -1 it is the binomial test: McNemar's, of the items that
+    only one of two models answers correctly. It is exact even for tiny p: a Fourier transform alone
+    would round at 1e-16, so signs are drawn with the odds under which the observed total is the
+    mean, and the result is reweighted (Esscher 1932). Above `_LONGEST`, signs are drawn 20,000
+    times, and p = (1 + #) / (1 + 20,000).
 
     Args:
-        sums: whole numbers, (blocks,).
+        sums: (blocks,) integers.
 
     >>> round(sign_flip_p_value([1] * 9 + [-1] * 3), 4), sign_flip_p_value([2, -2])
     (0.146, 1.0)
@@ -220,15 +224,15 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     observed, flips = abs(int(flips.sum())), abs(flips[flips != 0])
     largest = int(flips.sum())
     if largest > _LONGEST:
-        return _drawn_p_value(flips, observed)
+        return _draw_p_value(flips, observed)
     sizes, counts = np.unique(flips, return_counts=True)
-    # Of the largest sum itself the odds would be infinite; half a step before it is near enough.
+    # For the largest sum itself the odds would be infinite; half a step below is close enough.
     least = int(sizes[0])
     aim, most = min(observed, largest - least / 2), np.log(4 * largest / least) / (2 * least)
     tilt = brentq(lambda t: counts @ (sizes * np.tanh(t * sizes)) - aim, 0.0, most)
-    spread = np.ones(1)  # of how much of the sums has the sign +
+    spread = np.ones(1)  # the distribution of the part of the sums with sign +
     for size, count, odds in zip(sizes, counts, expit(2 * tilt * sizes), strict=True):
-        spread = _added(spread, int(size), binom.pmf(np.arange(count + 1), count, odds))
+        spread = _add_multiple(spread, int(size), binom.pmf(np.arange(count + 1), count, odds))
     at = (largest + observed) // 2
     above = tilt * (2 * np.arange(at, largest + 1) - largest)
     back = counts @ (np.logaddexp(tilt * sizes, -tilt * sizes) - np.log(2))
@@ -237,11 +241,12 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
 
 
 _FEW = 64
-"""Up to so many places, adding one after the other is faster than a Fourier transform."""
+"""Up to this length, adding one count after the other is faster than a Fourier transform."""
 
 
-def _added(spread: npt.NDArray[Any], size: int, counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the distribution of a sum and of `size` times a count, from both."""
+def _add_multiple(
+    spread: npt.NDArray[Any], size: int, counts: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
     from scipy.signal import fftconvolve
 
     longer = len(spread) + size * (len(counts) - 1)
@@ -259,8 +264,7 @@ def _added(spread: npt.NDArray[Any], size: int, counts: npt.NDArray[Any]) -> npt
     return added
 
 
-def _drawn_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
-    """Return how often drawn signs give a sum as large, (1 + #) / (1 + draws)."""
+def _draw_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
     rng = np.random.default_rng(0)
     reached = 0
     for at in range(0, _FLIPS, 500):
@@ -269,8 +273,8 @@ def _drawn_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
     return (1 + reached) / (1 + _FLIPS)
 
 
-def _pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
-    both, only_a, only_b, neither = crossed(a.credit, b.credit)
+def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
+    both, only_a, only_b, neither = cross_tabulate(a.credit, b.credit)
     p_value = paired_p_value(a.credit, b.credit, a.clusters)
     return Pair(
         first,
@@ -288,17 +292,17 @@ def _pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
     )
 
 
-def crossed(
+def cross_tabulate(
     first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
 ) -> tuple[float, float, float, float]:
-    """Return how often both, only the first, only the second and neither is right, from credits.
+    """Return the numbers of problems that both, one or neither solver answered correctly.
 
-    >>> crossed(np.array([1, 1, 0, 0.5]), np.array([1, 0, 0, 0.5]))
+    >>> cross_tabulate(np.array([1, 1, 0, 0.5]), np.array([1, 0, 0, 0.5]))
     (1.25, 1.25, 0.25, 1.25)
     """
     both, only, other = first * second, first * (1 - second), (1 - first) * second
     rest = (1 - first) * (1 - second)
-    counts = [_proportion.counted(float(part.sum())) for part in (both, only, other, rest)]
+    counts = [_proportion.round_count(float(part.sum())) for part in (both, only, other, rest)]
     return counts[0], counts[1], counts[2], counts[3]
 
 
@@ -312,9 +316,9 @@ def difference_interval(
 ) -> tuple[float, float]:
     """Return the 95 % interval of a paired difference of accuracies, by the cluster bootstrap.
 
-    Two more clusters join the urn, in the halves of Agresti & Min (2005, section 3): half a one
-    with only the first right, half a one with only the second, one that decides nothing. Without
-    them, solvers that never differed would differ by 0 for certain.
+    Two pseudo-clusters are added, in the halves of Agresti & Min (2005, section 3): half a cluster
+    with only the first correct, half with only the second, and one without a difference. Without
+    them, the interval of solvers that never differ would have no width.
     """
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     totals = _proportion.cluster_totals(
@@ -327,10 +331,10 @@ def difference_interval(
     return _proportion.percentile_interval(sums[:, 0] / sums[:, 1])
 
 
-def holm(p_values: npt.ArrayLike) -> list[float]:
-    """Return p-values, corrected by Holm (1979) for being so many.
+def correct_by_holm(p_values: npt.ArrayLike) -> list[float]:
+    """Return p-values with Holm's (1979) correction for multiple tests.
 
-    >>> holm([0.04, 0.01])
+    >>> correct_by_holm([0.04, 0.01])
     [0.04, 0.02]
     """
     # No library: statsmodels' collects the garbage of the whole process with each call.
@@ -342,26 +346,26 @@ def holm(p_values: npt.ArrayLike) -> list[float]:
     return [float(one) for one in found]
 
 
-def _adjusted(found: Sequence[Tested]) -> tuple[Tested, ...]:
-    adjusted = holm([one.p_value for one in found])
+def _adjust_pairs(found: Sequence[Tested]) -> tuple[Tested, ...]:
+    adjusted = correct_by_holm([one.p_value for one in found])
     return tuple(replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement(Result):
-    """How much two sets of predictions agree.
+    """The agreement of two sets of predictions.
 
     Attributes:
-        equal: on how many problems they choose the same option; whole but for ties, which count as
-            if a fair draw of its own settled each.
-        n: of how many.
-        kappa: Brennan and Prediger's (1981) of the choices: 1 for the same everywhere, 0 for what
-            two have that choose at random. It takes each of a problem's options for as probable by
-            chance; Cohen's (1960) takes how often each place is chosen, which means nothing if
-            the order of the options does not.
-        kappa_interval: its 95 % interval, by the cluster bootstrap; two more clusters join the urn,
-            one that is the same throughout and one that never is.
-        same_wrong: of the problems that both got wrong, how many with the same wrong option.
+        equal: The number of problems on which they choose the same option; an integer except for
+            ties, which count as if each were settled by an independent fair draw.
+        n: The number of problems.
+        kappa: Brennan and Prediger's (1981) kappa of the choices: 1 for identical choices, 0 for
+            two random choices. It assumes that each option of a problem is equally probable by
+            chance; Cohen's (1960) uses the frequency of each position, which has no meaning if the
+            order of the options has none.
+        kappa_interval: Its 95 % interval, by the cluster bootstrap with two pseudo-clusters, one
+            with full agreement and one with none.
+        same_wrong: Of the problems that both answered incorrectly, the number with the same option.
     """
 
     equal: float
@@ -380,13 +384,13 @@ class Agreement(Result):
 
 
 def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
-    """Return how much two solvers agree on the same problems.
+    """Return the agreement of two solvers on the same problems.
 
-    Kappa near 0 says that they share nothing; that both are often right makes them agree, too.
-    `seed` is of the bootstrap.
+    Kappa near 0 means no agreement beyond chance; two accurate solvers agree because both are often
+    correct. `seed` is the random seed of the bootstrap.
 
     Raises:
-        DataError: they answered different problems.
+        DataError: The solvers answered different problems.
     """
     if first.dataset.ids != second.dataset.ids:
         raise DataError("agreement needs predictions for the same problems")
@@ -402,16 +406,16 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
         totals, seed, prior=_proportion.pseudo_clusters(totals[:, 2], ends)
     )
     return Agreement(
-        _proportion.counted(float(same.sum())),
+        _proportion.round_count(float(same.sum())),
         len(same),
         float(above / most),
         _proportion.percentile_interval(drawn[:, 0] / drawn[:, 1]),
-        _proportion.counted(float((same - first.credit * second.credit).sum())),
+        _proportion.round_count(float((same - first.credit * second.credit).sum())),
     )
 
 
 def probability_same(first: Prediction, second: Prediction) -> float:
-    """Return the probability that fair draws of what two chose are the same option, 0–1.
+    """Return the probability that fair draws from two tied choices are the same option, 0–1.
 
     It is 0 if an answer is invalid.
     """
@@ -421,16 +425,17 @@ def probability_same(first: Prediction, second: Prediction) -> float:
 
 @dataclass(frozen=True)
 class Forgetting(Result):
-    """Accuracy on one data set before and after further training (EvoGrad, table 4).
+    """The accuracy on one data set before and after further training (EvoGrad, table 4).
 
-    Attributes:
+    before, after: The accuracies.
         before, after: the accuracies.
-        change: after minus before, −1 to 1; negative when something was forgotten.
+        change: The accuracy after minus that before, −1 to 1; negative if something was forgotten.
         interval: its 95 % interval, paired, by the cluster bootstrap.
-        p_value: that nothing changed, paired and by clusters; see `paired_p_value`.
-        forgotten: how many problems were right before and are wrong now; whole except for ties.
-        learned: how many were wrong before and are right now.
-        signature: of the data and both predictions.
+        p_value: The paired and clustered p-value of no change; see `paired_p_value`.
+        forgotten: The number of problems correct before and incorrect now; an integer except for
+            ties.
+        learned: The number of problems incorrect before and correct now.
+        signature: The signature of the data and both predictions.
     """
 
     before: Proportion
@@ -444,15 +449,16 @@ class Forgetting(Result):
 
 
 def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
-    """Measure what a solver forgot in further training.
+    """Measure how much a solver forgot during further training.
 
     Args:
-        before: its answers before, from `grade`, on what it is not to forget (WinoGrande's dev).
-        after: its answers afterwards, on the same data set.
-        seed: of the bootstrap.
+        before: The answers before, from `grade`, on the data not to be forgotten (WinoGrande's
+            dev).
+        after: The answers afterwards, on the same data set.
+        seed: The random seed of the bootstrap.
 
     Raises:
-        DataError: different data sets.
+        DataError: The data sets differ.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
@@ -464,7 +470,7 @@ def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
     (-0.5, 10, 0, 0.002)
     """
     if before.dataset.digest != after.dataset.digest:
-        raise DataError("forgetting is measured on one data set; these answers are to two")
+        raise DataError("forgetting needs answers to one data set; these are to two")
     compared = compare({"after": after, "before": before}, seed=seed)
     pair: Pair = compared.pairs[0]
     return Forgetting(
@@ -483,35 +489,36 @@ Pairs = list[tuple[int, int]]
 """The rows of a perturbed problem and of its root."""
 
 
-def _in_percent(found: Proportion) -> str:
-    return _proportion.rate(found).replace(" %", "", 1)
+def _format_percent(found: Proportion) -> str:
+    return _proportion.format_rate(found).replace(" %", "", 1)
 
 
 @dataclass(frozen=True, slots=True)
 class VersusRoot(Result):
-    """A solver on perturbed problems of one kind, and on their roots.
+    """The accuracy of a solver on perturbed problems of one kind, and on their roots.
 
     Attributes:
-        value: what the problems have in common ("tense").
-        accuracy: on the perturbed problems.
-        roots: on their roots, each counted once for each perturbed problem.
-        difference: the accuracy minus that on the roots, −1 to 1.
+        value: The field's value for these problems ("tense").
+        accuracy: The accuracy on the perturbed problems.
+        roots: The accuracy on their roots, each counted once per perturbed problem.
+        difference: The accuracy minus that on the roots, −1 to 1.
         interval: its 95 % interval, by the cluster bootstrap.
-        lost: right on the root, wrong on the perturbed problem.
-        won: the other way round.
-        mcnemar: the p-value of McNemar's exact test, which takes pairs for independent.
-        p_value: of the exact test that keeps families and twins together (`paired_p_value`).
-        adjusted: `p_value` after Holm's correction for all the values.
-        consistent: the fraction of pairs that are both right or both wrong; ties count as if a fair
-            draw of its own settled each.
-        kept: of those whose root is right, the share that is right too; None if no root is.
-        unchanged: how many are the same input as their roots to this solver, since what was
-            changed is a pronoun and it saw the blank, or lies before the local context that it
-            saw. Where its file does not tell, those that are the same with their pronouns.
+        lost: The number correct on the root and incorrect on the perturbed problem.
+        won: The number incorrect on the root and correct on the perturbed problem.
+        mcnemar: The p-value of McNemar's exact test, which treats pairs as independent.
+        p_value: The p-value of the exact test that keeps families and twins together
+            (`paired_p_value`).
+        adjusted: The `p_value` after Holm's correction for all values of the field.
+        consistent: The fraction of pairs that are both correct or both incorrect; ties count as if
+            each were settled by an independent fair draw.
+        kept: The fraction of correct answers among those with a correct root; None if no root is.
+        unchanged: The number of problems with the same input as their roots for this solver. The
+            change is a pronoun and the solver saw the blank, or it is before the local context. If
+            the input is unknown, the number that are equal to their roots including pronouns.
     """
 
     value: str = field(metadata=shown("value"))
-    accuracy: Proportion = field(metadata=shown("n", _proportion.SIZE, ("right", _in_percent)))
+    accuracy: Proportion = field(metadata=shown("n", _proportion.SIZE, ("right", _format_percent)))
     roots: Proportion
     difference: float = field(metadata=shown("points", points))
     interval: tuple[float, float] = field(metadata=shown("95 %", points_span))
@@ -526,39 +533,40 @@ class VersusRoot(Result):
 
 
 def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[VersusRoot, ...]:
-    """Compare a solver on perturbed problems with itself on their roots, for each value of a field.
+    """Compare a solver on perturbed problems and on their roots, for each value of a field.
 
     The eight kinds of perturbation of Abdou et al. (2020) are the values of `perturbed_wsc.kind`;
-    those of `origin.source` tell what was written by people from what was generated. Problems
-    whose root is not in the data are omitted.
+    those of `origin.source` distinguish human-written from generated problems. Problems whose root
+    is not in the data are omitted.
 
     Args:
-        graded: from `grade`.
-        field: as `score` knows them.
-        seed: of the bootstrap.
+        graded: The graded answers, from `grade`.
+        field: The name of a field, as for `score`.
+        seed: The random seed of the bootstrap.
 
     Raises:
-        DataError: no such field, or no perturbed problem whose root is in the data.
-        SameInputError: every perturbed problem is the same input as its root.
+        DataError: The field is unknown, or no perturbed problem has its root in the data.
+        SameInputError: Every perturbed problem is the same input as its root.
     """
-    pairs = _pairs(graded, find_columns(graded.dataset, [field])[field])
+    pairs = _pair_with_roots(graded, find_columns(graded.dataset, [field])[field])
     if not pairs:
-        raise DataError("no perturbed problem has its root in the data set, to stand beside it")
-    sees, local = seen_by(graded)
+        raise DataError("no perturbed problem has its root in the data set")
+    sees, local = find_solver_input(graded)
     seen = inputs(graded.dataset, sees or "pronoun", local)
     same = {
         value: sum(seen[row] == seen[root] for row, root in rows) for value, rows in pairs.items()
     }
     if all(same[value] == len(rows) for value, rows in pairs.items()):
         raise SameInputError(
-            f"perturbed problems can't be set beside their roots by {field}: for this solver all "
-            f"{sum(same.values()):,} are the same input as their roots; show it what was changed"
+            f"perturbed problems can't be compared with their roots by {field}: for this solver "
+            f"all {sum(same.values()):,} are the same input as their roots; let the solver see the "
+            "change"
         )
-    found = [_against(value, graded, rows, seed) for value, rows in pairs.items()]
-    return _adjusted([replace(one, unchanged=same[one.value]) for one in found])
+    found = [_compare_value(value, graded, rows, seed) for value, rows in pairs.items()]
+    return _adjust_pairs([replace(one, unchanged=same[one.value]) for one in found])
 
 
-def _pairs(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:
+def _pair_with_roots(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:
     row_of = {problem.id: row for row, problem in enumerate(graded.dataset)}
     found: dict[str, Pairs] = {}
     for row, problem in enumerate(graded.dataset):
@@ -569,16 +577,16 @@ def _pairs(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:
     return found
 
 
-def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> VersusRoot:
+def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> VersusRoot:
     rows, roots = (np.array(side) for side in zip(*pairs, strict=True))
     clusters = graded.clusters[rows]
     now, before = graded.credit[rows], graded.credit[roots]
     tied, either = graded.tied[roots], int((graded.tied[rows] | graded.tied[roots]).sum())
-    _, won, lost, _ = crossed(now, before)
+    _, won, lost, _ = cross_tabulate(now, before)
     p_value = paired_p_value(now, before, clusters)
     return VersusRoot(
         value,
-        graded.share(rows),
+        graded.measure_accuracy(rows),
         _proportion.proportion(before, clusters, ties=int(tied.sum())),
         float((now - before).sum()) / len(rows),
         difference_interval(now, before, clusters, seed),
@@ -588,17 +596,16 @@ def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> VersusRoot:
         p_value,
         p_value,
         _proportion.proportion(now * before + (1 - now) * (1 - before), clusters, ties=either),
-        _kept(now, before, clusters, graded.tied[rows]),
+        _measure_kept(now, before, clusters, graded.tied[rows]),
     )
 
 
-def _kept(
+def _measure_kept(
     now: npt.NDArray[np.float64],
     before: npt.NDArray[np.float64],
     clusters: npt.NDArray[np.int64],
     tied: npt.NDArray[np.bool_],
 ) -> Proportion | None:
-    """Return the share that is right of those whose root is; a tied root counts as wrong here."""
     right = before == 1
     if not right.any():
         return None
@@ -606,28 +613,29 @@ def _kept(
 
 
 PSI = (0.1, 0.2, 0.3, 0.5)
-"""The fractions of problems on which two models differ, where no answers are available."""
+"""The assumed fractions of problems on which two models differ, if no answers are available."""
 
 
 def detectable_difference(
     n: int, psi: float, *, design: float = 1.0, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
-    """Return the least difference between two models that n items find, 0–1; None for none.
+    """Return the least difference between two models that n items can detect, or None.
 
-    "Find" means that the exact test (`paired_p_value`; McNemar's if items are independent) is
-    significant with that power. The power is exact (Duffy 1984): a sum over the number of items on
-    which only one model is right, which is binomial (n, ψ); of these the better one is right on a
-    binomial number with the probability (1 + δ/ψ) / 2. The design effect divides n.
+    It is detected if the exact test (`paired_p_value`; McNemar's for independent items) is
+    significant with that power. The power is exact (Duffy 1984): a sum over the number of items
+    that only one model answers correctly, which is binomial (n, ψ); the better model's part of
+    these is binomial with the probability (1 + δ/ψ) / 2. The design effect divides n.
 
     Args:
-        n: items.
-        psi: the fraction of items on which only one of the models is right, over 0 up to 1.
-        design: the design effect of blocks.
-        alpha: level of the test, two-sided.
-        power: the fraction of sets in which the difference is found, 0.5 or more.
+        n: The number of items.
+        psi: The fraction of items that only one of the models answers correctly, above 0 and up to
+            1.
+        design: The design effect of blocks.
+        alpha: The two-sided significance level of the test.
+        power: The fraction of sets in which the difference is detected, 0.5 or more.
 
     Raises:
-        DataError: psi or n out of range.
+        DataError: `psi` or `n` is out of range.
 
     >>> round(detectable_difference(1000, 0.3), 3), detectable_difference(20, 0.1)
     (0.049, None)
@@ -636,7 +644,7 @@ def detectable_difference(
     from scipy.stats import binom
 
     if n < 1 or not 0 < psi <= 1:
-        raise DataError(f"n is {n} and psi {psi}; an item at least and a share over 0 are needed")
+        raise DataError(f"n is {n} and psi {psi}; one or more items and a psi above 0 are needed")
     size = max(1, int(n / max(1.0, design) + 1e-9))
     low, high = binom.ppf([_UNLIKELY, 1 - _UNLIKELY], size, psi)
     differ = np.arange(low, high + 1)
@@ -650,23 +658,23 @@ def detectable_difference(
 
 
 _UNLIKELY = 1e-9
-"""Numbers of items that differ beyond these quantiles are omitted from a power."""
+"""Differing items beyond these quantiles are omitted when the power is computed."""
 
 
 def detectable_differences(
     dataset: Dataset, shares: Sequence[float] = PSI
 ) -> tuple[tuple[float, float | None], ...]:
-    """Return what a data set detects before any model has answered, by the share that differ.
+    """Return the differences that a data set can detect, by the fraction that differ.
 
-    Copies are counted once, as models are right or wrong on them together. How far halves of twins
-    and families go together only answers tell; here they are taken for apart.
+    Copies are counted once, because models answer all of them alike. How strongly halves of twins
+    and families depend on each other is only known from answers; here they count as independent.
 
     Args:
-        dataset: its problems; none makes no difference detectable.
-        shares: of problems on which two models differ in being right.
+        dataset: The problems; without any, no difference is detectable.
+        shares: The fractions of problems that only one of two models answers correctly.
 
     Returns:
-        Each share with the least difference; see `detectable_difference`.
+        Each fraction with its least difference; see `detectable_difference`.
 
     >>> from winosmith.testing import made_twins
     >>> [round(least or 1, 3) for _, least in detectable_differences(made_twins(500))]
@@ -682,13 +690,13 @@ def detectable_differences(
 _RULE = re.compile(r"worse(?:=(\d+(?:\.\d+)?)(?:pt)?)?")
 
 
-def parsed_rules(rules: str) -> list[float | None]:
-    """Return the rules of `regressions`: of each its points, 0–1, or None for the interval.
+def parse_rules(rules: str) -> list[float | None]:
+    """Return the rules of `find_regressions`: of each its points, 0–1, or None for the interval.
 
     Raises:
         InputError: there is no such rule.
 
-    >>> parsed_rules("worse, worse=2pt")
+    >>> parse_rules("worse, worse=2pt")
     [None, 0.02]
     """
     return [_parsed(rule) for rule in filter(None, map(str.strip, rules.split(",")))]
@@ -701,7 +709,7 @@ def _parsed(text: str) -> float | None:
     return float(found[1]) / 100 if found[1] else None
 
 
-def regressions(found: Comparison, rules: str) -> list[str]:
+def find_regressions(found: Comparison, rules: str) -> list[str]:
     """Return a sentence for each model and rule that it breaks, of a comparison with a baseline.
 
     Args:
@@ -712,7 +720,7 @@ def regressions(found: Comparison, rules: str) -> list[str]:
     Raises:
         InputError: there is no such rule.
     """
-    asked = parsed_rules(rules)
+    asked = parse_rules(rules)
     return [sentence for pair in found.pairs for sentence in _broken(pair, asked)]
 
 

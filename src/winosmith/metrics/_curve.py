@@ -1,4 +1,4 @@
-"""Learning curves: where they would reach a human's level, if they went on as each form says."""
+"""Learning curves, and the training size at which each form of curve reaches the human level."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Take = Literal["best", "mean"]
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint(Result):
-    """The runs of one training size.
+    """The runs at one training size.
 
     Attributes:
-        size: training problems.
-        accuracies: one a run, 0–1, in the order given.
-        taken: the one that the curve goes through.
+        size: The number of training problems.
+        accuracies: The accuracy of each run, 0–1, in the order given.
+        taken: The accuracy through which the curve is fitted.
     """
 
     size: int = field(metadata=shown("size"))
@@ -41,20 +41,20 @@ class CurvePoint(Result):
     @property
     @computed(**shown("sd", lambda spread: fixed(100 * spread)))
     def spread(self) -> float | None:
-        """The standard deviation of the runs (n − 1); None for a single one."""
+        """The standard deviation of the runs (n − 1); None for a single run."""
         return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else None
 
 
 @dataclass(frozen=True)
 class LearningCurve(Result):
-    """A learning curve and its continuations.
+    """A learning curve and its extrapolations.
 
     Attributes:
-        points: by increasing size.
-        human: the level to reach, 0–1.
-        take: how one accuracy a size was taken from its runs.
-        area: under the points taken; see `area_under_curve`.
-        extrapolations: one a form that could be fitted, and has fewer parameters than sizes.
+        points: The points, by increasing size.
+        human: The accuracy to reach, 0–1.
+        take: How one accuracy per size was computed from its runs.
+        area: The area under the curve; see `area_under_curve`.
+        extrapolations: The fitted forms that have fewer parameters than there are sizes.
     """
 
     points: tuple[CurvePoint, ...] = field(metadata={"rows": True})
@@ -91,24 +91,25 @@ class LearningCurve(Result):
 def learning_curve(
     runs: Mapping[int, Sequence[float]], *, human: float = 0.94, take: Take = "best"
 ) -> LearningCurve:
-    """Fit every form to a learning curve, and say where each reaches the human level.
+    """Fit every form to a learning curve, and find where each reaches the human level.
 
-    Each form is fitted by least squares to one accuracy a size. Its 95 % band is that of the
-    fitted curve by the delta method, with Student's t for the few degrees of freedom; the interval
-    of the size is where the band crosses the human level (inverse regression; for a straight line
-    this is Fieller's interval). It says how well the points fix the form's parameters, and nothing
-    about whether the form is right: compare the forms for that, and what each would have said of
-    the largest size without it (`last`).
+    Each form is fitted by least squares to one accuracy per size. Its 95 % band is that of the
+    fitted curve by the delta method, with Student's t because of the few degrees of freedom; the
+    interval of the size is where the band crosses the human level (inverse regression; for a
+    straight line this is Fieller's interval). It measures how well the points determine the form's
+    parameters, not whether the form is right. For that, compare the forms with each other, and
+    compare their predictions for the largest size when fitted without it (`last`).
 
     Args:
-        runs: training size → accuracies of its runs, 0–1; three sizes or more.
-        human: the level to reach, 0–1: 0.94 on WinoGrande (section 4.1).
-        take: "best" of the runs, as the paper's figure 2 has the best of ten seeds: it is
-            optimistic, by more where runs differ more; or their "mean", which runs that fell to
-            chance pull down.
+        runs: The accuracies of the runs, 0–1, by training size; three sizes or more.
+        human: The accuracy to reach, 0–1: 0.94 on WinoGrande (section 4.1).
+        take: "best" of the runs, like the best of ten seeds in the paper's figure 2, which is
+            optimistic, the more so the more runs differ; or their "mean", which is lowered by runs
+            that fell to chance.
 
     Raises:
-        DataError: fewer than three sizes, a size without a run, or accuracies that are no shares.
+        DataError: There are fewer than three sizes, a size without a run, or accuracies outside
+            0–1.
 
     >>> table4 = {160: [0.515], 640: [0.586], 2558: [0.669], 10234: [0.758], 40398: [0.793]}
     >>> curve = learning_curve(table4, human=0.941)
@@ -126,8 +127,8 @@ def learning_curve(
     )
     x = np.log2([float(point.size) for point in points])
     y = np.array([point.taken for point in points])
-    with np.errstate(over="ignore", invalid="ignore"):  # a bad fit may leave the numbers' range
-        fitted = [extrapolated(form, x, y, human) for form in FORMS]
+    with np.errstate(over="ignore", invalid="ignore"):  # a bad fit may overflow
+        fitted = [extrapolate(form, x, y, human) for form in FORMS]
     return LearningCurve(
         points,
         human,
@@ -140,38 +141,38 @@ def learning_curve(
 def _check(runs: Mapping[int, Sequence[float]], human: float) -> None:
     if len(runs) < 3:
         there = "is 1 training size" if len(runs) == 1 else f"are {len(runs)} training sizes"
-        raise DataError(f"there {there}; a curve needs three or more")
+        raise DataError(f"there {there}; a learning curve needs three or more")
     if min(runs) < 1 or not all(runs.values()):
-        raise DataError("every training size must be 1 or more, and have a run")
+        raise DataError("every training size must be 1 or more and have at least one run")
     values = [human, *(value for own in runs.values() for value in own)]
     wrong = next((value for value in values if not 0 <= value <= 1), None)
     if wrong is not None:
-        raise DataError(f"an accuracy is a share of 0–1, not {wrong}")
+        raise DataError(f"an accuracy must be between 0 and 1, not {wrong}")
 
 
 FARTHEST = 40.0
-"""log2 of the largest size that is looked at: 10^12 problems. Beyond it is "never"."""
+"""log2 of the largest size considered: 10^12 problems. Beyond it is "never"."""
 
 
-def size_or_never(size: float | None) -> str:
-    """Return a training size as tables print it."""
+def format_size(size: float | None) -> str:
+    """Return a training size as text, or "never"."""
     return "never" if size is None else short_size(size)
 
 
 @dataclass(frozen=True, slots=True)
 class Extrapolation(Result):
-    """How one form continues the curve.
+    """The extrapolation of a curve by one form.
 
     Attributes:
-        form: which; see `FORMS`.
-        parameters: fitted by least squares.
-        error: the root of the mean squared residual (degrees of freedom taken off), 0–1.
-        reaches: the size at which the fitted curve reaches the human level; None for never, up to
-            10^12 problems.
-        interval: the sizes at which the upper and the lower end of the curve's 95 % band reach it;
+        form: The form; see `FORMS`.
+        parameters: The parameters, fitted by least squares.
+        error: The root mean squared residual, adjusted for degrees of freedom, 0–1.
+        reaches: The size at which the fitted curve reaches the human level; None if that is not
+            below 10^12 problems.
+        interval: The sizes at which the upper and the lower end of the curve's 95 % band reach it;
             None for never, on either side. See `learning_curve`.
-        last: what the form, fitted without the largest size, says for it; None when no fit was
-            found without.
+        last: The accuracy predicted for the largest size by the form fitted without it; None if
+            that fit failed.
     """
 
     form: Form
@@ -181,7 +182,7 @@ class Extrapolation(Result):
     error: float = field(metadata=shown("residual", lambda error: fixed(100 * error)))
     reaches: float | None
     interval: tuple[float | None, float | None] = field(
-        metadata=shown("95 %", lambda ends: " to ".join(map(size_or_never, ends)))
+        metadata=shown("95 %", lambda ends: " to ".join(map(format_size, ends)))
     )
     last: float | None
 
@@ -190,19 +191,19 @@ class Extrapolation(Result):
         return self.form.curve(np.log2(np.asarray(sizes, dtype=np.float64)), *self.parameters)
 
 
-def extrapolated(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation | None:
-    """Return the form fitted to accuracies y at log2 sizes x; None if nothing fixes it."""
+def extrapolate(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation | None:
+    """Return the form fitted to accuracies y at log2 sizes x; None if they don't determine it."""
     from scipy.stats import t
 
     free = len(x) - form.parameters
-    fitted = _fit(form, x, y) if free else None  # what goes through all points has no band
+    fitted = _fit(form, x, y) if free else None  # a curve through all points has no band
     if fitted is None:
         return None
     parameters, covariance = fitted
     rest = y - form.curve(x, *parameters)
     ahead = np.linspace(x[0], FARTHEST, 20_001)
     middle = form.curve(ahead, *parameters)
-    slopes = _slopes(form, ahead, parameters)
+    slopes = _compute_slopes(form, ahead, parameters)
     wide = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))
     wide *= float(t.ppf(0.975, free))
     before = _fit(form, x[:-1], y[:-1])
@@ -210,16 +211,19 @@ def extrapolated(form: Form, x: Floats, y: Floats, human: float) -> Extrapolatio
         form,
         tuple(map(float, parameters)),
         float(np.sqrt(rest @ rest / free)),
-        _first_size(ahead, middle, human),
-        (_first_size(ahead, middle + wide, human), _first_size(ahead, middle - wide, human)),
+        _find_first_size(ahead, middle, human),
+        (
+            _find_first_size(ahead, middle + wide, human),
+            _find_first_size(ahead, middle - wide, human),
+        ),
         None if before is None else float(form.curve(x[-1:], *before[0])[0]),
     )
 
 
 def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
-    """Return the parameters and their covariance, or None when the fit does not settle.
+    """Return the parameters and their covariance, or None if the fit does not converge.
 
-    As many points as parameters fix the form, but tell no covariance.
+    As many points as parameters determine the form, but not the covariance.
     """
     from scipy.optimize import OptimizeWarning, curve_fit
 
@@ -227,7 +231,7 @@ def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
     low = [-np.inf, -np.inf, 0.0][: form.parameters]
     with warnings.catch_warnings():
         untold: Literal["error", "ignore"] = "error" if len(x) > form.parameters else "ignore"
-        warnings.simplefilter(untold, OptimizeWarning)  # the covariance could not be told
+        warnings.simplefilter(untold, OptimizeWarning)  # the covariance could not be estimated
         warnings.simplefilter("ignore", RuntimeWarning)  # an overflow far from the solution
         try:
             parameters, covariance = curve_fit(
@@ -239,8 +243,7 @@ def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
     return parameters, covariance
 
 
-def _slopes(form: Form, x: Floats, parameters: Floats) -> Floats:
-    """Return the derivative of the curve by each parameter, (len(x), parameters)."""
+def _compute_slopes(form: Form, x: Floats, parameters: Floats) -> Floats:
     columns = []
     for at, value in enumerate(parameters):
         step = 1e-6 * max(1e-3, abs(value))
@@ -251,8 +254,7 @@ def _slopes(form: Form, x: Floats, parameters: Floats) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _first_size(x: Floats, values: Floats, level: float) -> float | None:
-    """Return the first size at which the values reach the level; None for never."""
+def _find_first_size(x: Floats, values: Floats, level: float) -> float | None:
     above = np.flatnonzero(values >= level)
     if not len(above):
         return None
@@ -265,14 +267,14 @@ def _first_size(x: Floats, values: Floats, level: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Form(Result):
-    """One way to continue a learning curve.
+    """A form of learning curve.
 
     Attributes:
-        name: of the form.
-        formula: how the accuracy A, 0–1, depends on N training problems.
-        curve: (log2 N, parameters) → A.
-        start: (log2 N, A) → parameters to start the fit from.
-        parameters: how many there are.
+        name: The name of the form.
+        formula: The formula of the accuracy A, 0–1, for N training problems.
+        curve: The function (log2 N, parameters) → A.
+        start: The function (log2 N, A) → initial parameters of the fit.
+        parameters: The number of parameters.
     """
 
     name: str = field(metadata=shown("form"))
@@ -282,7 +284,7 @@ class Form(Result):
     parameters: int = field(metadata=HIDDEN)
 
 
-def _line(x: Floats, y: Floats) -> list[float]:
+def _fit_line(x: Floats, y: Floats) -> list[float]:
     slope, intercept = np.polyfit(x, y, 1)
     return [float(intercept), float(slope)]
 
@@ -304,10 +306,10 @@ def _logistic(x: Floats, a: float, b: float) -> Floats:
     return values
 
 
-def _logistic_start(x: Floats, y: Floats) -> list[float]:
+def _start_logistic(x: Floats, y: Floats) -> list[float]:
     from scipy.special import logit
 
-    return _line(x, logit(np.clip(2 * y - 1, 0.01, 0.99)))
+    return _fit_line(x, logit(np.clip(2 * y - 1, 0.01, 0.99)))
 
 
 def _power(x: Floats, a: float, b: float) -> Floats:
@@ -315,8 +317,8 @@ def _power(x: Floats, a: float, b: float) -> Floats:
     return values
 
 
-def _power_start(x: Floats, y: Floats) -> list[float]:
-    intercept, slope = _line(x, np.log2(np.clip(1 - y, 1e-3, 1)))
+def _start_power(x: Floats, y: Floats) -> list[float]:
+    intercept, slope = _fit_line(x, np.log2(np.clip(1 - y, 1e-3, 1)))
     return [intercept, -slope]
 
 
@@ -325,27 +327,27 @@ def _asymptote(x: Floats, a: float, b: float, c: float) -> Floats:
     return values
 
 
-def _asymptote_start(x: Floats, y: Floats) -> list[float]:
+def _start_asymptote(x: Floats, y: Floats) -> list[float]:
     floor = max(0.0, (1 - float(y.max())) / 2)
-    return [*_power_start(x, y + floor), floor]
+    return [*_start_power(x, y + floor), floor]
 
 
 FORMS = (
     Form("fourth root", "A = a + b·N^(1/4)", _fourth_root,
-         lambda x, y: _line(np.exp2(x / 4), y), 2),
-    Form("logarithm", "A = a + b·log2 N", _logarithm, _line, 2),
-    Form("logistic", "A = 1/2 + 1/2 · logistic(a + b·log2 N)", _logistic, _logistic_start, 2),
-    Form("power law", "A = 1 − a·N^(−b)", _power, _power_start, 2),
-    Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _asymptote, _asymptote_start, 3),
+         lambda x, y: _fit_line(np.exp2(x / 4), y), 2),
+    Form("logarithm", "A = a + b·log2 N", _logarithm, _fit_line, 2),
+    Form("logistic", "A = 1/2 + 1/2 · logistic(a + b·log2 N)", _logistic, _start_logistic, 2),
+    Form("power law", "A = 1 − a·N^(−b)", _power, _start_power, 2),
+    Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _asymptote, _start_asymptote, 3),
 )  # fmt: skip
-"""In the order of reports. The first two pass 100 % at some size; the last may stay far below it.
-Fitted to WinoGrande's table 4 (dev, 40,398), the first alone gives the paper's "over 118K" for the
-human 94.1; the paper does not say how its figure was found."""
+"""Forms in the order of reports. The first two exceed 100 % at some size; the last may stay far
+below it. Fitted to WinoGrande's table 4 (dev, 40,398), only the first gives the paper's "over 118K"
+for the human 94.1; the paper does not state how its number was computed."""
 
 
 LEADERBOARD_SIZES = (160, 640, 2558, 10234, 40398)
-"""Problems in the released training sets xs to xl. Table 4 prints 40,938 for the last; the released
-file, and the leaderboard's evaluation, have 40,398."""
+"""The numbers of problems in the released training sets xs to xl. Table 4 prints 40,938 for the
+last; the released file and the leaderboard's evaluation have 40,398."""
 
 
 def area_under_curve(
@@ -354,14 +356,14 @@ def area_under_curve(
     """Return the mean accuracy over the logarithm of the training size.
 
     The trapezoid rule over log2(size), divided by the range of log2(size): the "AUC" of
-    WinoGrande's leaderboard. It has the unit of the accuracies.
+    WinoGrande's leaderboard, in the unit of the accuracies.
 
     Args:
-        accuracies: one a size.
-        sizes: training problems, increasing, above 0; the leaderboard's by default.
+        accuracies: The accuracy for each size.
+        sizes: The training sizes, increasing and above 0; the leaderboard's by default.
 
     Raises:
-        DataError: fewer than two sizes, or sizes that don't increase.
+        DataError: There are fewer than two sizes, or sizes that don't increase.
 
     >>> round(area_under_curve([0.515, 0.586, 0.669, 0.758, 0.793]), 4)  # table 4, dev
     0.6665
@@ -370,8 +372,8 @@ def area_under_curve(
 
     if len(sizes) != len(accuracies) or len(sizes) < 2:
         raise DataError(
-            f"there are {len(accuracies)} accuracies for {len(sizes)} sizes; the area needs two or "
-            "more, one a size"
+            f"there are {len(accuracies)} accuracies for {len(sizes)} sizes; the area needs "
+            "one accuracy per size, for two sizes or more"
         )
     if min(sizes) <= 0 or not (np.diff(sizes) > 0).all():
         raise DataError(f"the sizes must be above 0 and increase: {', '.join(map(str, sizes))}")

@@ -1,4 +1,4 @@
-"""How deep in their families a solver's errors lie, beside chance, and which edits go with them."""
+"""The depth of a solver's errors in their families, and the edits behind them."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ Floats = npt.NDArray[np.float64]
 def error_depth(
     depths: npt.ArrayLike, wrong: npt.ArrayLike, kind: Literal["mean", "first"] = "mean"
 ) -> float | None:
-    """Return the error depth of perturbed problems; None if no error was made.
+    """Return the error depth of perturbed problems, or None without errors.
 
-    EvoGrad's equation 2 is lost in print. Its prose says "before the model produces its first
+    EvoGrad's equation 2 is garbled in print. Its prose says "before the model produces its first
     incorrect prediction", which is `first`; its example is a mean, (5 + 6 + 5) / 3, and so are the
     numbers of its table 4: `mean` is the default.
 
-    It is conditional on being wrong: a guesser has about the mean depth of the problems, so
-    the figure says something only next to that null; see `stability`.
+    The depth is conditional on an error: a guesser has about the mean depth of the problems, so the
+    number only has meaning next to that null; see `stability`.
 
     Args:
-        depths: of each perturbed problem, (n,); roots are no perturbed problems.
-        wrong: whether each was answered wrongly, (n,); of a tie, the probability, 0–1, that a fair
-            draw is wrong: the depth is then the one expected where there is an error.
-        kind: the mean depth of the errors, or the least.
+        depths: (n,) the depth of each perturbed problem, without roots.
+        wrong: (n,) whether each answer is incorrect; for a tie, the probability, 0–1, that a fair
+            draw is incorrect. The depth is then the expected one, given an error.
+        kind: The mean depth of the errors, or the least.
 
     Raises:
-        DataError: the lengths differ, a depth is missing or negative, or the kind is unknown.
+        DataError: The lengths differ, a depth is missing or negative, or the kind is unknown.
 
     >>> error_depth([1, 2, 5, 6, 5], [False, False, True, True, True])  # EvoGrad, table 3
     5.333333333333333
@@ -56,27 +56,27 @@ def error_depth(
     True
     """
     if kind not in ("mean", "first"):
-        raise DataError(f"an error depth is of the kind 'mean' or 'first', not {kind!r}")
+        raise DataError(f"unknown kind {kind!r}; use 'mean' or 'first'")
     each, errors = np.asarray(depths, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
     if each.ndim != 1 or each.shape != errors.shape:
         raise DataError(
             f"there are depths for {each.shape} problems, and errors for {errors.shape}"
         )
     if not bool(np.all(each >= 0)):
-        raise DataError("a depth is missing or negative; leave out problems of unknown depth")
+        raise DataError("a depth is missing or negative; remove problems of unknown depth")
     if not errors.any():
         return None
     if kind == "mean":
         return float(np.average(each, weights=errors))
-    levels, fine = without_errors(each, errors)
+    levels, fine = compute_error_free_probabilities(each, errors)
     here = np.concatenate([[1.0], np.cumprod(fine)[:-1]]) * (1 - fine)
     return float(np.average(levels, weights=here))
 
 
-def without_errors(
+def compute_error_free_probabilities(
     depths: npt.NDArray[Any], wrong: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """Return the depths that occur, ascending, and how probably each has no error, 0–1."""
+    """Return the distinct depths, ascending, and the probability that each has no error, 0–1."""
     levels, of = np.unique(depths, return_inverse=True)
     fine = np.ones(len(levels))
     np.multiply.at(fine, of, 1 - wrong)
@@ -84,24 +84,24 @@ def without_errors(
 
 
 Ending = tuple[int, bool, float]
-"""The end of a family: the depth, whether with an error, and its probability, 0–1."""
+"""The end of a family: its depth, whether by an error, and its probability, 0–1."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """What a solver made of one family.
+    """A solver's results on one family.
 
     Attributes:
-        root: the id of its root.
-        cluster: the number of its cluster; families of twins and copies share one.
-        root_credit: what the root's answer is worth, 0–1; None when it is not in the data.
-        root_tied: whether that is a tie.
-        root_chance: the probability of guessing the root rightly; 1 when it is not in the data.
-        depths: of its perturbed problems whose depth is known, (n,).
-        wrong: whether each of them was answered wrongly, (n,): 0 or 1, and between them for a tie,
-            the probability that a fair draw of what is tied is wrong.
-        tied: whether each is a tie, (n,).
-        chance: the probability of guessing each rightly, (n,).
+        root: The id of the root.
+        cluster: The number of the cluster; families of twins and copies share one.
+        root_credit: The credit for the root's answer, 0–1; None if the root is not in the data.
+        root_tied: Whether the root's answer is a tie.
+        root_chance: The probability of guessing the root correctly; 1 if it is not in the data.
+        depths: (n,) the known depths of the perturbed problems.
+        wrong: (n,) whether each answer is incorrect: 0 or 1, or for a tie the probability that a
+            fair draw among the tied options is incorrect.
+        tied: (n,) whether each answer is a tie.
+        chance: (n,) the probability of guessing each problem correctly.
     """
 
     root: str
@@ -116,23 +116,23 @@ class Family:
 
     @property
     def mean(self) -> float | None:
-        """The mean depth of its errors; None without any."""
+        """The mean depth of the errors; None without errors."""
         return error_depth(self.depths, self.wrong, "mean")
 
     @property
     def first(self) -> float | None:
-        """The least depth of its errors, with ties expected; None without any."""
+        """The least depth of the errors, in expectation for ties; None without errors."""
         return error_depth(self.depths, self.wrong, "first")
 
     @property
     def lasted(self) -> tuple[Ending, ...]:
-        """How far it gets: an error at its first one, or the greatest depth without: censored.
+        """The depth of the first error, or the greatest depth (censored) if there is none.
 
-        A root that was answered wrongly is an error at depth 0. Without ties there is one ending,
-        of the weight 1; with them several, with how probable each is.
+        An incorrectly answered root is an error at depth 0. Without ties there is one ending, with
+        weight 1; with ties there are several, with their probabilities.
         """
         root = 0.0 if self.root_credit is None else 1 - self.root_credit
-        levels, fine = without_errors(self.depths, self.wrong)
+        levels, fine = compute_error_free_probabilities(self.depths, self.wrong)
         before = (1 - root) * np.concatenate([[1.0], np.cumprod(fine)])
         ends = [(0, True, root)]
         ends += [
@@ -144,20 +144,20 @@ class Family:
 
     @property
     def all_right(self) -> float:
-        """Whether all its problems, the root included where it is here, were answered rightly.
+        """The probability that all problems in the data, including the root, are correct.
 
-        1 or 0, and between them with ties: how probable it is.
+        It is 1 or 0 without ties.
         """
         root = 1.0 if self.root_credit is None else self.root_credit
         return float(root * (1 - self.wrong).prod())
 
     def record(self) -> dict[str, Any]:
-        """Return the family as JSON can hold it."""
+        """Return the family as a JSON record."""
         return {
             "root": self.root,
-            "root_right": None if self.root_credit is None else _right(self.root_credit),
+            "root_right": None if self.root_credit is None else _format_credit(self.root_credit),
             "n": len(self.depths),
-            "wrong": _proportion.counted(float(self.wrong.sum())),
+            "wrong": _proportion.round_count(float(self.wrong.sum())),
             "mean": self.mean,
             "first": self.first,
             "deepest": int(self.depths.max()),
@@ -166,12 +166,12 @@ class Family:
 
 
 class Families(NamedTuple):
-    """The families of a data set in which something was perturbed.
+    """The families of a data set with perturbed problems.
 
     Attributes:
-        kind: the depth that is used.
-        families: those with a perturbed problem whose depth is known.
-        unknown: how many perturbed problems are omitted because their depth is not known.
+        kind: The depth that is used.
+        families: The families with a perturbed problem of known depth.
+        unknown: The number of perturbed problems that are omitted because their depth is not known.
     """
 
     kind: DepthKind
@@ -179,26 +179,27 @@ class Families(NamedTuple):
     unknown: int
 
 
-def families_of(graded: Graded, wanted: DepthKind | None = None) -> Families:
+def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
     """Return the families of perturbed problems with their depths of one kind.
 
     Args:
-        graded: from `grade`.
-        wanted: which depth; when None, the one that most perturbed problems have, and the first
-            of declared, lineage and edit where several have as many.
+        graded: The graded answers, from `grade`.
+        wanted: The depth to use; by default, the one that most perturbed problems have, with ties
+            broken in the order declared, lineage, edit.
 
     Raises:
-        DataError: nothing is perturbed, the kind is unknown, or no problem has such a depth.
+        DataError: There are no perturbed problems, the kind is unknown, or no problem has such a
+            depth.
     """
     if wanted is not None and wanted not in DEPTHS:
-        raise DataError(f"there is no depth {wanted!r}; take one of {', '.join(DEPTHS)}")
+        raise DataError(f"unknown depth {wanted!r}; use one of {', '.join(DEPTHS)}")
     dataset = graded.dataset
     found = depths(dataset)
     perturbed = [row for row, of in enumerate(found) if _is_perturbed(dataset[row], of)]
     if not perturbed:
         raise DataError(
-            "no problem has a lineage, so there is no depth to measure by; perturbed problems "
-            "name their root and parent, and the original stands at depth 0"
+            "no problem has a lineage, so depths are unknown; perturbed problems need a "
+            "root and a parent, and the original has depth 0"
         )
     known = {
         kind: sum(getattr(found[row], kind) is not None for row in perturbed) for kind in DEPTHS
@@ -206,21 +207,20 @@ def families_of(graded: Graded, wanted: DepthKind | None = None) -> Families:
     most = max(DEPTHS, key=lambda name: known[name])  # of equals, the first
     kind: DepthKind = most if wanted is None else wanted
     if not known[kind]:
-        raise DataError(_no_depth(kind, known))
+        raise DataError(_explain_missing_depth(kind, known))
     rows: dict[str, list[int]] = {}
     for row in perturbed:
         if getattr(found[row], kind) is not None:
             rows.setdefault(dataset[row].root, []).append(row)
     place = {problem.id: row for row, problem in enumerate(dataset)}
     families = tuple(
-        _family(graded, root, place.get(root), of, [getattr(found[row], kind) for row in of])
+        _make_family(graded, root, place.get(root), of, [getattr(found[row], kind) for row in of])
         for root, of in rows.items()
     )
     return Families(kind, families, len(perturbed) - known[kind])
 
 
-def _right(credit: float) -> bool | float:
-    """Return a credit as JSON has it: true, false, or the fraction of a tie."""
+def _format_credit(credit: float) -> bool | float:
     return credit if 0 < credit < 1 else credit == 1
 
 
@@ -228,7 +228,7 @@ def _is_perturbed(problem: Problem, of: Depths) -> bool:
     return problem.lineage is not None or of.lineage is None
 
 
-def _no_depth(kind: str, known: dict[DepthKind, int]) -> str:
+def _explain_missing_depth(kind: str, known: dict[DepthKind, int]) -> str:
     other = [name for name in DEPTHS if known[name]]
     advice = (
         f"; {' and '.join(f'{known[name]:,} have {name} depth' for name in other)}" if other else ""
@@ -236,9 +236,11 @@ def _no_depth(kind: str, known: dict[DepthKind, int]) -> str:
     return f"no perturbed problem has a known {kind} depth{advice}"
 
 
-def _family(graded: Graded, root: str, place: int | None, rows: list[int], of: list[int]) -> Family:
+def _make_family(
+    graded: Graded, root: str, place: int | None, rows: list[int], of: list[int]
+) -> Family:
     chance = [1 / len(graded.dataset[row].options) for row in rows]
-    if place in rows:  # a cycle, or a problem of which only its depth is known
+    if place in rows:  # a cycle, or a problem with only a depth
         place = None
     return Family(
         root,
@@ -254,35 +256,36 @@ def _family(graded: Graded, root: str, place: int | None, rows: list[int], of: l
 
 
 LEAST_CLUSTERS = 5
-"""With fewer, a bootstrap has so few different draws that its ends mean nothing."""
+"""With fewer clusters, a bootstrap has so few different draws that its ends have no meaning."""
 
 NULL_DRAWS = 2_000
-"""Draws of each null; more than 30 families, or problems, make them smooth enough."""
+"""The number of draws of each null; more than 30 families or problems make them smooth."""
 
 Sums = npt.NDArray[np.float64]
-"""What families add up to, (…, 5): depths of errors, errors, mean depths of the families' errors,
-depths of their first errors, families with an error. With ties, what is expected of each when a
-fair draw settles them."""
+"""The sums over families, (…, 5): depths of errors, errors, mean depths of the families' errors,
+depths of their first errors, and families with an error. With ties, the expected sums under fair
+draws."""
 
 Errors = tuple[npt.NDArray[Any], npt.NDArray[Any]]
-"""Errors at each depth, and how probably there is none, both (draws, levels)."""
+"""The errors at each depth, and the probability of none, both (draws, levels)."""
 
 _FIGURES = ((0, 1), (2, 4), (3, 4))
-"""Which sums are divided for the pooled mean, the mean over families, and the first error."""
+"""The columns to divide for the pooled mean, the mean over families, and the first error."""
 
 
 @dataclass(frozen=True, slots=True)
 class DepthNull:
-    """What the error depth would be if depth did not matter.
+    """The error depth expected if depth did not matter.
 
     Attributes:
-        coin: that of a coin flipper, expected; for the pooled mean, the mean depth of the set.
-        coin_interval: 95 % of coin flippers are in it (`null_interval`).
-        shuffled: that of the solver's own errors when those of each family fall on random
-            problems of that family, expected; None without errors.
-        shuffled_interval: 95 % of such shuffles are in it (`null_interval`); None without errors.
-        p_value: how probable a shuffle at least as far from `shuffled`, on either side, is: small
-            when errors come early or late, not just often; None without errors.
+        coin: The expected depth for random answers; for the pooled mean, the mean depth of the set.
+        coin_interval: The 95 % interval for random answers (`null_interval`).
+        shuffled: The expected depth if the solver's errors are moved to random problems of the same
+            family; None without errors.
+        shuffled_interval: The 95 % interval of such shuffles (`null_interval`); None without
+            errors.
+        p_value: The two-sided probability of a shuffle at least as far from `shuffled`: small if
+            errors are early or late, not just frequent; None without errors.
     """
 
     coin: float
@@ -294,15 +297,15 @@ class DepthNull:
 
 @dataclass(frozen=True, slots=True)
 class ErrorDepth(Result):
-    """One error depth.
+    """An error depth with its interval and null.
 
     Attributes:
-        value: 0 or more; None when no error was made.
-        interval: 95 %, by the bootstrap over families, expanded as these are few; None without
-            errors, and with fewer than 5 clusters of families, which tell next to nothing.
-        errors: of how many it is the mean: problems answered wrongly, or families with one; whole
-            except for ties.
-        null: what it would be if depth did not matter.
+        value: The error depth, 0 or more; None without errors.
+        interval: The 95 % interval by the bootstrap over families, expanded because they are few;
+            None without errors, and with fewer than 5 clusters of families, which are too few.
+        errors: The number of incorrectly answered problems, or families with one, in the mean; an
+            integer except for ties.
+        null: The error depth if depth did not matter.
     """
 
     value: float | None
@@ -314,28 +317,28 @@ class ErrorDepth(Result):
 def error_depths(
     families: Sequence[Family], seed: int, draws: int
 ) -> tuple[ErrorDepth, ErrorDepth, ErrorDepth]:
-    """Return the pooled mean, the mean over families, and that of the families' first errors."""
-    totals = np.array([_observed(family) for family in families])
+    """Return the pooled mean, the mean over families, and the mean of first errors."""
+    totals = np.array([_observe(family) for family in families])
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])
     drawn, number = _bootstrap(totals, clusters, seed, draws), len(np.unique(clusters))
-    coins = _simulated(families, _coin, np.random.default_rng([seed, 1]))
-    shuffles = _simulated(families, _shuffle, np.random.default_rng([seed, 2]))
+    coins = _simulate(families, _guess_errors, np.random.default_rng([seed, 1]))
+    shuffles = _simulate(families, _shuffle_errors, np.random.default_rng([seed, 2]))
     depths = np.concatenate([family.depths for family in families])
     risk = 1 - np.concatenate([family.chance for family in families])
     exact = float(np.average(depths, weights=risk)), None, None
     pooled, mean, first = (
-        _figure(observed, drawn, number, coins, shuffles, place, expected)
+        _make_error_depth(observed, drawn, number, coins, shuffles, place, expected)
         for place, expected in zip(_FIGURES, exact, strict=True)
     )
     return pooled, mean, first
 
 
-def _observed(family: Family) -> Floats:
+def _observe(family: Family) -> Floats:
     levels, of = np.unique(family.depths, return_inverse=True)
     wrong = np.bincount(of, family.wrong)
-    _, fine = without_errors(family.depths, family.wrong)
-    found: Floats = _totals(levels, wrong[None], fine[None])[0]
+    _, fine = compute_error_free_probabilities(family.depths, family.wrong)
+    found: Floats = _compute_totals(levels, wrong[None], fine[None])[0]
     return found
 
 
@@ -345,7 +348,7 @@ def _bootstrap(totals: Floats, clusters: Ints, seed: int, draws: int) -> Sums | 
     return _proportion.resample(_proportion.cluster_totals(totals, clusters), seed, draws=draws)
 
 
-def _figure(
+def _make_error_depth(
     observed: Floats,
     drawn: Sums | None,
     clusters: int,
@@ -355,14 +358,14 @@ def _figure(
     expected: float | None,
 ) -> ErrorDepth:
     above, below = place
-    of_coins = _ratios(coins, place)
+    of_coins = _compute_ratios(coins, place)
     coin = float(of_coins.mean()) if expected is None else expected
     if not observed[below]:
         null = DepthNull(coin, _proportion.null_interval(of_coins), None, None, None)
         return ErrorDepth(None, None, 0, null)
     value = float(observed[above] / observed[below])
-    errors = _proportion.counted(float(observed[below]))
-    of_shuffles = _ratios(shuffles, place)
+    errors = _proportion.round_count(float(observed[below]))
+    of_shuffles = _compute_ratios(shuffles, place)
     centre = float(of_shuffles.mean())
     as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
     null = DepthNull(
@@ -375,38 +378,37 @@ def _figure(
     interval = (
         None
         if drawn is None
-        else _proportion.percentile_interval(_ratios(drawn, place), clusters=clusters)
+        else _proportion.percentile_interval(_compute_ratios(drawn, place), clusters=clusters)
     )
     return ErrorDepth(value, interval, errors, null)
 
 
-def _ratios(sums: Sums, place: tuple[int, int]) -> Floats:
-    """Return the figure of each draw; draws without an error have none, and are omitted."""
+def _compute_ratios(sums: Sums, place: tuple[int, int]) -> Floats:
     kept = sums[sums[:, place[1]] > 0]
     ratios: Floats = kept[:, place[0]] / kept[:, place[1]]
     return ratios
 
 
-def _simulated(
+def _simulate(
     families: Sequence[Family],
     draw: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,
 ) -> Sums:
-    """Return the sums of `NULL_DRAWS` solvers whose errors fall as `draw` says, (draws, 5)."""
+    """Return the (draws, 5) sums of `NULL_DRAWS` solvers with random errors."""
     sums = np.zeros((NULL_DRAWS, 5))
     for family in families:
         levels, of, counts = np.unique(family.depths, return_inverse=True, return_counts=True)
-        sums += _totals(levels, *draw(family, counts, of, rng))
+        sums += _compute_totals(levels, *draw(family, counts, of, rng))
     return sums
 
 
-def _totals(levels: Ints, wrong: npt.NDArray[Any], fine: npt.NDArray[Any]) -> Sums:
-    """Return what a family adds to the sums in each draw, (draws, 5).
+def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], fine: npt.NDArray[Any]) -> Sums:
+    """Return the (draws, 5) contribution of a family to the sums.
 
     Args:
-        levels: the depths that its problems have, ascending, (m,).
-        wrong: how many errors it has at each, (draws, m).
-        fine: how probably it has none there, (draws, m).
+        levels: (m,) the distinct depths of its problems, ascending.
+        wrong: (draws, m) the number of errors at each depth.
+        fine: (draws, m) the probability of no error there.
     """
     number = wrong.sum(axis=1)
     depth = wrong @ levels
@@ -417,8 +419,7 @@ def _totals(levels: Ints, wrong: npt.NDArray[Any], fine: npt.NDArray[Any]) -> Su
     return np.stack([depth, number, mean * some, first @ levels, some], axis=1)
 
 
-def _coin(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
-    """Return errors at each depth when each problem is guessed."""
+def _guess_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
     wrong = np.zeros((NULL_DRAWS, len(counts)), dtype=np.int64)
     for chance in np.unique(family.chance):
         there = np.bincount(of[family.chance == chance], minlength=len(counts))
@@ -426,15 +427,14 @@ def _coin(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> E
     return wrong, wrong == 0
 
 
-def _shuffle(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
-    """Return errors at each depth when as many as there are, and the ties, fall anywhere."""
+def _shuffle_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
     sure = int((family.wrong == 1).sum())
     wrong = rng.multivariate_hypergeometric(counts, sure, size=NULL_DRAWS)
     ties = family.wrong[(family.wrong > 0) & (family.wrong < 1)]
     if not len(ties):
         return wrong, wrong == 0
     left, fine, mass = counts - wrong, (wrong == 0).astype(float), wrong.astype(float)
-    for share in ties:  # each in turn falls on one of the problems that are left
+    for share in ties:  # each is assigned to one of the remaining problems
         ends = np.cumsum(left, axis=1)
         drawn = rng.integers(ends[:, -1])
         at = np.arange(len(ends)), (ends > drawn[:, None]).argmax(axis=1)
@@ -445,7 +445,7 @@ def _shuffle(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -
 
 
 MOST_FREQUENT = 3
-"""How many kinds are named first (EvoGrad, figure 3)."""
+"""The number of kinds that are named first (EvoGrad, figure 3)."""
 
 Tags = Mapping[str, Sequence[str]]
 Bools = npt.NDArray[np.bool_]
@@ -453,18 +453,19 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class EditKind(Result):
-    """One kind of token edit, such as a noun put in (`+NN`) or taken out (`-NN`).
+    """One kind of token edit, such as an inserted noun (`+NN`) or a deleted one (`-NN`).
 
     Attributes:
         kind: "+" or "-" and a Penn Treebank tag; `_` for the blank itself.
-        edits: how many token edits of the kind the perturbed problems have.
-        wrong_edits: how many of these are in problems with a wrong prediction: what EvoGrad's
-            table 5 prints as if it counted predictions. A tie is wrong for what it is not worth.
-        errors: the fraction of the problems with such an edit that are wrong; its interval knows of
-            families, and `right` of it counts the wrong.
-        excess: that share minus the fraction of all perturbed problems that are wrong, −1 to 1.
-        interval: 95 % of the excess, by drawing families again, expanded for those that have the
-            kind; None if fewer than five do.
+        edits: The number of token edits of the kind in the perturbed problems.
+        wrong_edits: The number of these in problems with an incorrect prediction, which EvoGrad's
+            table 5 prints as if it counted predictions. A tie counts by its missing credit.
+        errors: The fraction of incorrect answers among problems with such an edit, with an interval
+            that is robust to families; its `right` counts the incorrect ones.
+        excess: That fraction minus the fraction of incorrect answers among all perturbed problems,
+            −1 to 1.
+        interval: The 95 % interval of the excess by resampling families, expanded for those with
+            the kind; None if fewer than five have it.
     """
 
     kind: str
@@ -477,13 +478,14 @@ class EditKind(Result):
 
 @dataclass(frozen=True)
 class EditKinds(Result):
-    """How a solver's errors fall on the kinds of edits.
+    """The distribution of a solver's errors over the kinds of edits.
 
     Attributes:
-        errors: the fraction of all perturbed problems that are wrong, the base rate; None when no
-            problem differs from its root.
-        left_out: how many perturbed problems have no root in the data set, and are not counted.
-        kinds: those with the most edits in wrong predictions first.
+        errors: The fraction of incorrect answers among all perturbed problems, the base rate; None
+            if no problem differs from its root.
+        left_out: The number of perturbed problems without a root in the data set, which are not
+            counted.
+        kinds: The kinds, by descending number of edits in incorrect predictions.
     """
 
     errors: Proportion | None
@@ -492,32 +494,32 @@ class EditKinds(Result):
 
     @property
     def most_frequent(self) -> tuple[EditKind, ...]:
-        """The three kinds with the most edits in wrong predictions."""
+        """The three kinds with the most edits in incorrect predictions."""
         return tuple(kind for kind in self.kinds[:MOST_FREQUENT] if kind.wrong_edits)
 
 
-def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
+def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     """Count the token edits between each perturbed problem and its root, by kind and error.
 
     The edits are those of a shortest script between the tokens of the root and of the problem, so
-    that what was changed and changed back is none, and what it costs is the depth `edit`. A token
-    put in counts as "+" and its tag in the problem; one taken out as "-" and its tag in the root;
-    one that replaces another as both (EvoGrad names no third sign).
+    that reverted changes don't count, and the cost of the script is the depth `edit`. An inserted
+    token counts as "+" and its tag in the problem, a deleted one as "-" and its tag in the root,
+    and a replacement as both (EvoGrad has no third sign).
 
     Counts are given per token edit, as in EvoGrad's figure 3 and table 5 ("+NN (150)" next to 80
-    errors can't count predictions; and three of the cells there, 92, 62 and 61, are copies of one
-    another), and per prediction: a sentence with three new nouns is one error. An edit that is
-    frequent is frequent in errors too, so each kind's fraction of errors stands next to that of all
+    errors can't count predictions; and three of the cells there, 92, 62 and 61, are copies of each
+    other), and per prediction: a sentence with three new nouns is one error. A frequent edit is
+    also frequent in errors, so each kind's fraction of errors is shown next to that of all
     perturbed problems.
 
     Args:
-        graded: from `grade`.
-        tagged: the Penn tag of each token of a sentence (`winosmith.text.tokens`), by the id of
-            its problem; `winosmith.language.tag` makes them.
-        seed: of the bootstrap.
+        graded: The graded answers, from `grade`.
+        tagged: The Penn tags of the tokens of each sentence (`winosmith.text.tokens`), by problem
+            id, from `winosmith.language.tag`.
+        seed: The random seed of the bootstrap.
 
     Raises:
-        DataError: a sentence has no tags, or not one for each token.
+        DataError: A sentence does not have one tag per token.
 
     >>> from winosmith import Lineage, Prediction, Problem
     >>> from winosmith.metrics import grade
@@ -526,11 +528,11 @@ def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     ...                 lineage=Lineage("r", "r"))
     >>> tags = ("DT", "NN", "VBD", "DT", "NN", "CC", "DT", "NN", "VBD", ".")
     >>> found = grade(Dataset([root, child]), [Prediction("r", 1), Prediction("c", 0)])
-    >>> [(k.kind, k.wrong_edits) for k in edit_kinds(found, {"r": tags, "c": tags}).kinds]
+    >>> [(k.kind, k.wrong_edits) for k in count_edit_kinds(found, {"r": tags, "c": tags}).kinds]
     [('+NN', 1), ('-NN', 1)]
     """
-    known, left_out = _rows(graded.dataset)
-    counts = [_edits(graded.dataset, row, tagged) for row in known]
+    known, left_out = _find_rows(graded.dataset)
+    counts = [_count_edits(graded.dataset, row, tagged) for row in known]
     rows = [row for row, edits in zip(known, counts, strict=True) if edits]
     counts = [edits for edits in counts if edits]
     if not rows:
@@ -538,9 +540,9 @@ def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     wrong, tied, clusters = 1 - graded.credit[rows], graded.tied[rows], graded.clusters[rows]
     names = sorted({kind for edits in counts for kind in edits})
     table = np.array([[edits[name] for name in names] for edits in counts])
-    intervals = _intervals(table > 0, wrong, clusters, seed)
+    intervals = _compute_intervals(table > 0, wrong, clusters, seed)
     found = [
-        _kind(name, table[:, at], wrong, tied, clusters, intervals[at])
+        _make_kind(name, table[:, at], wrong, tied, clusters, intervals[at])
         for at, name in enumerate(names)
     ]
     found.sort(key=lambda kind: (-kind.wrong_edits, -kind.edits, kind.kind))
@@ -548,18 +550,16 @@ def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     return EditKinds(errors, left_out, tuple(found))
 
 
-def _rows(dataset: Dataset) -> tuple[list[int], int]:
-    """Return the perturbed problems whose root is here, and how many have none."""
+def _find_rows(dataset: Dataset) -> tuple[list[int], int]:
     perturbed = [row for row, problem in enumerate(dataset) if problem.lineage]
     there = set(dataset.ids)
     rows = [row for row in perturbed if dataset[row].root in there]
     return rows, len(perturbed) - len(rows)
 
 
-def _edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
-    """Return how many edits of each kind part a problem from its root."""
+def _count_edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
     before, after = dataset[dataset.row(dataset[row].root)], dataset[row]
-    old, new = (list(_with_tags(p.id, p.sentence, tagged)) for p in (before, after))
+    old, new = (list(_zip_tags(p.id, p.sentence, tagged)) for p in (before, after))
     found: Counter[str] = Counter()
     for op in Levenshtein.editops([token for token, _ in old], [token for token, _ in new]):
         if op.tag != "insert":
@@ -569,7 +569,7 @@ def _edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
     return found
 
 
-def _with_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[str, str]]:
+def _zip_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[str, str]]:
     cut = tokens(sentence)
     tags = tagged.get(problem_id)
     if tags is None or len(tags) != len(cut):
@@ -579,7 +579,7 @@ def _with_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[s
         yield token, BLANK if token == BLANK else tag
 
 
-def _kind(
+def _make_kind(
     name: str,
     edits: npt.NDArray[np.int64],
     wrong: Floats,
@@ -591,14 +591,18 @@ def _kind(
     errors = _proportion.proportion(wrong[having], clusters[having], ties=int(tied[having].sum()))
     excess = errors.value - float(wrong.mean())
     return EditKind(
-        name, int(edits.sum()), _proportion.counted(float(edits @ wrong)), errors, excess, interval
+        name,
+        int(edits.sum()),
+        _proportion.round_count(float(edits @ wrong)),
+        errors,
+        excess,
+        interval,
     )
 
 
-def _intervals(
+def _compute_intervals(
     having: Bools, wrong: Floats, clusters: npt.NDArray[np.int64], seed: int
 ) -> list[tuple[float, float] | None]:
-    """Return the interval of each kind's excess, from the same draws of families."""
     of_all = np.column_stack([wrong, np.ones(len(wrong))])
     sums = _proportion.resample(
         _proportion.cluster_totals(np.hstack([of_all, having, having * wrong[:, None]]), clusters),

@@ -1,4 +1,4 @@
-"""Predictions next to the answers, clusters and groups of problems, and what can be compared."""
+"""Predictions with the answers, clusters and groups of problems, and checks of comparability."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Labels = npt.NDArray[np.int64]
 
 
 def clusters(dataset: Dataset) -> Labels:
-    """Return the number of the cluster that each problem belongs to, (n,), from 0.
+    """Return the (n,) number, from 0, of each problem's cluster.
 
     A cluster is a block (`winosmith.blocks`): the halves of a twin, a family of perturbed
     problems, copies of one sentence. Its problems are right or wrong together more often than
@@ -52,15 +52,15 @@ def clusters(dataset: Dataset) -> Labels:
 class Graded(Result):
     """What a solver answered, next to what is right.
 
-    A tie is worth 1 / (options tied) where the right option is among them, and 0 otherwise. So
-    every count and share is what one would get on average if a fair draw settled each tie.
+    A tie has the credit 1 / (tied options) if the correct option is among them, and 0 otherwise. So
+    every count and fraction is the expectation under fair draws.
 
     Attributes:
-        dataset: the problems, all with their answers.
-        predictions: one for each problem, in its order.
-        known_clusters: the result of `clusters`, where it is known already.
-        parameters: what the solver was run with, as its file says; `sees` is what it saw.
-        missing: number of problems that the solver was not asked, which are not in `dataset`.
+        dataset: The problems, all with their answers.
+        predictions: One prediction per problem, in the order of the problems.
+        known_clusters: The result of `clusters`, if known.
+        parameters: The solver's parameters according to its file; `sees` is its input.
+        missing: The number of problems that the solver was not asked, which are not in `dataset`.
     """
 
     dataset: Dataset = field(metadata={"key": "data", "json": lambda data: data.digest})
@@ -71,14 +71,14 @@ class Graded(Result):
 
     @property
     def invalid(self) -> int:
-        """The number of answers that are none of the options; they are incorrect."""
+        """The number of answers that match no option; they are incorrect."""
         return sum(prediction.choice is None for prediction in self.predictions)
 
     @cached_property
     def credit(self) -> Floats:
-        """What each answer is worth, (n,), 0–1: 1 / (options tied) with the right one among them.
+        """The (n,) credit of each answer, 0–1.
 
-        An answer without a tie is worth 1 or 0; see `Prediction.credit`.
+        It is 1 or 0 for an answer without a tie; see `Prediction.credit`.
         """
         return np.array(
             [
@@ -89,30 +89,32 @@ class Graded(Result):
 
     @cached_property
     def tied(self) -> Bools:
-        """Whether each answer is a tie, (n,)."""
+        """The (n,) mask of answers that are ties."""
         return np.array([len(prediction.chosen) > 1 for prediction in self.predictions], np.bool_)
 
     @property
     def ties(self) -> int:
-        """How many answers are ties."""
+        """The number of ties."""
         return int(self.tied.sum())
 
     @cached_property
     def against_scores(self) -> int:
-        """How many answers don't choose their best score; the choice counts."""
+        """The number of answers that don't choose their best score; the choice counts."""
         return sum(prediction.against_scores for prediction in self.predictions)
 
     @cached_property
     def clusters(self) -> Labels:
-        """The number of each problem's cluster, (n,); see `clusters`."""
+        """The (n,) number of each problem's cluster; see `clusters`."""
         return clusters(self.dataset) if self.known_clusters is None else self.known_clusters
 
-    def share(self, rows: npt.ArrayLike | None = None, chance: float | None = None) -> Proportion:
-        """Return the accuracy on some rows, or on all; its interval knows the clusters.
+    def measure_accuracy(
+        self, rows: npt.ArrayLike | None = None, chance: float | None = None
+    ) -> Proportion:
+        """Return the accuracy on some or all rows, with an interval that is robust to clusters.
 
         Args:
-            rows: indices, or a mask.
-            chance: what guessing gives, kept next to it.
+            rows: Row numbers or a mask.
+            chance: The accuracy of guessing, stored with the result.
         """
         some = slice(None) if rows is None else np.asarray(rows)
         ties = int(self.tied[some].sum())
@@ -125,9 +127,9 @@ class Graded(Result):
 
     @cached_property
     def digest(self) -> str:
-        """A SHA-256 over every choice and score in order, as 64 hexadecimal digits.
+        """A SHA-256 of every choice and score in order, as 64 hexadecimal digits.
 
-        Scores enter with nine digits, so that a machine that rounds otherwise has the same.
+        Scores are rounded to nine digits, so that it does not depend on the machine's rounding.
         """
         state = hashlib.sha256()
         for prediction in self.predictions:
@@ -145,19 +147,19 @@ def grade(
     parameters: Mapping[str, Any] | None = None,
     missing: int = 0,
 ) -> Graded:
-    """Lay predictions next to the answers of the problems, by their ids.
+    """Match predictions with the answers of the problems by their ids.
 
     Args:
-        dataset: the problems with their answers.
-        predictions: one for each of them, in any order.
-        known_clusters: the result of `clusters`, to share it between solvers.
-        parameters: what the solver was run with; without its `sees` it is not known whether the
-            solver saw the pronouns.
-        missing: number of further problems that the solver was not asked.
+        dataset: The problems with their answers.
+        predictions: One prediction per problem, in any order.
+        known_clusters: The result of `clusters`, to share it between solvers.
+        parameters: The solver's parameters; without `sees`, it is unknown whether the solver saw
+            the pronouns.
+        missing: The number of further problems that the solver was not asked.
 
     Raises:
-        DataError: an answer is withheld; a problem has no prediction, or two; a prediction has no
-            problem (how many, and the first three ids); or it does not fit the options.
+        DataError: An answer is withheld; a problem has no prediction, or two; a prediction has no
+            problem (with their number and the first three ids) or does not fit its options.
 
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(2)
@@ -168,10 +170,10 @@ def grade(
     if withheld:
         raise DataError(
             f"the answers of {len(withheld):,} of {len(dataset):,} problems are withheld "
-            f"({first_ids(withheld)}); nothing can be scored without them"
+            f"({first_ids(withheld)}); scoring needs all answers"
         )
     if not len(dataset):
-        raise DataError("there is no problem to score")
+        raise DataError("there are no problems to score")
     aligned = align(predictions, dataset)
     return Graded(dataset, aligned, known_clusters, parameters or {}, missing)
 
@@ -225,11 +227,11 @@ def grade_models(
     return found
 
 
-def columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
+def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
     """Yield the name and the values of each field, None if a problem lacks it.
 
-    Yielded are the row number, the ids, the pronoun, what is known of origin and lineage, and
-    every key of `extra`; omitted are fields that are the same everywhere.
+    The fields are the row number, the ids, the pronoun, the known parts of origin and lineage, and
+    every key of `extra`; fields with the same value in all problems are omitted.
     """
     yield "row number", list(range(1, len(dataset) + 1))
     for name, get in _FIELDS.items():
@@ -243,22 +245,21 @@ def columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
 
 
 def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scalar]]:
-    """Return the values of each field by its name; raises DataError where a wanted one is none."""
-    known = dict(columns(dataset))
+    """Return the values of each wanted field by name; raises DataError if one is unknown."""
+    known = dict(iterate_columns(dataset))
     unknown = next((name for name in wanted if name not in known), None)
     if unknown is not None:
         raise DataError(
-            f"there is no field {unknown!r} that differs between problems; the data set has "
-            f"{', '.join(known)}"
+            f"no field {unknown!r} differs between problems; the data set has {', '.join(known)}"
         )
     return known
 
 
-def _of_origin(name: str) -> Callable[[Problem], Scalar]:
+def _get_from_origin(name: str) -> Callable[[Problem], Scalar]:
     return lambda problem: getattr(problem.origin, name) if problem.origin else None
 
 
-def _of_lineage(name: str) -> Callable[[Problem], Scalar]:
+def _get_from_lineage(name: str) -> Callable[[Problem], Scalar]:
     return lambda problem: getattr(problem.lineage, name) if problem.lineage else None
 
 
@@ -266,17 +267,18 @@ _FIELDS: dict[str, Callable[[Problem], Scalar]] = {
     "id": lambda problem: problem.id,
     "twin_id": lambda problem: problem.twin_id,
     "pronoun": lambda problem: problem.pronoun,
-    **{f"origin.{field.name}": _of_origin(field.name) for field in fields(Origin)},
-    **{f"lineage.{name}": _of_lineage(name) for name in ("root", "parent", "declared")},
+    **{f"origin.{field.name}": _get_from_origin(field.name) for field in fields(Origin)},
+    **{f"lineage.{name}": _get_from_lineage(name) for name in ("root", "parent", "declared")},
     "embargo": lambda problem: problem.embargo,
 }
 
 
 CLOSE = 1e-4
-"""Scores that differ by less are the same: so far apart may batches put those of one input."""
+"""Scores that differ by less are equal, because batches may change the scores of one input by
+this."""
 
 MENTIONED = 0.5
-"""The fraction of two groups from which it is said how many of their inputs are the same."""
+"""The fraction of equal inputs of two groups from which a note reports their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,9 +286,9 @@ class Comparability:
     """Whether a comparison of groups is about the solver.
 
     Attributes:
-        refused: why there is none to be told: two groups are the same input, so that what differs
-            between them is no property of the solver; None if there is.
-        note: what a reader must know of it; None for nothing.
+        refused: Why the comparison is refused: two groups have the same input, so that a difference
+            between them is not a property of the solver; None otherwise.
+        note: A note for readers, or None.
     """
 
     refused: str | None = None
@@ -296,46 +298,48 @@ class Comparability:
 def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Comparability:
     """Return whether the values of a field can be compared for a solver.
 
-    Two groups are the same input when the solver was given the same sentences and options in both:
-    so it is with the female and male sentences of Winogender for a solver that sees the blank in
-    the pronoun's place. Where a file does not say what its solver saw, equal predictions for all
-    versions that differ in nothing but the pronoun are refused likewise; with others it is said
-    that this is not known.
+    Two groups are the same input if the solver was given the same sentences and options in both,
+    such as the female and male sentences of Winogender for a solver that sees the blank in place of
+    the pronoun. If a file does not state the solver's input, equal predictions for all versions
+    that differ only in the pronoun are refused as well; otherwise a note says that the input is
+    unknown.
 
     Args:
-        graded: from `grade`; its parameters may tell what the solver `sees`.
-        field: the name of the field, for messages.
-        column: its value for each problem; None for a problem of no group.
+        graded: The graded answers, from `grade`; its parameters may state what the solver `sees`.
+        field: The name of the field, for messages.
+        column: The field's value for each problem; None for a problem of no group.
     """
-    sees, local = seen_by(graded)
-    for one, other, shared, size in _overlaps(inputs(graded.dataset, "pronoun", local), column):
+    sees, local = find_solver_input(graded)
+    for one, other, shared, size in _find_overlaps(
+        inputs(graded.dataset, "pronoun", local), column
+    ):
         if shared == size:
-            return Comparability(_refusal(field, (one, other), size, _COPIES))
+            return Comparability(_explain_refusal(field, (one, other), size, _COPIES))
     if sees == "pronoun":
         return Comparability()
     blank = inputs(graded.dataset, "blank", local)
     notes: list[str] = []
-    for one, other, shared, size in _overlaps(blank, column):
+    for one, other, shared, size in _find_overlaps(blank, column):
         if shared < MENTIONED * size:
             continue
         same = f"{shared:,} of {size:,} inputs of {str(one)!r} and {str(other)!r} are the same"
         if sees == "blank":
             if shared == size:
-                return Comparability(_refusal(field, (one, other), size, _UNSEEN))
+                return Comparability(_explain_refusal(field, (one, other), size, _UNSEEN))
             notes.append(f"{same}, as the solver saw the blank in the pronoun's place")
             continue
-        equal, of = _equal_answers(graded, blank, [value in (one, other) for value in column])
+        equal, of = _count_equal_answers(graded, blank, [value in (one, other) for value in column])
         if shared == size and equal == of:
-            return Comparability(_refusal(field, (one, other), size, _UNMOVED))
+            return Comparability(_explain_refusal(field, (one, other), size, _UNMOVED))
         notes.append(
-            f"{same} if the solver did not see the pronoun, which its file does not tell "
-            f"({equal:,} of {of:,} got the same answer whatever their pronoun)"
+            f"{same} if the solver did not see the pronoun, which its file does not state "
+            f"({equal:,} of {of:,} got the same answer with every pronoun)"
         )
     return Comparability(note="; ".join(notes) or None)
 
 
-def seen_by(graded: Graded) -> tuple[Sees | None, int | None]:
-    """Return what a solver saw, None if that is not told, and the words ahead of the blank."""
+def find_solver_input(graded: Graded) -> tuple[Sees | None, int | None]:
+    """Return the solver's input, or None if unknown, and the number of words before the blank."""
     run = graded.parameters
     sees, local = run.get("sees"), run.get("local_context", run.get("local"))
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None
@@ -348,25 +352,26 @@ _INSTEAD = (
 _COPIES = "they are the same problems", "compare groups whose problems differ"
 _UNSEEN = "the solver saw the blank in the pronoun's place", _INSTEAD
 _UNMOVED = (
-    "they differ in nothing but the pronoun, and that made no difference to any answer",
+    "they differ only in the pronoun, which changed no answer",
     _INSTEAD,
 )
-"""Why two groups are the same input, and what to do."""
+"""Why two groups are the same input, and how to change this."""
 
 
-def _refusal(field: str, groups: tuple[Scalar, Scalar], size: int, reason: tuple[str, str]) -> str:
+def _explain_refusal(
+    field: str, groups: tuple[Scalar, Scalar], size: int, reason: tuple[str, str]
+) -> str:
     one, other = map(str, groups)
     why, instead = reason
     return (
         f"{field} can't be compared: the {size:,} inputs of {one!r} and {other!r} are the same, as "
-        f"{why}; so no difference between their figures is the solver's ({instead})"
+        f"{why}; so a difference between their results is not due to the solver ({instead})"
     )
 
 
-def _overlaps(
+def _find_overlaps(
     seen: Sequence[Input], column: Sequence[Scalar]
 ) -> Iterator[tuple[Scalar, Scalar, int, int]]:
-    """Yield the pairs of groups with inputs in common: how many, and of how many in the larger."""
     sizes: Counter[Scalar] = Counter(value for value in column if value is not None)
     groups: dict[Input, Counter[Scalar]] = defaultdict(Counter)
     for own, value in zip(seen, column, strict=True):
@@ -380,21 +385,19 @@ def _overlaps(
         yield one, other, count, max(sizes[one], sizes[other])
 
 
-def _equal_answers(
+def _count_equal_answers(
     graded: Graded, seen: Sequence[Input], inside: Sequence[bool]
 ) -> tuple[int, int]:
-    """Return how many inputs that occur more than once got the same answers each time, of all."""
     rows: dict[Hashable, list[int]] = defaultdict(list)
     for row, own in enumerate(seen):
         if inside[row]:
             rows[own].append(row)
     several = [own for own in rows.values() if len(own) > 1]
-    return sum(_same(graded, own) for own in several), len(several)
+    return sum(_has_same_answers(graded, own) for own in several), len(several)
 
 
-def _same(graded: Graded, rows: Sequence[int]) -> bool:
-    """Tell whether the same was chosen in problems with the same options, with the same scores."""
-    given = [_by_option(graded, row) for row in rows]
+def _has_same_answers(graded: Graded, rows: Sequence[int]) -> bool:
+    given = [_score_by_option(graded, row) for row in rows]
     return all(
         options.keys() == given[0].keys()
         and all(
@@ -406,8 +409,7 @@ def _same(graded: Graded, rows: Sequence[int]) -> bool:
     )
 
 
-def _by_option(graded: Graded, row: int) -> dict[str, tuple[float, ...]]:
-    """Return each option's score, if there is one, after whether it was chosen (1 or 0)."""
+def _score_by_option(graded: Graded, row: int) -> dict[str, tuple[float, ...]]:
     prediction = graded.predictions[row]
     scores: Sequence[tuple[float, ...]] = [(score,) for score in prediction.scores]
     options = [" ".join(option.split()) for option in graded.dataset[row].options]

@@ -1,7 +1,7 @@
-"""What leaks: the answer, by fields that give it away, and the test, into a solver's training.
+"""Leaks: fields that reveal the answer, and test problems in a solver's training data.
 
-A *tell* gives each row a small value, or None if the field says nothing: its last character, its
-parity, its order in a twin. Simple things come first.
+A *tell* gives each row a small value, such as the last character, parity or order in a twin of a
+field, or None if the field has none. Simple tells come first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from winosmith.blocks import blocks, find_lookalikes, plain
 from winosmith.dataset import Dataset
-from winosmith.metrics._graded import clusters, columns
+from winosmith.metrics._graded import clusters, iterate_columns
 from winosmith.problem import Problem, Scalar
 from winosmith.published import Contents, traces
 from winosmith.report import percent, shown
@@ -26,31 +26,31 @@ from winosmith.results import HIDDEN, Result, computed
 
 Ints = NDArray[np.intp]
 Tell = tuple[str, Sequence[Hashable]]
-"""What is looked at, in words, and its value for each row; None if there is none."""
+"""The name of a tell and its value for each row; None if there is none."""
 
 
 ALPHA = 0.001
-"""The chance to report any leak at all in a clean data set, by Bonferroni over all tells."""
+"""The probability to report any leak in a clean data set, by Bonferroni over all tells."""
 
 FLOOR = 0.05
-"""A leak must be right this much more often than the most frequent answer; ours."""
+"""A leak must be correct this much more often than the most frequent answer; our choice."""
 
 LEAST_GROUPS = 30
-"""With fewer, even a tell that is always right passes no corrected test."""
+"""With fewer, even a tell that is always correct passes no corrected test."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leak(Result):
-    """A field that gives the answer away.
+    """A field that reveals the answer.
 
     Attributes:
-        field: its name ("id", "row number", "options", "wsc.source").
-        tell: what of it does ("last character").
-        accuracy: the fraction of problems whose answer it predicts from other problems, 0–1.
-        problems: the number of problems that have it and an answer.
-        chance: the share that always saying the most frequent answer gets right, 0–1.
-        p_value: of that being chance, before the correction for all that was tried.
-        says: the most frequent values of the tell, each with the option (from 1) it stands for.
+        field: The name of the field ("id", "row number", "options", "wsc.source").
+        tell: The property of the field that reveals it ("last character").
+        accuracy: The fraction of problems whose answer it predicts from other problems, 0–1.
+        problems: The number of problems with the field and an answer.
+        chance: The accuracy of always predicting the most frequent answer, 0–1.
+        p_value: The p-value, before correction for the number of tells.
+        says: The most frequent values of the tell, each with the option (from 1) it predicts.
     """
 
     field: str
@@ -62,9 +62,9 @@ class Leak(Result):
     says: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
-        """Return the leak in words."""
+        """Return a sentence about the leak."""
         share = "100 %" if self.accuracy == 1 else percent(min(self.accuracy, 0.999))
-        says = ", ".join(f"{value!r} says option {option}" for value, option in self.says)
+        says = ", ".join(f"{value!r} means option {option}" for value, option in self.says)
         return (
             f"the {self.field}'{'' if self.field.endswith('s') else 's'} {self.tell} gives the "
             f"answer away in {share} of "
@@ -75,20 +75,20 @@ class Leak(Result):
 def leaks(
     dataset: Dataset, seed: int = 0, tell: Callable[[int], object] = lambda _: None
 ) -> tuple[Leak, ...] | None:
-    """Return, for each field that gives the answer away, the tell that predicts most answers.
+    """Return, for each field that reveals the answer, the tell that predicts most answers.
 
-    A field is reported when what it predicts is not chance, at 0.001 after the correction for all
-    tells of all fields, and it is right at least 5 points more often than the most frequent
+    A field is reported if its predictions are better than chance, at 0.001 after correction for all
+    tells of all fields, and if it is correct at least 5 points more often than the most frequent
     answer. Problems whose answer is withheld are omitted.
 
     Args:
-        dataset: problems with answers.
-        seed: of the random folds.
-        tell: is called with how many fields have been tried; options are the first.
+        dataset: The problems with answers.
+        seed: The random seed of the folds.
+        tell: Called with the number of fields that have been tried; options are the first.
 
     Returns:
-        The leaks, or None when it can't be told: fewer than 30 blocks (twins, families, copies,
-        and problems alone) have an answer, too few for any result to be significant.
+        The leaks, or None if they can't be measured: fewer than 30 blocks (twins, families, copies
+        and single problems) have an answer, too few for significance.
 
     >>> from winosmith import Problem
     >>> data = Dataset(
@@ -96,7 +96,7 @@ def leaks(
     ...     for n, answer in enumerate(np.random.default_rng(0).integers(0, 2, 60).tolist())
     ... )
     >>> print(leaks(data)[0])
-    the id's last character gives the answer away in 100 % of 60 problems (chance 56.7 %); 'y' says option 2, 'x' says option 1
+    the id's last character gives the answer away in 100 % of 60 problems (chance 56.7 %); 'y' means option 2, 'x' means option 1
     """  # noqa: E501
     rows = np.array([row for row, a in enumerate(dataset.answers) if a is not None], dtype=np.intp)
     groups = clusters(dataset)[rows]
@@ -105,34 +105,33 @@ def leaks(
     answers = np.array([cast(int, dataset.answers[row]) for row in rows])
     folds = np.random.default_rng([seed, FOLDS]).integers(0, FOLDS, len(dataset))[groups]
     tried = 1
-    found: dict[str, list[Leak]] = {"options": list(_skew(dataset))}
+    found: dict[str, list[Leak]] = {"options": list(_find_position_leak(dataset))}
     seen: dict[str, None] = {}
-    for name, sign, of in _all_tells(dataset):
+    for name, sign, of in _find_all_tells(dataset):
         tried += 1
         if name not in seen:
             tell(len(seen))
         seen[name] = None
-        leak = _leak(name, sign, [of[row] for row in rows], answers, groups, folds)
+        leak = _measure_leak(name, sign, [of[row] for row in rows], answers, groups, folds)
         if leak is not None and leak.accuracy >= leak.chance + FLOOR:
             found.setdefault(name, []).append(leak)
     telling = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
-    return tuple(max(of, key=_gain) for of in telling if of)
+    return tuple(max(of, key=_compute_gain) for of in telling if of)
 
 
-def _gain(leak: Leak) -> float:
+def _compute_gain(leak: Leak) -> float:
     return (leak.accuracy - leak.chance) * leak.problems
 
 
-def _all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hashable]]]:
-    for tell, of in _tells_of_options(dataset):
+def _find_all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hashable]]]:
+    for tell, of in _find_option_tells(dataset):
         yield "options", tell, of
-    for name, values in columns(dataset):
-        for tell, of in _tells(values, dataset):
+    for name, values in iterate_columns(dataset):
+        for tell, of in _find_tells(values, dataset):
             yield name, tell, of
 
 
-def _skew(dataset: Dataset) -> Iterator[Leak]:
-    """Yield the leak that the order of the options is when the right one has a usual place."""
+def _find_position_leak(dataset: Dataset) -> Iterator[Leak]:
     from scipy.special import bdtrc
 
     answered = [problem for problem in dataset if problem.answer is not None]
@@ -147,26 +146,25 @@ def _skew(dataset: Dataset) -> Iterator[Leak]:
 
 FOLDS = 4
 SHOWN = 3
-"""How many values of a tell are spelt out."""
+"""The number of values of a tell that are listed."""
 
 
-def _leak(
+def _measure_leak(
     field: str, tell: str, of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints
 ) -> Leak | None:
-    """Return how well a tell predicts, or None when it has fewer than two values.
+    """Return the leak of a tell, or None if it has fewer than two values.
 
-    It is fitted by putting each of its values down for the answer that goes with it most often in
-    some folds, and measured on the others: the accuracy is that of four, each predicted from the
-    other three. The folds are of whole blocks (twins, families, copies), since what ties answers
-    together is not independent.
+    Each value of the tell is mapped to its most frequent answer in some folds and tested on the
+    others: the accuracy is that of four folds, each predicted from the other three. The folds
+    contain whole blocks (twins, families, copies), because their answers are not independent.
 
     Args:
-        field: the name of the field.
-        tell: what is looked at in it.
-        of: the tell's value for each row; rows with None are omitted.
+        field: The name of the field.
+        tell: The name of the tell.
+        of: The tell's value for each row; rows with None are omitted.
         answers: (n,) the 0-based answer of each row.
         groups: (n,) the number of each row's group.
-        folds: (n,) the fold of each row, the same for a whole group, 0 to 3.
+        folds: (n,) the fold of each row, 0 to 3, the same for a whole group.
     """
     codes = {value: code for code, value in enumerate(dict.fromkeys(of)) if value is not None}
     if len(codes) < 2:
@@ -175,29 +173,29 @@ def _leak(
     has = np.array([value is not None for value in of])
     coded = np.array([codes[value] for value in of if value is not None])
     answers, groups, folds = answers[has], groups[has], folds[has]
-    table = _table(coded, folds, answers, len(codes))
+    table = _count_table(coded, folds, answers, len(codes))
     return Leak(
         field,
         tell,
-        accuracy=_accuracy(table, coded, folds, answers),
+        accuracy=_compute_accuracy(table, coded, folds, answers),
         problems=len(answers),
         chance=float(np.bincount(answers).max() / len(answers)),
-        p_value=_p_value(table, coded, folds, answers, groups),
-        says=_says(list(codes), table.sum(axis=1)),
+        p_value=_compute_p_value(table, coded, folds, answers, groups),
+        says=_describe_values(list(codes), table.sum(axis=1)),
     )
 
 
-def _table(coded: Ints, folds: Ints, answers: Ints, values: int) -> Ints:
-    """Return how often each value goes with each answer in each fold: (values, folds, answers)."""
+def _count_table(coded: Ints, folds: Ints, answers: Ints, values: int) -> Ints:
+    """Return the (values, folds, answers) counts."""
     shape = (values, FOLDS, int(answers.max()) + 1)
     flat = np.ravel_multi_index((coded, folds, answers), shape)
     return cast(Ints, np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape))
 
 
-def _fitted(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
-    """Return the answer that each value is put down for, and the most frequent answer.
+def _fit_table(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
+    """Return the predicted answer for each value, and the most frequent answer.
 
-    The most frequent answer is also said for a value that these folds lack, and breaks ties.
+    The most frequent answer is also predicted for a value that these folds lack, and breaks ties.
     """
     counts = 2 * table[:, list(folds)].sum(axis=1)
     most = int(counts.sum(axis=0).argmax())
@@ -205,27 +203,27 @@ def _fitted(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
     return counts.argmax(axis=1), most
 
 
-def _accuracy(table: Ints, coded: Ints, folds: Ints, answers: Ints) -> float:
+def _compute_accuracy(table: Ints, coded: Ints, folds: Ints, answers: Ints) -> float:
     right = 0
     for fold in range(FOLDS):
-        said, _ = _fitted(table, [other for other in range(FOLDS) if other != fold])
+        said, _ = _fit_table(table, [other for other in range(FOLDS) if other != fold])
         here = folds == fold
         right += int((said[coded[here]] == answers[here]).sum())
     return right / len(answers)
 
 
-def _p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
-    """Return the probability of what a tell predicts being chance.
+def _compute_p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
+    """Return the p-value of a tell's predictions.
 
-    It is asked twice: one fold predicts the three others, and three predict the one. A group in
-    which the tell is right more often than always saying the most frequent answer is a win, the
-    reverse a loss, and a sign test (McNemar 1947) gives the probability of so many wins; twice the
-    smaller probability is kept. Pooling all folds in one test would not do: they depend on each
-    other, and of clean data sets 15 % failed such a test at 10 %.
+    The tell is tested twice: one fold predicts the three others, and three predict the one. A group
+    in which the tell is correct more often than the most frequent answer is a win, the reverse a
+    loss, and a sign test (McNemar 1947) gives the probability of that many wins; the result is
+    twice the smaller probability. Pooling all folds in one test would be wrong, because they depend
+    on each other: of clean data sets, 15 % failed such a test at 10 %.
     """
     p_values = []
     for fitted_on in ([0], [1, 2, 3]):
-        said, most = _fitted(table, fitted_on)
+        said, most = _fit_table(table, fitted_on)
         there = ~np.isin(folds, fitted_on)
         right, usually = said[coded[there]] == answers[there], most == answers[there]
         p_values.append(_sign_test(np.bincount(groups[there], right.astype(int) - usually)))
@@ -233,34 +231,32 @@ def _p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, groups: Ints)
 
 
 def _sign_test(gains: NDArray[Any]) -> float:
-    """Return the probability of so many gains, or more, when each is a fair coin."""
     from scipy.special import bdtrc
 
     wins, losses = int((gains > 0).sum()), int((gains < 0).sum())
     return float(bdtrc(wins - 1, wins + losses, 0.5)) if wins else 1.0
 
 
-def _says(values: Sequence[Hashable], counts: Ints) -> tuple[tuple[str, int], ...]:
+def _describe_values(values: Sequence[Hashable], counts: Ints) -> tuple[tuple[str, int], ...]:
     frequent = np.argsort(-counts.sum(axis=1), kind="stable")[:SHOWN]
     return tuple((str(values[code]), int(counts[code].argmax()) + 1) for code in frequent)
 
 
 PLACES = 8
-"""How many characters, from either end of a text, are looked at one by one."""
+"""The number of characters, from either end of a text, that are tested one by one."""
 
 PARTS = 4
-"""How many parts between punctuation, from either end of a text, are looked at."""
+"""The number of parts between punctuation, from either end of a text, that are tested."""
 
 BLOCKS, BLOCK_ROWS = 64, 25
-"""A field in order is cut into 64 blocks, or fewer, so that each has 25 rows or more."""
+"""A sorted field is cut into 64 blocks, or fewer, so that each has 25 rows or more."""
 
 _PART = re.compile(r"[^\W_]+")
 _LAST_NUMBER = re.compile(r"(\d{1,15})\D*$")
 _ARTICLE = re.compile(r"(?:the|an?) ")
 
 
-def _tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
-    """Yield what can be looked at in a field."""
+def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
     present = [value for value in values if value is not None]
     if len(present) < len(values):
         yield "presence", [value is not None for value in values]
@@ -268,39 +264,40 @@ def _tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
     if all(isinstance(value, bool) for value in present):
         return
     if all(isinstance(value, int | float) for value in present):
-        yield from _of_numbers(values, dataset)
+        yield from _find_number_tells(values, dataset)
         return
     texts = [None if value is None else str(value) for value in values]
-    yield from _of_texts(texts)
-    yield "likeness to an option", _likeness(texts, dataset)
-    numbers = [_last_number(text) for text in texts]
-    yield from ((f"{what} (last number)", of) for what, of in _of_numbers(numbers, dataset))
-    yield "order in the twin", _order_in_twin(texts, dataset)
-    yield "place in sorted order", _blocks(texts)
+    yield from _find_text_tells(texts)
+    yield "likeness to an option", _find_similar_options(texts, dataset)
+    numbers = [_parse_last_number(text) for text in texts]
+    yield from ((f"{what} (last number)", of) for what, of in _find_number_tells(numbers, dataset))
+    yield "order in the twin", _find_twin_order(texts, dataset)
+    yield "place in sorted order", _number_blocks(texts)
 
 
-def _tells_of_options(dataset: Dataset) -> Iterator[Tell]:
-    """Yield what the order of the options could tell: the option that stands out, by its index."""
-    yield "order in the sentence", [_least(*_places(problem)) for problem in dataset]
-    yield "alphabetical order", [_least(*map(str.casefold, p.options)) for p in dataset]
-    yield "lengths", [_least(*(-len(option) for option in p.options)) for p in dataset]
+def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
+    yield (
+        "order in the sentence",
+        [_find_unique_least(*_find_positions(problem)) for problem in dataset],
+    )
+    yield "alphabetical order", [_find_unique_least(*map(str.casefold, p.options)) for p in dataset]
+    yield "lengths", [_find_unique_least(*(-len(option) for option in p.options)) for p in dataset]
 
 
-def _places(problem: Problem) -> list[int | None]:
+def _find_positions(problem: Problem) -> list[int | None]:
     sentence = problem.sentence.casefold()
     found = (sentence.find(option.strip().casefold()) for option in problem.options)
     return [None if at < 0 else at for at in found]
 
 
-def _least(*values: Any) -> int | None:
-    """Return the index of the one least value; None when it is shared or a value is missing."""
+def _find_unique_least(*values: Any) -> int | None:
     if None in values:
         return None
     least = min(values)
     return values.index(least) if values.count(least) == 1 else None
 
 
-def _of_texts(texts: Sequence[str | None]) -> Iterator[Tell]:
+def _find_text_tells(texts: Sequence[str | None]) -> Iterator[Tell]:
     yield "last character", [text and text[-1] for text in texts]
     yield "first character", [text and text[0] for text in texts]
     yield "length", [None if text is None else len(text) for text in texts]
@@ -316,28 +313,29 @@ def _of_texts(texts: Sequence[str | None]) -> Iterator[Tell]:
         yield f"character {at} from the end", [text and text[-at : 1 - at] for text in texts]
 
 
-def _of_numbers(numbers: Sequence[Any], dataset: Dataset) -> Iterator[Tell]:
+def _find_number_tells(numbers: Sequence[Any], dataset: Dataset) -> Iterator[Tell]:
     for name, divisor in (("parity", 2), ("remainder by 3", 3), ("remainder by 4", 4)):
         yield name, [None if n is None else n % divisor for n in numbers]
     yield "last digit", [None if n is None else n % 10 for n in numbers]
-    yield "order in the twin", _order_in_twin(numbers, dataset)
-    yield "place in sorted order", _blocks(numbers)
+    yield "order in the twin", _find_twin_order(numbers, dataset)
+    yield "place in sorted order", _number_blocks(numbers)
 
 
-def _last_number(text: str | None) -> int | None:
+def _parse_last_number(text: str | None) -> int | None:
     found = _LAST_NUMBER.search(text) if text else None
     return int(found[1]) if found else None
 
 
-def _likeness(texts: Sequence[str | None], dataset: Dataset) -> list[int | None]:
-    """Return the index of the one option that the text equals, or else holds or is held by."""
+def _find_similar_options(texts: Sequence[str | None], dataset: Dataset) -> list[int | None]:
     return [
-        _like(_bare(text), [_bare(option) for option in problem.options]) if text else None
+        _find_similar_option(_strip_text(text), [_strip_text(option) for option in problem.options])
+        if text
+        else None
         for text, problem in zip(texts, dataset, strict=True)
     ]
 
 
-def _like(text: str, options: Sequence[str]) -> int | None:
+def _find_similar_option(text: str, options: Sequence[str]) -> int | None:
     equal = [index for index, option in enumerate(options) if option == text]
     held = [
         index
@@ -347,13 +345,11 @@ def _like(text: str, options: Sequence[str]) -> int | None:
     return next((found[0] for found in (equal, held) if len(found) == 1), None)
 
 
-def _bare(text: str) -> str:
-    """Return the words in lower case, without punctuation and a leading article."""
+def _strip_text(text: str) -> str:
     return _ARTICLE.sub("", " ".join(_PART.findall(text.casefold())), count=1)
 
 
-def _order_in_twin(values: Sequence[Any], dataset: Dataset) -> list[str | None]:
-    """Return whether the value comes before or after that of the other half."""
+def _find_twin_order(values: Sequence[Any], dataset: Dataset) -> list[str | None]:
     order: list[str | None] = [None] * len(values)
     for first, second in dataset.twins:
         mine, other = values[first], values[second]
@@ -364,8 +360,7 @@ def _order_in_twin(values: Sequence[Any], dataset: Dataset) -> list[str | None]:
     return order
 
 
-def _blocks(values: Sequence[Any]) -> list[int | None]:
-    """Return the number of the block that the value falls into when all are sorted."""
+def _number_blocks(values: Sequence[Any]) -> list[int | None]:
     ordered = sorted(value for value in values if value is not None)
     blocks = min(BLOCKS, len(ordered) // BLOCK_ROWS)
     if blocks < 2:
@@ -376,13 +371,13 @@ def _blocks(values: Sequence[Any]) -> list[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Overlap(Result):
-    """What a test set may share with what a solver was trained on.
+    """The test problems that a solver may have seen in training.
 
     Attributes:
-        rows: of the test problems that may have been seen, each with the reason.
-        n: how many test problems there are.
-        unknown: names of corpora that nobody here can compare with: whether the solver saw the
-            test there is unknown.
+        rows: The rows of these test problems, each with the reason.
+        n: The number of test problems.
+        unknown: The names of corpora that can't be compared here, so that it is unknown whether the
+            solver saw the test in them.
     """
 
     rows: Mapping[int, str] = field(metadata=HIDDEN)
@@ -392,7 +387,7 @@ class Overlap(Result):
     @property
     @computed()
     def withheld(self) -> bool:
-        """Whether an accuracy would be measured on what may have been seen: it is shown as "—"."""
+        """Whether accuracies are withheld, because the solver may have seen problems ("—")."""
         return bool(self.rows)
 
     @property
@@ -404,33 +399,33 @@ class Overlap(Result):
     @property
     @computed()
     def reasons(self) -> dict[str, int]:
-        """The reasons, each with the number of its problems, the most frequent first."""
+        """The number of problems by reason, the most frequent first."""
         return dict(Counter(self.rows.values()).most_common())
 
 
-def overlap_sentences(solver: str, record: Mapping[str, Any]) -> list[str]:
-    """Return sentences, without points, on what a solver may have seen; none if nothing.
+def describe_overlap(solver: str, record: Mapping[str, Any]) -> list[str]:
+    """Return sentences, without full stops, on what a solver may have seen, or none.
 
     Args:
-        solver: its name.
-        record: of an `Overlap`.
+        solver: The name of the solver.
+        record: The record of an `Overlap`.
 
-    >>> overlap_sentences("mine", Overlap({0: "the training set holds its sentence"}, 4).record())
-    ['Of mine no accuracy is told: 1 of 4 problems may have been seen in training (1: the training \
-set holds its sentence)']
+    >>> describe_overlap("mine", Overlap({0: "it contains a copy"}, 4).record())
+    ['No accuracy is shown for mine: 1 of 4 problems may have been seen in training (1: \
+it contains a copy)']
     """
     lines = []
     if record["withheld"]:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in record["reasons"].items())
         lines.append(
-            f"Of {shown(solver)} no accuracy is told: {record['problems']:,} of {record['n']:,} "
+            f"No accuracy is shown for {shown(solver)}: {record['problems']:,} of {record['n']:,} "
             f"problems may have been seen in training ({reasons})"
         )
     if record["unknown"]:
         corpora = " and ".join(map(shown, record["unknown"]))
         lines.append(
-            f"{shown(solver)} was trained on {corpora} too, which is not here: whether it saw "
-            "these problems there is unknown"
+            f"{shown(solver)} was also trained on {corpora}, which is not available: whether it "
+            "saw these problems there is unknown"
         )
     return lines
 
@@ -440,27 +435,26 @@ def overlap(
 ) -> Overlap:
     """Return which test problems a solver may have seen in training.
 
-    A test problem may have been seen when the training set holds
+    A problem may have been seen if the training set contains
 
-    - its sentence, whatever the case; of a question its options, too, as many questions ask
-      "Which of these is true?" of others;
-    - something of its family: a root by that id, unless both sets hold it and the sentences
-      differ, as where files number their rows;
-    - a problem that looks like it: the same options, and 70 % of the words in common, as the
-      halves of a twin have and most perturbed problems with their root.
+    - its sentence, ignoring case; for a question also its options, because many questions are
+      "Which of these is true?" about other things;
+    - part of its family: a root with the same id, unless both sets contain that id with different
+      sentences, like files that number their rows;
+    - a look-alike: a problem with the same options and 70 % of the words in common, as between the
+      halves of a twin and between most perturbed problems and their root.
 
-    Of a public set only its digests need be here. There a problem looks like another one when
-    options and all words on one side of the blank are the same. A family whose root the test does
-    not hold, so that nothing can be compared, may have been seen; so may one whose root's source is
-    stated to be the set itself.
+    Of a public set only its digests are needed. There, look-alikes have the same options and the
+    same words on one side of the blank. A family may have been seen if its root is not in the test,
+    so that it can't be compared, or if the source of its root is the public set.
 
-    What holds of one problem holds of its family, its twin and its copies (`winosmith.blocks`).
+    A problem's result also applies to its family, its twin and its copies (`winosmith.blocks`).
     Seven of EvoGrad's roots are of WinoGrande's dev part, which the paper's models were chosen by.
 
     Args:
-        test: what the solver is measured on.
-        training: what it was trained on; None when it is not here.
-        public: what public sets hold that it was trained on.
+        test: The data on which the solver is measured.
+        training: The data on which it was trained; None if not available.
+        public: The contents of public sets on which it was trained.
 
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(4)
@@ -469,35 +463,34 @@ def overlap(
     """
     found: dict[int, str] = {}
     if training is not None:
-        found.update(_same_family(test, training))
-        found.update(_same_sentence(test, training))
+        found.update(_find_same_families(test, training))
+        found.update(_find_same_sentences(test, training))
         for row in sorted(find_lookalikes(test.problems, training.problems)):
             found.setdefault(row, "a problem of the training set looks like it")
     for held in public:
-        for row, reason in (*_held(test, held), *_of_families(test, held)):
+        for row, reason in (*_find_in_public_set(test, held), *_find_public_families(test, held)):
             found.setdefault(row, reason)
     direct = set(found)
     for rows in blocks(test) if direct else ():
         if not direct.isdisjoint(rows):
             for row in rows:
-                found.setdefault(row, "something of its family or twin may have been seen")
+                found.setdefault(row, "part of its family or its twin may have been seen")
     return Overlap(dict(sorted(found.items())), len(test))
 
 
-def _same_sentence(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
-    seen = {_asked(problem) for problem in training}
+def _find_same_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
+    seen = {_make_question_key(problem) for problem in training}
     for row, problem in enumerate(test):
-        if _asked(problem) in seen:
-            yield row, "the training set holds its sentence"
+        if _make_question_key(problem) in seen:
+            yield row, "the training set contains its sentence"
 
 
-def _asked(problem: Problem) -> tuple[str, frozenset[str]]:
-    """Return what holds an answer: a sentence; of a question, which may be "Why?", options too."""
+def _make_question_key(problem: Problem) -> tuple[str, frozenset[str]]:
     options = problem.options if problem.blank is None else ()
     return plain(problem.sentence), frozenset(map(plain, options))
 
 
-def _same_family(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
+def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
     roots = {problem.id: plain(problem.sentence) for problem in training}
     for root, rows in test.families.items():
         if root not in training.families:
@@ -505,25 +498,23 @@ def _same_family(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
         mine = next((plain(test[row].sentence) for row in rows if test[row].id == root), None)
         if mine is None or roots.get(root, mine) == mine:
             for row in rows:
-                yield row, "the training set holds something of its family"
+                yield row, "the training set contains part of its family"
 
 
-def _held(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
-    """Yield the rows of which a public set holds the sentence, or one side and the options."""
+def _find_in_public_set(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
     for row, problem in enumerate(test):
         whole, sides = traces(problem)
         if not whole.isdisjoint(held.whole):
-            yield row, f"{held.name} holds its sentence"
+            yield row, f"{held.name} contains its sentence"
         elif not sides.isdisjoint(held.sides):
             yield row, f"a problem of {held.name} looks like it"
 
 
-def _of_families(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
-    """Yield the rows of families whose roots are of a public set, or may be."""
+def _find_public_families(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
     sources = {p.id: p.origin.source if p.origin else None for p in test}
     for root, rows in test.families.items():
         if root not in sources:
-            reason = f"its root is not in the test, and may be of {held.name}"
+            reason = f"its root is not in the test and may be from {held.name}"
         elif (sources[root] or "").casefold() == held.name.casefold():
             reason = f"its root comes from {held.name}"
         else:

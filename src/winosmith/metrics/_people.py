@@ -1,9 +1,9 @@
-"""How well people do, and how much those who answered the same items agree.
+"""The accuracy of people, and the agreement of those who answered the same items.
 
-How well is asked of those who took a test, never of those who validated it: by the majority of a
-few, singly, and each on perturbed problems beside the others. Agreement is Krippendorff's alpha and
-Fleiss' kappa. Alpha is written here because the package that has it (krippendorff 0.9) is under the
-GPL, and nltk's loops take minutes for a bootstrap; tests hold it to nltk's and to the published
+Accuracy is measured on those who took a test, never on those who validated it: by the majority of a
+few, singly, and per person on perturbed problems. Agreement is Krippendorff's alpha and Fleiss'
+kappa. Alpha is implemented here because the package for it (krippendorff 0.9) is under the GPL, and
+nltk's loops take minutes for a bootstrap; tests compare it with nltk's and with the published
 examples.
 """
 
@@ -22,7 +22,7 @@ from winosmith.errors import DataError
 from winosmith.metrics import _proportion
 from winosmith.metrics._depth import error_depth
 from winosmith.metrics._graded import clusters
-from winosmith.metrics._proportion import INTERVAL, SIZE, Proportion, rate
+from winosmith.metrics._proportion import INTERVAL, SIZE, Proportion, format_rate
 from winosmith.report import fixed
 from winosmith.response import Response
 from winosmith.results import Result, shown
@@ -36,11 +36,11 @@ class HumanAccuracy(Result):
     """The accuracy of the majority of subjects (WinoGrande, section 4.1: 94.1 dev, 94.0 test).
 
     Attributes:
-        accuracy: the fraction of the problems counted on which the majority is right, 0–1.
-        interval: its 95 % interval, which knows which problems go together; see `proportion`.
-        right: how many problems the majority got right.
-        problems: how many were counted: those with an answer and enough subjects.
-        left_out: how many had a response, but an answer withheld or too few subjects.
+        accuracy: The fraction of the counted problems on which the majority is correct, 0–1.
+        interval: Its 95 % interval, which is robust to clusters of problems; see `proportion`.
+        right: The number of problems that the majority answered correctly.
+        problems: The number of counted problems: those with an answer and enough subjects.
+        left_out: The number with a response but an answer withheld or too few subjects.
     """
 
     accuracy: float
@@ -50,31 +50,31 @@ class HumanAccuracy(Result):
     left_out: int
 
 
-def human_accuracy(
+def measure_human_accuracy(
     dataset: Dataset, responses: Iterable[Response], subjects: int = 3
 ) -> HumanAccuracy:
     """Return the accuracy of the majority vote of fresh people.
 
-    Only responses with the purpose "test" are counted. Votes that validated a problem can't be:
-    the problem was kept because they were right, so they would give 100 % by construction. More
-    than half of a problem's subjects must choose the right option; a tie is wrong.
+    Only responses with the purpose "test" are counted. Votes that validated a problem are not: the
+    problem was kept because they were correct, so they would give 100 % by construction. More than
+    half of a problem's subjects must choose the correct option; a tie is incorrect.
 
     Args:
-        dataset: the problems with their answers.
-        responses: of any purpose.
-        subjects: how many distinct subjects a problem needs to be counted.
+        dataset: The problems with their answers.
+        responses: The responses, of any purpose.
+        subjects: The number of distinct subjects that a problem needs to be counted.
 
     Raises:
-        DataError: no problem has enough test responses, or a subject is not fresh: they validated
+        DataError: No problem has enough test responses, or a subject is not fresh: they validated
             that problem, wrote it, or answered it twice.
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
     >>> said = [Response("a", who, "test", choice) for who, choice in zip("xyz", (1, 1, 0))]
-    >>> human_accuracy(data, said).accuracy
+    >>> measure_human_accuracy(data, said).accuracy
     1.0
     """
-    asked = fresh_tests(dataset, responses)
+    asked = collect_fresh_tests(dataset, responses)
     counted = {
         row: said
         for row, said in asked.items()
@@ -82,8 +82,8 @@ def human_accuracy(
     }
     if not counted:
         raise DataError(
-            f"no problem has the test responses of {subjects} people or more; votes that validated "
-            "a problem can't serve, because it was kept for their being right"
+            f"no problem has test responses of {subjects} people or more; validation votes don't "
+            "count, because a problem is only kept if they are correct"
         )
     right = [
         2 * sum(response.choice == dataset[row].answer for response in said) > len(said)
@@ -98,8 +98,10 @@ def human_accuracy(
     )
 
 
-def fresh_tests(dataset: Dataset, responses: Iterable[Response]) -> dict[int, list[Response]]:
-    """Return the test responses to each row; raises DataError when a subject is not fresh."""
+def collect_fresh_tests(
+    dataset: Dataset, responses: Iterable[Response]
+) -> dict[int, list[Response]]:
+    """Return the test responses to each row; raises DataError if a subject is not fresh."""
     asked: dict[int, list[Response]] = {}
     known: set[tuple[int, str]] = set()
     rows = {problem.id: row for row, problem in enumerate(dataset)}
@@ -124,7 +126,7 @@ def _check_fresh(
         what = "wrote it" if wrote else "had answered it before"
         raise DataError(
             f"{response.participant!r} can't be a subject for the problem "
-            f"{response.problem_id!r}: they {what}; take the response out"
+            f"{response.problem_id!r}: they {what}; remove the response"
         )
     known.add(who)
 
@@ -134,11 +136,12 @@ class PersonAccuracy(Result):
     """The accuracy of single people.
 
     Attributes:
-        accuracy: the fraction of test responses that are right; its interval knows that a person's
-            answers go together, and so do the answers to a twin.
-        people: how many distinct subjects there are.
-        problems: how many problems they answered.
-        spread: the standard deviation of the subjects' own accuracies (n − 1), 0–1; None for one.
+        accuracy: The fraction of correct test responses; its interval is robust to the dependence
+            of a person's answers, and of the answers to a twin.
+        people: The number of distinct subjects.
+        problems: The number of problems that they answered.
+        spread: The standard deviation of the subjects' own accuracies (n − 1), 0–1; None for one
+            subject.
     """
 
     accuracy: Proportion = field(metadata={"json": "flat"})
@@ -147,38 +150,38 @@ class PersonAccuracy(Result):
     spread: float | None
 
 
-def person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> PersonAccuracy:
-    """Return how well a single person does, next to `human_accuracy` by the majority of three.
+def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> PersonAccuracy:
+    """Return the accuracy of a single person, as opposed to the majority of three.
 
-    Only responses with the purpose "test" are counted, and a response without a choice is wrong.
-    The majority's accuracy is higher than this; a model that answers once is fairly compared with
-    a single person. The interval holds for other people and other problems, twins together; see
-    `crossed_proportion`.
+    Only responses with the purpose "test" are counted, and a response without a choice is
+    incorrect. The accuracy of the majority (`measure_human_accuracy`) is higher; a model that
+    answers once should be compared with a single person. The interval generalises to other people
+    and other problems, with twins together; see `crossed_proportion`.
 
     Args:
-        dataset: the problems with their answers.
-        responses: of any purpose.
+        dataset: The problems with their answers.
+        responses: The responses, of any purpose.
 
     Raises:
-        DataError: no test response to a problem with an answer, or a subject is not fresh: they
-            validated that problem, wrote it, or answered it twice.
+        DataError: There is no test response to a problem with an answer, or a subject is not fresh:
+            they validated that problem, wrote it, or answered it twice.
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
     >>> said = [Response("a", who, "test", choice) for who, choice in zip("wxyz", (1, 1, 1, 0))]
-    >>> person_accuracy(data, said).accuracy.value
+    >>> measure_person_accuracy(data, said).accuracy.value
     0.75
     """
     found = [
         (row, response.participant, response.choice == dataset[row].answer)
-        for row, said in fresh_tests(dataset, responses).items()
+        for row, said in collect_fresh_tests(dataset, responses).items()
         for response in said
         if dataset[row].answer is not None
     ]
     if not found:
         raise DataError(
-            "there is no test response; votes that validated a problem can't serve, because it was "
-            "kept for their being right"
+            "there is no test response; validation votes don't count, because a problem is only "
+            "kept if they are correct"
         )
     rows, people, right = zip(*found, strict=True)
     by_problem = clusters(dataset)[list(rows)]
@@ -193,7 +196,7 @@ def person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> PersonAc
 
 
 Answers = dict[int, dict[str, int | None]]
-"""Row → person → the option that they chose; None for none of them."""
+"""Row → person → the chosen option; None for no choice."""
 
 
 _DEPTH = partial(fixed, form=".2f")
@@ -201,19 +204,21 @@ _DEPTH = partial(fixed, form=".2f")
 
 @dataclass(frozen=True, slots=True)
 class Annotator(Result):
-    """What one person made of the problems that they were given.
+    """The results of one person.
 
     Attributes:
-        participant: their pseudonym.
-        accuracy: the fraction of right answers; no choice is wrong.
-        errors: how many perturbed problems of a known depth they got wrong.
-        mean, first: the mean depth and the least depth of these; None without errors.
-        coin: the mean depth of those that they were given, which guessing would have for a mean;
-            None without any.
+        participant: The person's pseudonym.
+        accuracy: The fraction of correct answers; no choice is incorrect.
+        errors: The number of perturbed problems of known depth answered incorrectly.
+        mean, first: The mean and the least depth of these; None without errors.
+        coin: The mean depth of the person's problems, which is the expected mean for guessing; None
+            without any.
     """
 
     participant: str = field(metadata=shown("person"))
-    accuracy: Proportion = field(metadata=shown("answers", SIZE, ("accuracy", rate), INTERVAL))
+    accuracy: Proportion = field(
+        metadata=shown("answers", SIZE, ("accuracy", format_rate), INTERVAL)
+    )
     errors: int = field(metadata=shown("errors"))
     mean: float | None = field(metadata=shown("mean", _DEPTH))
     first: float | None = field(metadata=shown("first", _DEPTH))
@@ -222,11 +227,11 @@ class Annotator(Result):
 
 @dataclass(frozen=True)
 class Annotators(Result):
-    """Several people on the same problems.
+    """The results of several people on the same problems.
 
     Attributes:
-        people: each of them, in order of their pseudonyms.
-        accuracy: the mean of their accuracies, 0–1.
+        people: The results of each person, in order of their pseudonyms.
+        accuracy: The mean of their accuracies, 0–1.
         kappa: Fleiss' kappa on the problems with the most common number of answers.
         alpha: Krippendorff's alpha on all problems with two answers or more.
     """
@@ -237,67 +242,70 @@ class Annotators(Result):
     alpha: Reliability
 
 
-def annotators(
+def measure_annotators(
     dataset: Dataset,
     responses: Iterable[Response],
     depths: Sequence[int | None] | None = None,
     seed: int = 0,
 ) -> Annotators:
-    """Return each annotator's accuracy and error depth, and how much they agree.
+    """Return each annotator's accuracy and error depth, and their agreement.
 
     EvoGrad (2024, section 4) reports the mean accuracies of three annotators, 95.2 % and 92.8 %,
-    and that they had no error depth. Everybody with an error has one; here it is computed,
-    in the same way as for a solver.
+    and that they had no error depth. Everybody with an error has one; here it is computed as for a
+    solver.
 
-    Agreement is that of the options chosen, by their place; to choose none is an answer of its own.
-    Kappa needs as many answers for each problem; where their number differs, the most common one
-    is taken, and the others are left to alpha.
+    Agreement is that of the positions of the chosen options; no choice is an answer of its own.
+    Kappa needs the same number of answers for each problem; if they differ, the most common number
+    is used, and the other problems only count for alpha.
 
     Args:
-        dataset: the problems with their answers.
-        responses: those with the purpose "test" count, and must be from fresh people.
-        depths: of each problem, of the kind that is wanted (`winosmith.lineage.depths`); None for
-            a root, or where it is not known. Without it nobody has an error depth.
-        seed: of the bootstraps.
+        dataset: The problems with their answers.
+        responses: The responses; those with the purpose "test" count, and must be from fresh
+            people.
+        depths: The depth of each problem, of one kind (`winosmith.lineage.depths`); None for a
+            root, or if unknown. Without depths nobody has an error depth.
+        seed: The random seed of the bootstraps.
 
     Raises:
-        DataError: no test response to a problem with an answer; a subject who is not fresh; or
-            depths that are not one a problem.
+        DataError: There is no test response to a problem with an answer, a subject is not fresh, or
+            there is not one depth per problem.
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
-    >>> found = annotators(data, [Response("a", who, "test", 1) for who in "xyz"])
+    >>> found = measure_annotators(data, [Response("a", who, "test", 1) for who in "xyz"])
     >>> found.accuracy, found.alpha.value, found.alpha.reason.partition(",")[0]
     (1.0, None, 'everybody always gave the same one answer')
     """
     far = [None] * len(dataset) if depths is None else list(depths)
     if len(far) != len(dataset):
-        raise DataError(f"there are {len(far)} depths for {len(dataset)} problems; one is needed")
-    answers = _answers(dataset, responses)
+        raise DataError(
+            f"there are {len(far)} depths for {len(dataset)} problems; give one per problem"
+        )
+    answers = _collect_answers(dataset, responses)
     if not answers:
         raise DataError(
-            "there is no test response to a problem with an answer; votes that validated a problem "
-            "can't serve, because it was kept for their being right"
+            "there is no test response to a problem with an answer; validation votes "
+            "don't count, because a problem is only kept if they are correct"
         )
     labels = clusters(dataset)
     names = sorted({name for said in answers.values() for name in said})
-    people = tuple(_annotator(name, dataset, answers, far, labels) for name in names)
+    people = tuple(_measure_annotator(name, dataset, answers, far, labels) for name in names)
     return Annotators(
         people,
         float(np.mean([person.accuracy.value for person in people])),
-        *_agreement(dataset, answers, labels, seed),
+        *_measure_agreement(dataset, answers, labels, seed),
     )
 
 
-def _answers(dataset: Dataset, responses: Iterable[Response]) -> Answers:
+def _collect_answers(dataset: Dataset, responses: Iterable[Response]) -> Answers:
     return {
         row: {response.participant: response.choice for response in said}
-        for row, said in sorted(fresh_tests(dataset, responses).items())
+        for row, said in sorted(collect_fresh_tests(dataset, responses).items())
         if dataset[row].answer is not None
     }
 
 
-def _annotator(
+def _measure_annotator(
     name: str,
     dataset: Dataset,
     answers: Answers,
@@ -319,10 +327,9 @@ def _annotator(
     )
 
 
-def _agreement(
+def _measure_agreement(
     dataset: Dataset, answers: Answers, labels: npt.NDArray[np.int64], seed: int
 ) -> tuple[Reliability, Reliability]:
-    """Return Fleiss' kappa and Krippendorff's alpha of the places that were chosen."""
     rows = list(answers)
     none = max(len(dataset[row].options) for row in rows)
     table = answer_table(
@@ -341,16 +348,14 @@ def _agreement(
 
 @dataclass(frozen=True, slots=True)
 class Reliability(Result):
-    """Agreement beyond chance, between people who answered the same items.
+    """The agreement beyond chance of people who answered the same items.
 
     Attributes:
-        value: 1 where all agree, 0 for what chance gives, below 0 for less than that; None if
-            it is not defined.
-        interval: its 95 % interval, by drawing items (or clusters of them) again; None with
-            `value`.
-        reason: why it is not defined; empty if it is.
-        items: how many items count: those with two answers or more.
-        answers: how many answers they have.
+        value: 1 if all agree, 0 for agreement by chance, below 0 for less; None if undefined.
+        interval: The 95 % interval by resampling items (or clusters of them); None with `value`.
+        reason: Why it is undefined; empty otherwise.
+        items: The number of counted items: those with two answers or more.
+        answers: The number of their answers.
     """
 
     value: float | None = field(metadata=shown("value", partial(fixed, form=".3f")))
@@ -363,14 +368,14 @@ class Reliability(Result):
 
 
 def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None = None) -> Ints:
-    """Count how many people gave each answer to each item: (items, categories).
+    """Return the (items, categories) number of people who gave each answer to each item.
 
     Args:
-        answers: for each item the answers it got, as numbers from 0; None is a missing one.
-        categories: how many columns; by default as many as occur.
+        answers: The answers to each item, as numbers from 0; None is a missing one.
+        categories: The number of columns; by default the number of distinct answers.
 
     Raises:
-        DataError: an answer that is no number from 0, or one of `categories` or more.
+        DataError: An answer is not an integer from 0 to `categories` − 1.
 
     >>> answer_table([(0, 0, 1), (1, None, 1)]).tolist()
     [[2, 1], [0, 2]]
@@ -380,7 +385,7 @@ def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None
     columns = highest + 1 if categories is None else categories
     wrong = next((a for item in given for a in item if not 0 <= a < columns), None)
     if wrong is not None:
-        raise DataError(f"the answer {wrong} is not a number from 0 to {columns - 1}")
+        raise DataError(f"the answer {wrong} is out of range; use 0 to {columns - 1}")
     table = np.zeros((len(given), columns), dtype=np.int64)
     for row, item in enumerate(given):
         np.add.at(table[row], item, 1)
@@ -390,29 +395,29 @@ def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None
 def krippendorff_alpha(
     table: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, seed: int = 0
 ) -> Reliability:
-    """Return Krippendorff's alpha for nominal answers, with an interval by drawing items again.
+    """Return Krippendorff's alpha for nominal answers, with an interval by resampling items.
 
-    1 − D_o / D_e (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", part C): of all
-    pairs of answers to one item, how many differ, next to how many of all pairs of answers do.
+    1 − D_o / D_e (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", part C): the
+    fraction of differing pairs of answers to one item, relative to that of all pairs of answers.
 
         α = 1 − (n − 1) Σ_u Σ_{c≠k} n_uc n_uk / (m_u − 1)  /  Σ_{c≠k} n_c n_k,
 
     where m_u answers were given to item u, n_uc of them c, and n is the number of answers to items
-    with two or more. It is not defined, and says why, when there is no such item or everybody
-    always gave the same one answer. The interval draws items; Krippendorff's own bootstrap draws
-    pairs of answers as if they were independent, and comes out narrower. Two more clusters of the
-    mean size join the urn, one that agrees throughout and one that agrees as chance would have it:
-    without them, ten items on which all agree would be certain to agree everywhere.
+    with two or more. It is undefined, with a reason, if there is no such item or if everybody
+    always gave the same answer. The interval resamples items; Krippendorff's own bootstrap
+    resamples pairs of answers as if they were independent, and is narrower. Two pseudo-clusters of
+    the mean size are added, one with full agreement and one with chance agreement: without them,
+    the interval of ten items on which all agree would have no width.
 
     Args:
-        table: how many people gave each answer to each item, (items, categories); missing answers
-            are just not counted. `answer_table` makes it.
-        clusters: the label of each item's cluster, such as its twin, drawn again as a whole;
-            (items,). None when every item is one of its own.
-        seed: of the bootstrap.
+        table: The (items, categories) number of people who gave each answer to each item, from
+            `answer_table`; missing answers are not counted.
+        clusters: (items,) the label of each item's cluster, such as its twin, resampled as a whole;
+            None if every item is its own cluster.
+        seed: The random seed of the bootstrap.
 
     Raises:
-        DataError: the table is not one of counts.
+        DataError: The table does not contain counts.
 
     >>> found = krippendorff_alpha([[3, 0], [0, 3], [2, 0], [1, 2], [1, 0]])
     >>> round(found.value, 3), found.items, found.answers
@@ -420,20 +425,20 @@ def krippendorff_alpha(
     >>> krippendorff_alpha([[3, 0], [2, 0]]).reason
     'everybody always gave the same one answer, so that nothing is left to chance'
     """
-    counts, labels = _checked(table, clusters)
-    reason = _why_undefined(counts)
+    counts, labels = _check_table(table, clusters)
+    reason = _explain_undefined(counts)
     if reason:
-        return _undefined(counts, reason)
+        return _make_undefined(counts, reason)
     answers = counts.sum(axis=1)
     differing = (answers**2 - (counts**2).sum(axis=1)) / (answers - 1)
     pool = counts.sum(axis=0) / counts.sum()
     ends = [0.0, *pool], [1 - float(pool @ pool), *pool]
     totals = np.column_stack([answers, differing, counts])
-    return _with_interval(counts, totals, labels, seed, _alpha, ends)
+    return _make_reliability(counts, totals, labels, seed, _compute_alpha, ends)
 
 
-def _alpha(sums: Floats) -> Floats:
-    """Return alpha of sums over items of (answers, the pairs that differ, answers by category)."""
+def _compute_alpha(sums: Floats) -> Floats:
+    """Return alpha from sums over items of (answers, differing pairs, answers by category)."""
     n, pairs = sums[:, 0], sums[:, 0] ** 2 - (sums[:, 2:] ** 2).sum(axis=1)
     alpha = np.full(len(sums), np.nan)
     np.divide((n - 1) * sums[:, 1], pairs, out=alpha, where=pairs > 1e-9)
@@ -443,48 +448,48 @@ def _alpha(sums: Floats) -> Floats:
 def fleiss_kappa(
     table: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, seed: int = 0
 ) -> Reliability:
-    """Return Fleiss' kappa (1971) with an interval by the bootstrap over items, as alpha's.
+    """Return Fleiss' kappa (1971), with an interval by the bootstrap over items as for alpha.
 
-    (P − P_e) / (1 − P_e): the mean share of pairs of people who agree on an item, beside what they
-    would share if all drew from the same pool of answers. For options, the category is their
-    place; where it is random, P_e is about one over their number. Tests hold the value to that of
-    statsmodels, which has no interval.
+    (P − P_e) / (1 − P_e): the mean fraction of pairs of people who agree on an item, relative to
+    the fraction if all drew from the same pool of answers. For options, the category is their
+    position; if it is random, P_e is about one over their number. Tests compare the value with that
+    of statsmodels, which has no interval.
 
-    It is not defined, and says why, when the items have different numbers of answers
-    (`krippendorff_alpha` is, then), or when everybody always gave the same one answer.
+    It is undefined, with a reason, if the items have different numbers of answers (unlike
+    `krippendorff_alpha`), or if everybody always gave the same answer.
 
     Args:
-        table: how many people gave each answer to each item, (items, categories); items with
-            fewer than two answers are omitted. `answer_table` makes it.
-        clusters: the label of each item's cluster, such as its twin, drawn again as a whole;
-            (items,). None when every item is one of its own.
-        seed: of the bootstrap.
+        table: The (items, categories) number of people who gave each answer to each item, from
+            `answer_table`; items with fewer than two answers are omitted.
+        clusters: (items,) the label of each item's cluster, such as its twin, resampled as a whole;
+            None if every item is its own cluster.
+        seed: The random seed of the bootstrap.
 
     Raises:
-        DataError: the table is not one of counts.
+        DataError: The table does not contain counts.
 
     >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [1, 2]]).value, 3)
     0.333
     """
-    counts, labels = _checked(table, clusters)
-    reason = _why_undefined(counts)
+    counts, labels = _check_table(table, clusters)
+    reason = _explain_undefined(counts)
     raters = counts.sum(axis=1)
     if not reason and raters.min() < raters.max():
         reason = (
-            f"the items have {raters.min()} to {raters.max()} answers; Fleiss' kappa needs as many "
-            "for each"
+            f"the items have {raters.min()} to {raters.max()} answers; Fleiss' kappa needs "
+            "the same number for each"
         )
     if reason:
-        return _undefined(counts, reason)
+        return _make_undefined(counts, reason)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
     pool = counts.sum(axis=0) / counts.sum()
     ends = [1.0, *pool], [float(pool @ pool), *pool]
     totals = np.column_stack([np.ones(len(counts)), agreeing, counts / raters[:, None]])
-    return _with_interval(counts, totals, labels, seed, _kappa, ends)
+    return _make_reliability(counts, totals, labels, seed, _compute_kappa, ends)
 
 
-def _kappa(sums: Floats) -> Floats:
-    """Return kappa of sums over items of (1, the share of agreeing pairs, the shares by answer)."""
+def _compute_kappa(sums: Floats) -> Floats:
+    """Return kappa from sums over items of (1, the agreeing fraction, the fractions by answer)."""
     means = sums[:, 1:] / sums[:, :1]
     observed, expected = means[:, 0], (means[:, 1:] ** 2).sum(axis=1)
     kappa = np.full(len(sums), np.nan)
@@ -492,27 +497,29 @@ def _kappa(sums: Floats) -> Floats:
     return kappa
 
 
-def _checked(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints]:
-    """Return the counts, and the cluster of each item, of the items with two answers or more.
+def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints]:
+    """Return the counts and the clusters of the items with two answers or more.
 
     Raises:
-        DataError: the table is not one of counts, or the clusters are not one an item.
+        DataError: The table does not contain counts, or there is not one cluster per item.
     """
     counts = np.asarray(table)
     whole = counts.ndim == 2 and counts.size and np.all(np.isfinite(counts))
     if not whole or np.any(counts < 0) or np.any(counts != np.round(counts)):
         raise DataError(
-            "agreement is counted from a table (items, categories) of how many people gave each "
-            f"answer; this one has the shape {counts.shape}, or cells that are no counts"
+            "agreement needs an (items, categories) table of the number of people who gave each "
+            f"answer; this one has the shape {counts.shape}, or cells that are not counts"
         )
     labels = np.arange(len(counts)) if clusters is None else np.asarray(clusters)
     if labels.shape != (len(counts),):
-        raise DataError(f"there are {labels.size} clusters for {len(counts)} items; one is needed")
+        raise DataError(
+            f"there are {labels.size} clusters for {len(counts)} items; give one per item"
+        )
     several = counts.sum(axis=1) >= 2
     return counts[several].astype(np.int64), labels[several]
 
 
-def _with_interval(
+def _make_reliability(
     counts: Ints,
     totals: Floats,
     clusters: Ints,
@@ -520,15 +527,16 @@ def _with_interval(
     coefficient: Callable[[Floats], Floats],
     ends: Sequence[Sequence[float]],
 ) -> Reliability:
-    """Return a coefficient of sums over items, and its interval by drawing clusters again.
+    """Return a coefficient of sums over items, with an interval by resampling clusters.
 
     Args:
-        counts: the table of the items that count.
-        totals: what each item adds to the sums, (items, q), the first of them its size.
-        clusters: the cluster of each item.
-        seed: of the draws.
-        coefficient: sums (draws, q) → values (draws,), NaN if they are not defined.
-        ends: what full agreement and that of chance add for each of the size, (2, q − 1).
+        counts: The table of the counted items.
+        totals: (items, q) the contribution of each item to the sums, the first of which is its
+            size.
+        clusters: The cluster of each item.
+        seed: The random seed of the draws.
+        coefficient: The function from (draws, q) sums to (draws,) values, NaN if undefined.
+        ends: (2, q − 1) the contribution per size of full agreement and of chance agreement.
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
     of = _proportion.cluster_totals(totals, clusters)
@@ -538,13 +546,11 @@ def _with_interval(
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
 
 
-def _undefined(counts: Ints, reason: str) -> Reliability:
-    """Return a coefficient that is not defined, and why."""
+def _make_undefined(counts: Ints, reason: str) -> Reliability:
     return Reliability(None, None, reason, len(counts), int(counts.sum()))
 
 
-def _why_undefined(counts: Ints) -> str:
-    """Return why no agreement beyond chance can be told from these counts; empty if it can."""
+def _explain_undefined(counts: Ints) -> str:
     if not len(counts):
         return "no item has two answers or more"
     if np.count_nonzero(counts.sum(axis=0)) < 2:

@@ -1,8 +1,8 @@
 """Words and pairs of words by problem, and their PMI with the answers.
 
-Which option is written first means nothing, so "option 1" can't be what words are counted with. In
-its place stands the option that the sentence mentions first: in WinoGrande's train_xl that is
-option 1 in 89 % of the problems, so the counts are the paper's except for the others.
+The order of the options has no meaning, so words are not counted with "option 1". Instead they are
+counted with the option that the sentence mentions first: in WinoGrande's train_xl that is option 1
+in 89 % of the problems, so the counts are the paper's except for the others.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
 
 
 PMI_SMOOTHING = 100.0
-"""Added to each count of a word with a class (Gururangan et al. 2018, section 3: "add-100")."""
+"""The number added to each count of a word with a class (Gururangan et al. 2018, section 3:
+"add-100")."""
 
 Floats = NDArray[np.float64]
 
 
-def first_mentioned(problem: Problem) -> int:
+def find_first_mentioned(problem: Problem) -> int:
     """Return the index of the option that the sentence mentions first, whatever their order.
 
     A mention is the whole option as a word or words, otherwise its last word, otherwise its letters
-    anywhere, whatever their case; in scripts other than Latin also its last word with another
-    ending, as in Russian. An option that is not mentioned comes last, and of options at
-    one place the first by the alphabet comes first.
+    anywhere, ignoring case; in scripts other than Latin also its last word with another ending, as
+    in Russian. An option that is not mentioned comes last, and options at the same position are in
+    alphabetical order.
 
-    >>> first_mentioned(Problem("a", "Ann thanked Beth as _ was kind.", ("Beth", "Ann")))
+    >>> find_first_mentioned(Problem("a", "Ann thanked Beth as _ was kind.", ("Beth", "Ann")))
     1
     """
-    return _order(problem)[0]
+    return _sort_by_mention(problem)[0]
 
 
-def _order(problem: Problem) -> list[int]:
-    """Return the indices of the options, by their mentions."""
+def _sort_by_mention(problem: Problem) -> list[int]:
     sentence = problem.sentence.casefold()
-    at = [_mention(sentence, option.casefold()) for option in problem.options]
+    at = [_find_mention(sentence, option.casefold()) for option in problem.options]
     texts = problem.options
     return sorted(range(len(texts)), key=lambda k: (at[k], texts[k].casefold(), texts[k]))
 
 
-def _mention(sentence: str, option: str) -> int:
+def _find_mention(sentence: str, option: str) -> int:
     for sought in (option, option.split()[-1]):
         found = re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", sentence)
         if found is not None:
@@ -63,14 +63,14 @@ def _mention(sentence: str, option: str) -> int:
     return at if at >= 0 else len(sentence)
 
 
-def first_of_twins(data: Dataset) -> NDArray[np.intp]:
-    """Return for each problem which of its two options counts as the first, (n,) of 0 and 1.
+def find_first_of_twins(data: Dataset) -> NDArray[np.intp]:
+    """Return (n,) indices, 0 or 1, of the option of each problem that counts as the first.
 
-    It is the one that is mentioned first. The halves of a twin share it, even where they mention
-    their options in different orders: what counts is the half whose sentence is the first by the
-    alphabet. Nothing of it depends on the order of options, of problems, or on answers.
+    It is the one that is mentioned first. The halves of a twin share it, even if they mention their
+    options in different orders: the half whose sentence is first in the alphabet decides. It does
+    not depend on the order of options or problems, or on answers.
     """
-    first = np.array([first_mentioned(problem) for problem in data], np.intp)
+    first = np.array([find_first_mentioned(problem) for problem in data], np.intp)
     for rows in data.twins:
         one, other = sorted(rows, key=lambda row: (data[row].sentence, data.ids[row]))
         options = [text.casefold() for text in data[other].options]
@@ -81,8 +81,8 @@ def first_of_twins(data: Dataset) -> NDArray[np.intp]:
     return first
 
 
-def word_counts(data: Dataset) -> tuple[csr_array, list[str]]:
-    """Return how often each word occurs in each problem, and the words in alphabetical order.
+def count_words(data: Dataset) -> tuple[csr_array, list[str]]:
+    """Return the count of each word in each problem, and the words in alphabetical order.
 
     Words are lower-cased Penn Treebank tokens, without the blank; without spaces between words,
     they are letters and pairs of letters (`text.units`).
@@ -103,8 +103,8 @@ def word_counts(data: Dataset) -> tuple[csr_array, list[str]]:
     return counts, vocabulary
 
 
-def pair_counts(words: csr_array) -> csr_array:
-    """Return which unordered pairs of distinct words occur in each problem: (n, pairs), 0 or 1."""
+def count_pairs(words: csr_array) -> csr_array:
+    """Return the (n, pairs) matrix of unordered pairs of distinct words by problem, 0 or 1."""
     from scipy.sparse import csr_array
 
     starts, width = words.indptr, words.shape[1]
@@ -119,38 +119,39 @@ def pair_counts(words: csr_array) -> csr_array:
     return csr_array((np.ones(len(columns)), (rows, columns)), shape=shape)
 
 
-def pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothing: float) -> Floats:
+def compute_pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothing: float) -> Floats:
     """Return the pointwise mutual information of each answer with each feature, in nats.
 
-    PMI(y; w) = log p(w, y) / (p(w) p(y)), of the numbers of problems that have w and the answer y,
-    a problem counted once however often it has w, plus `smoothing`, above 0 (Gururangan et al.
+    PMI(y; w) = log p(w, y) / (p(w) p(y)), from the numbers of problems with w and the answer y,
+    where a problem counts once however often it has w, plus `smoothing`, above 0 (Gururangan et al.
     2018).
 
     Args:
         features: (n, features) counts.
-        labels: (n,) 0 if the first option is right, as `first_of_twins` orders them, else 1.
-        smoothing: added to each count.
+        labels: (n,) 0 if the first option is correct, in the order of `find_first_of_twins`,
+            otherwise 1.
+        smoothing: The number added to each count.
 
     Returns:
-        (2, features): with the first option and with the second.
+        (2, features) values: with the first option and with the second.
     """
     present = features.copy()
     present.data = np.ones_like(present.data)
     counts = np.stack([present[labels == label].sum(axis=0) for label in (0, 1)])
-    return pmi_of_counts(counts, smoothing)
+    return compute_pmi(counts, smoothing)
 
 
-def pmi_of_counts(counts: NDArray[Any], smoothing: float) -> Floats:
+def compute_pmi(counts: NDArray[Any], smoothing: float) -> Floats:
     """Return the pointwise mutual information of two classes with features, in nats.
 
     Args:
-        counts: (2, features), of how many of each class have each feature.
-        smoothing: added to each count, above 0.
+        counts: (2, features) the number of members of each class with each feature.
+        smoothing: The number added to each count, above 0.
 
     Returns:
-        (2, features), as `pmi_with_answers` has it.
+        (2, features) values, as from `compute_pmi_with_answers`.
 
-    >>> pmi_of_counts(np.array([[1, 0], [0, 1]]), 1.0).round(3).tolist()
+    >>> compute_pmi(np.array([[1, 0], [0, 1]]), 1.0).round(3).tolist()
     [[0.288, -0.405], [-0.405, 0.288]]
     """
     counts = counts + smoothing

@@ -1,4 +1,4 @@
-"""Shares of cases: their intervals, drawing whole clusters again, and what a printed one can be."""
+"""Proportions with cluster-robust intervals, bootstraps, and counts of printed percentages."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Proportion(Result):
     """A fraction of cases, such as an accuracy.
 
     Attributes:
-        right: how many cases count, of `n`; a whole number except for ties, each of which counts as
-            1 / (options tied) or not at all.
-        n: how many there are.
-        interval: of the share, 0–1; see `proportion`.
-        clusters: how many sets of cases that go together there are.
-        design_effect: how many times the variance is that of independent cases; 1 or more.
-        chance: the share that guessing gives, 0–1; None if the question does not arise.
-        ties: how many of the cases are ties.
+        right: The number of counted cases, of `n`; an integer except for ties, each of which counts
+            as 1 / (options tied) or 0.
+        n: The number of cases.
+        interval: The interval of the fraction, 0–1; see `proportion`.
+        clusters: The number of clusters of dependent cases.
+        design_effect: The variance relative to that of independent cases; 1 or more.
+        chance: The fraction expected for guessing, 0–1; None if not applicable.
+        ties: The number of cases that are ties.
     """
 
     right: float = field(metadata=shown("right"))
@@ -48,11 +48,11 @@ class Proportion(Result):
     @property
     @computed(**shown("share", percent))
     def value(self) -> float:
-        """The share, 0–1."""
+        """The fraction, 0–1."""
         return self.right / self.n
 
     def __str__(self) -> str:
-        """Return the share in percent and its interval."""
+        """Return the fraction in percent with its interval."""
         return f"{percent(self.value)} ({span(self.interval)})"
 
     @property
@@ -62,22 +62,22 @@ class Proportion(Result):
         return f"{self.right:,.7g} of {self.n:,}{tied}"
 
 
-def rate(found: Proportion) -> str:
-    """Return a share in percent, with the number of ties in it, if there are any."""
+def format_rate(found: Proportion) -> str:
+    """Return a fraction in percent, with its number of ties, if any."""
     return percent(found.value) + (f" ({number_of(found.ties, 'tie')})" if found.ties else "")
 
 
 INTERVAL = ("95 %", lambda found: span(found.interval))
-"""The column of a share's interval."""
+"""The column of a fraction's interval."""
 
 SIZE = attrgetter("n")
-"""The cell of the number of cases of a share."""
+"""The cell of a fraction's number of cases."""
 
 
-def counted(sum_: float) -> float:
-    """Return a sum of credits as a count: an int where it is whole, within rounding.
+def round_count(sum_: float) -> float:
+    """Return a sum of credits as a count: an int if it is whole, within rounding.
 
-    >>> counted(3.0), counted(0.5), counted(1 / 3 + 1 / 3 + 1 / 3)
+    >>> round_count(3.0), round_count(0.5), round_count(1 / 3 + 1 / 3 + 1 / 3)
     (3, 0.5, 1)
     """
     whole = round(sum_)
@@ -92,7 +92,7 @@ def proportion(
     ties: int = 0,
     level: float = 0.95,
 ) -> Proportion:
-    """Return a share with its cluster-robust interval.
+    """Return a fraction with its cluster-robust interval.
 
     The interval is Wilson's (1927) with the effective sample size in place of n, as for complex
     samples (Korn & Graubard 1998; Franco et al. 2019):
@@ -101,21 +101,21 @@ def proportion(
 
     where e_i = y_i − p is a case's residual, e_g the sum of its cluster's (the linearised variance
     of a ratio; Liang & Zeger 1986), t the quantile of Student's t, and G the number of clusters.
-    Where all or none are right, the residuals can't tell what goes together; so deff is estimated
-    with two more clusters of the mean size, one all right and one all wrong, which keeps the
-    interval sensible at 0 % and 100 % and matters little elsewhere. deff is never taken below 1.
-    With few large clusters they make it wider than necessary: with 5 clusters of 50 cases it covers
-    the true share in all of 600 simulated beta-binomial samples, at twice the width or more.
-    When every cluster has one case, the interval is exactly Wilson's; with a single cluster of
-    several cases nothing is known, and it is 0–1. A case of a share between 0 and 1, a tie, varies
-    less than one that is right or wrong; the interval takes no advantage of that.
+    If all or none are correct, the residuals don't show the clustering; so deff is estimated with
+    two pseudo-clusters of the mean size, one all correct and one all incorrect, which keeps the
+    interval sensible at 0 % and 100 % and matters little otherwise. deff is never below 1. With few
+    large clusters they make the interval wider than necessary: with 5 clusters of 50 cases it
+    covers the true fraction in all of 600 simulated beta-binomial samples, at twice the width or
+    more. If every cluster has one case, the interval is exactly Wilson's; with a single cluster of
+    several cases nothing is known, and it is 0–1. A tie varies less than a correct or incorrect
+    case; the interval does not exploit this.
 
     Args:
-        right: whether each case counts, (n,) of bool, or what it counts for, 0–1; n ≥ 1.
-        clusters: the label of each case's cluster, (n,); None when every case is one of its own.
-        chance: what guessing gives, 0–1; kept next to the figure.
-        ties: how many of the cases are ties; kept next to the figure.
-        level: of the interval, 0–1.
+        right: (n,) booleans, or the credit of each case, 0–1; n ≥ 1.
+        clusters: (n,) the label of each case's cluster; None if every case is its own cluster.
+        chance: The fraction expected for guessing, 0–1; stored with the result.
+        ties: The number of cases that are ties; stored with the result.
+        level: The confidence level, 0–1.
 
     >>> halves = proportion([True] * 90 + [False] * 10, [at // 2 for at in range(100)])
     >>> halves.value, [round(end, 3) for end in halves.interval], round(halves.design_effect, 2)
@@ -126,41 +126,44 @@ def proportion(
     y = np.asarray(right, dtype=np.float64)
     labels = np.arange(len(y)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     number = int(labels.max()) + 1
-    effect = 1.0 if number == len(y) else max(1.0, _design_effect(y, labels))
-    interval = _with_effect(float(y.mean()), len(y), number, effect, level)
-    return Proportion(counted(y.sum()), len(y), interval, number, effect, chance, ties)
+    effect = 1.0 if number == len(y) else max(1.0, _compute_design_effect(y, labels))
+    interval = _compute_interval(float(y.mean()), len(y), number, effect, level)
+    return Proportion(round_count(y.sum()), len(y), interval, number, effect, chance, ties)
 
 
 def crossed_proportion(
     right: npt.ArrayLike, people: npt.ArrayLike, problems: npt.ArrayLike
 ) -> Proportion:
-    """Return a share of answers, with an interval that holds for other people and other problems.
+    """Return a fraction of answers, with an interval for other people and other problems.
 
-    Both are drawn (Clark 1973): the variances of a share that is clustered by either are added, and
-    that of their crossing is taken off (Cameron, Gelbach & Miller 2011, equation 2.10), where
+    Both are sampled (Clark 1973): the variances of a fraction clustered by either are added, and
+    that of their crossing is subtracted (Cameron, Gelbach & Miller 2011, equation 2.10), where
 
         var = G / (G − 1) · Σ_g e_g² / n²,      e_g the sum of a cluster's residuals y_i − p,
 
-    and the crossing's has no factor.
+    and the crossing's variance has no factor.
 
     The interval is Wilson's with the number of independent answers that has this variance, widened
-    by Student's t for the fewer of both. Where all or none are right, as many answers
-    count as there are people or problems, whichever is more. With one person the interval holds
-    for that one's answers to other problems, with one problem for other people's to it. (Two added
-    clusters, as in `proportion`, would be as large as a person's whole sheet: with 3 to 20 people
-    the interval is then two to six times as wide, and always holds the truth.)
+    by Student's t for the smaller of the two numbers. If all or none are correct, the number of
+    answers is that of people or problems, whichever is larger. With one person, the interval is for
+    that person's answers to other problems; with one problem, for other people's answers to it.
+    (Two pseudo-clusters, as in `proportion`, would be as large as a person's whole sheet: with 3 to
+    20 people the interval is then two to six times as wide, and always contains the true value.)
 
     Args:
-        right: whether each answer counts, (n,); n ≥ 1.
-        people: whose it is, (n,) labels.
-        problems: to what, (n,) labels; those that go together, such as a twin's, have one.
+        right: (n,) whether each answer counts; n ≥ 1.
+        people: (n,) the label of the person behind each answer.
+        problems: (n,) the label of the problem; dependent ones, such as a twin's, share a label.
 
     >>> who, what = np.divmod(np.arange(200), 50)
     >>> found = crossed_proportion((who > 0) | (what >= 10), who, what)
     >>> found.value, [round(end, 2) for end in found.interval]
     (0.95, [0.59, 1.0])
     """
-    from scipy.special import ndtri, stdtrit  # of `scipy.stats`, which takes three times as long
+    from scipy.special import (  # not `scipy.stats`, which takes three times as long to import
+        ndtri,
+        stdtrit,
+    )
 
     y = np.asarray(right, dtype=np.float64)
     ways = [np.unique(labels, return_inverse=True)[1] for labels in (people, problems)]
@@ -182,15 +185,15 @@ def crossed_proportion(
     fewest = min((size for _, size in several), default=2)
     independent = alike * float(ndtri(0.975) / stdtrit(fewest - 1, 0.975)) ** 2
     interval = wilson_interval(value * independent, independent)
-    return Proportion(counted(y.sum()), n, interval, min(numbers), n / alike)
+    return Proportion(round_count(y.sum()), n, interval, min(numbers), n / alike)
 
 
-def _design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
-    """Return how many times the variance of a share is that of independent cases.
+def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
+    """Return the variance of a fraction relative to that of independent cases.
 
     Args:
-        y: 0 to 1 a case, (n,).
-        labels: the cluster of each, from 0, (n,).
+        y: (n,) values of the cases, 0 to 1.
+        labels: (n,) the cluster number of each case, from 0.
     """
     mean_size = float((np.bincount(labels).astype(float) ** 2).sum()) / len(y)
     p = (y.sum() + mean_size) / (len(y) + 2 * mean_size)
@@ -201,10 +204,9 @@ def _design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
     return float((together + mean_size * extra) / alone)
 
 
-def _with_effect(
+def _compute_interval(
     value: float, n: int, clusters: int, effect: float, level: float
 ) -> tuple[float, float]:
-    """Return the interval of a fraction of n cases whose variance is `effect` times the usual."""
     if clusters == 1 and n > 1:
         return 0.0, 1.0
     few = 1.0
@@ -218,7 +220,7 @@ def _with_effect(
 
 
 def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval of the fraction of independent cases that count, 0–1.
+    """Return Wilson's interval of a fraction of independent cases, 0–1.
 
     With p = right / n and z the normal quantile of the level (Wilson 1927; Brown, Cai & DasGupta
     2001, §3.1.1):
@@ -226,20 +228,20 @@ def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float,
         (p + z² / 2n ± z √(p (1 − p) / n + z² / 4n²)) / (1 + z² / n)
 
     Args:
-        right: how many count; need not be whole, where n is an effective number.
-        n: how many there are, above 0.
-        level: of the interval, 0–1.
+        right: The number of counted cases; it may be fractional if n is an effective number.
+        n: The number of cases, above 0.
+        level: The confidence level, 0–1.
 
     >>> [round(end, 3) for end in wilson_interval(9, 10)]
     [0.596, 0.982]
     """
-    # Written out: no page waits for a library that takes a second to load and gives the same.
+    # Written out: libraries give the same, but take a second to import.
     right, n = float(right), float(n)
     z = NormalDist().inv_cdf(0.5 + level / 2)
     share, whole = right / n, 1 + z**2 / n
     middle = (share + z**2 / (2 * n)) / whole
     reach = z / whole * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # It ends at 0 or 1 where none or all are right; what stands next to it there is rounding.
+    # The interval ends at 0 or 1 if none or all are correct; differences there are rounding errors.
     return (
         0.0 if right == 0 else max(0.0, middle - reach),
         1.0 if right == n else min(1.0, middle + reach),
@@ -247,11 +249,12 @@ def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float,
 
 
 DRAWS = 10_000
-"""Draws of a bootstrap: the ends of a 95 % interval are then certain to about 1 % of its width."""
+"""The number of bootstrap draws: the ends of a 95 % interval are then accurate to about 1 % of its
+width."""
 
 
 def cluster_totals(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Floats:
-    """Return the sum of each column over each cluster: (n, q) values give (G, q) totals."""
+    """Return the (G, q) sums of each column of (n, q) values over each cluster."""
     columns = np.asarray(values, dtype=np.float64)
     labels = np.unique(clusters, return_inverse=True)[1]
     totals = np.zeros((int(labels.max()) + 1, columns.shape[1]))
@@ -262,17 +265,17 @@ def cluster_totals(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Fl
 def resample(
     totals: Floats, seed: int, *, draws: int = DRAWS, prior: Floats | None = None
 ) -> Floats:
-    """Return the sums over as many clusters drawn with replacement, (draws, q).
+    """Return the (draws, q) sums over the same number of clusters drawn with replacement.
 
     Clusters with equal totals are drawn as one kind, by a multinomial: the same distribution, in a
     fraction of the time.
 
     Args:
-        totals: what each cluster adds, (G, q).
-        seed: of the draws.
-        draws: how many.
-        prior: (k, 1 + q) clusters that join the urn with a weight each (its first column), so
-            that what was never seen is not impossible; None for none.
+        totals: (G, q) the contribution of each cluster.
+        seed: The random seed of the draws.
+        draws: The number of draws.
+        prior: (k, 1 + q) pseudo-clusters to add, each with a weight (the first column), so that
+            unobserved outcomes are not impossible; None for none.
     """
     kinds, counts = np.unique(totals, axis=0, return_counts=True)
     weights = counts.astype(float)
@@ -286,22 +289,22 @@ def resample(
 
 
 IN_HALVES = (0.5, 0.5, 1.0)
-"""What joins a difference: half a cluster each way, and one that decides nothing (Agresti & Min
-2005, section 3)."""
+"""The pseudo-clusters of a difference: half a cluster in each direction, and one without a
+difference (Agresti & Min 2005, section 3)."""
 
 
 def pseudo_clusters(
     sizes: Floats, kinds: Sequence[Sequence[float]], weights: Sequence[float] | None = None
 ) -> Floats:
-    """Return clusters of the mean size that join the urn of `resample`, one of each kind.
+    """Return pseudo-clusters of the mean size for `resample`, one of each kind.
 
-    Without them, what was never seen among a few clusters would be taken for impossible: all right
-    would be right for certain.
+    Without them, outcomes that were not observed in a few clusters would be impossible: if all are
+    correct, the interval would have no width.
 
     Args:
-        sizes: of the clusters, (G,).
-        kinds: what each kind adds to the sums for each case, (k, q).
-        weights: of the kinds, (k,); 1 each without.
+        sizes: (G,) the sizes of the clusters.
+        kinds: (k, q) the contribution of each kind to the sums, per case.
+        weights: (k,) the weights of the kinds; by default 1 each.
     """
     mean = float((sizes**2).sum() / sizes.sum())
     joins = np.ones(len(kinds)) if weights is None else np.asarray(weights)
@@ -311,18 +314,19 @@ def pseudo_clusters(
 def percentile_interval(
     values: npt.ArrayLike, level: float = 0.95, clusters: int | None = None
 ) -> tuple[float, float]:
-    """Return the interval that holds the middle `level` of the values.
+    """Return the interval of the middle `level` of the values.
 
-    Where they are draws of a few clusters, it is too narrow: it takes the quantiles of a normal
-    distribution where Student's t has those of an estimate, and the spread without Bessel's
-    correction. With five families it holds the truth 83 to 87 times in 100. The expanded interval
-    (Hesterberg 2015, section 4.6) goes as far out as √(G / (G − 1)) · t_{G−1} standard deviations.
+    For draws from a few clusters it is too narrow: it has the quantiles of a normal distribution
+    instead of Student's t, and a spread without Bessel's correction. With five families it covers
+    the true value 83 to 87 times in 100. The expanded interval (Hesterberg 2015, section 4.6)
+    extends to √(G / (G − 1)) · t_{G−1} standard deviations.
 
     Args:
-        values: draws, (draws,).
-        level: of the interval, 0–1.
-        clusters: how many were drawn from, 2 or more; None to leave the interval as it is, if
-            clusters have joined the urn (`pseudo_clusters`). A null has `null_interval`.
+        values: (draws,) the draws.
+        level: The confidence level, 0–1.
+        clusters: The number of clusters drawn from, 2 or more; None to leave the interval
+            unexpanded if pseudo-clusters were added (`pseudo_clusters`). For a null use
+            `null_interval`.
 
     >>> values = np.arange(1001)
     >>> [np.round(percentile_interval(values, clusters=n)).tolist() for n in (None, 30)]
@@ -346,11 +350,11 @@ def bootstrap_interval(
     """Return the 95 % interval of a mean, by the cluster bootstrap.
 
     Args:
-        values: one a case, (n,).
-        clusters: the label of each case's cluster, (n,).
-        seed: of the draws.
-        ends: the least and the greatest that a value can be: a cluster of each joins the urn, of
-            the mean size. Without them values that are all the same are so for certain.
+        values: (n,) the value of each case.
+        clusters: (n,) the label of each case's cluster.
+        seed: The random seed of the draws.
+        ends: The least and greatest possible value: a pseudo-cluster of each is added, of the mean
+            size. Without them, the interval of equal values has no width.
 
     >>> bootstrap_interval([1.0] * 100, np.arange(100))
     (1.0, 1.0)
@@ -375,21 +379,21 @@ def possible_counts(
     rounding: Rounding = "nearest",
     scale: int = 100,
 ) -> tuple[int, ...]:
-    """Return the counts of n that a printed percentage can stand for; none if it is impossible.
+    """Return the counts of n that a printed percentage can represent; none if it is impossible.
 
-    The test of granularity is Brown & Heathers' GRIM (2017), for shares in place of means. The
+    This is Brown & Heathers' granularity test GRIM (2017), for percentages in place of means. The
     arithmetic is exact.
 
     Args:
-        printed: as it is printed: "86.3". As text it keeps its last zero ("90.0").
-        n: how many cases there are.
-        decimals: places after the point; those of `printed` when omitted.
-        rounding: "nearest" takes a half either way; "down" and "up" cut and raise the last place;
-            "any" is what any of them can print.
-        scale: 100 for percentages, 1 for shares.
+        printed: The printed number: "86.3". As a string it keeps its last zero ("90.0").
+        n: The number of cases.
+        decimals: The number of decimals; by default those of `printed`.
+        rounding: "nearest" allows a half in either direction; "down" and "up" truncate and raise
+            the last decimal; "any" allows all of these.
+        scale: 100 for percentages, 1 for fractions.
 
     Raises:
-        DataError: `printed` is no number, or n is below 1.
+        DataError: `printed` is not a number, or n is below 1.
 
     >>> possible_counts("86.3", 80)  # PDP in WinoGrande's table 6: 69 of 80 is 86.25
     (69,)
@@ -398,45 +402,44 @@ def possible_counts(
     >>> possible_counts("13.5", 273), possible_counts("13.5", 273, rounding="down")
     ((), (37,))
     """
-    found = _wholes(printed, n, decimals, rounding, scale)
+    found = _find_integers(printed, n, decimals, rounding, scale)
     return tuple(count for count in found if count <= n)
 
 
 def possible_sums(
     printed: str | float, n: int, decimals: int | None = None, *, rounding: Rounding = "nearest"
 ) -> tuple[int, ...]:
-    """Return the sums of n whole numbers whose mean can be printed so; none if it is impossible.
+    """Return the sums of n integers whose mean can be printed like this; none if it is impossible.
 
-    Depths are whole numbers, so a printed error depth with the number of its errors allows one
-    sum, a few, or none (Brown & Heathers 2017).
+    Depths are integers, so a printed error depth with its number of errors allows one sum, a few,
+    or none (Brown & Heathers 2017).
 
     Args:
-        printed: the mean as it is printed: "6.913". As text it keeps its last zero.
-        n: of how many numbers, 0 or more each, it is the mean.
-        decimals: as in `possible_counts`.
-        rounding: as in `possible_counts`.
+        printed: The printed mean: "6.913". As a string it keeps its last zero.
+        n: The number of integers, each 0 or more, in the mean.
+        decimals: As in `possible_counts`.
+        rounding: As in `possible_counts`.
 
     Raises:
-        DataError: `printed` is no number, or n is below 1.
+        DataError: `printed` is not a number, or n is below 1.
 
     >>> possible_sums("6.913", 80)  # BERT on EvoGrad-M, table 4: 60.4 % of 202 leaves 80 errors
     (553,)
     >>> possible_sums("6.867", 237, rounding="any")  # on EvoGrad-L: 54.9 % of 526 leaves 237
     ()
     """
-    return tuple(_wholes(printed, n, decimals, rounding, 1))
+    return tuple(_find_integers(printed, n, decimals, rounding, 1))
 
 
-def _wholes(
+def _find_integers(
     printed: str | float, n: int, decimals: int | None, rounding: Rounding, scale: int
 ) -> Iterator[int]:
-    """Yield the whole numbers that are printed so when they are divided by n / scale."""
     try:
         value = Decimal(str(printed).strip().removesuffix("%").strip())
     except InvalidOperation:
-        raise DataError(f"{printed!r} is not a printed number, such as 86.3") from None
+        raise DataError(f"{printed!r} is not a number such as 86.3") from None
     if not value.is_finite() or n < 1:
-        raise DataError("a printed share needs a finite number and a count of 1 or more")
+        raise DataError("a printed fraction needs a finite number and a count of 1 or more")
     exponent = value.as_tuple().exponent
     places = decimals if decimals is not None else max(0, -int(exponent))
     unit, target = Fraction(1, 10**places), Fraction(value)
@@ -444,33 +447,33 @@ def _wholes(
     above = {"nearest": unit / 2, "down": unit, "up": Fraction(0), "any": unit}[rounding]
     first = max(0, math.ceil((target - below) * n / scale))
     last = math.floor((target + above) * n / scale)
-    open_ends = rounding != "nearest"  # what is a whole unit away is printed otherwise
+    open_ends = rounding != "nearest"  # a whole unit away is printed differently
     for whole in range(first, last + 1):
         if not open_ends or abs(Fraction(scale * whole, n) - target) < unit:
             yield whole
 
 
 _FEWEST = 39
-"""Draws of which the least and the greatest have 95 % of further draws between them."""
+"""The least number of draws whose range contains 95 % of further draws."""
 
 _ROUNDED = 1e-9
-"""Products such as 0.05 · 20 can be below their whole number by less."""
+"""The rounding error by which products such as 0.05 · 20 can be below an integer."""
 
 
-def nth_greatest(drawn: npt.ArrayLike, level: float) -> float:
+def find_nth_greatest(drawn: npt.ArrayLike, level: float) -> float:
     """Return the ⌊level · (B + 1)⌋-th greatest of B draws.
 
-    With the observed value exchangeable with the draws, the probability that it is greater is at
+    If the observed value is exchangeable with the draws, the probability that it is greater is at
     most the level; it is greater exactly if (1 + number of draws as great) / (1 + B) ≤ level.
 
     Args:
-        drawn: (B,).
-        level: of the test, 0–1.
+        drawn: (B,) the draws.
+        level: The significance level, 0–1.
 
     Raises:
-        ValueError: there are fewer draws than 1 / level - 1.
+        ValueError: There are fewer draws than 1 / level - 1.
 
-    >>> nth_greatest(range(19), 0.05), nth_greatest(range(199), 0.05)
+    >>> find_nth_greatest(range(19), 0.05), find_nth_greatest(range(199), 0.05)
     (18.0, 189.0)
     """
     values = np.sort(np.asarray(drawn, np.float64))
@@ -499,7 +502,7 @@ def null_interval(drawn: npt.ArrayLike) -> tuple[float, float]:
 
 
 def null_interval_label(draws: int) -> str:
-    """Return what `null_interval` of so many draws is.
+    """Return the label of `null_interval` for a number of draws.
 
     >>> null_interval_label(20), null_interval_label(39)
     ("the draws' range", '95 % of the draws')

@@ -1,4 +1,4 @@
-"""The score of one solver on a data set: accuracy, twins, groups, calibration, and guessing."""
+"""The score of a solver on a data set: accuracy, twins, groups, calibration, and guessing."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from winosmith.metrics._proportion import (
     INTERVAL,
     SIZE,
     Proportion,
+    format_rate,
     null_interval,
     proportion,
-    rate,
 )
 from winosmith.prediction import Prediction, best_of
 from winosmith.problem import Scalar
@@ -30,31 +30,31 @@ from winosmith.report import Signature, fixed, percent, probability, sign, span
 from winosmith.results import Result, shown
 
 MOST_GROUPS = 30
-"""A field with more values than this has no table of its own."""
+"""A field with more values than this has no table."""
 
 
 @dataclass(frozen=True)
 class Score(Result):
-    """What a solver's predictions are worth.
+    """The scores of a solver's predictions.
 
     Attributes:
-        accuracy: over all problems; its chance level is the mean of 1/k for k options.
-        p_value: the probability that guessing does as well; see `guessing_p_value`.
-        twins: the fraction of whole twins with both halves right; None without twins.
-        comparisons: the fraction of two-way comparisons won; None if every problem has two
-            options, or the scores that it takes are missing; see `comparisons_score`.
-        groups: field → value → accuracy on the problems with that value: "options" when their
-            number differs, domain and source where they are known, and what was asked for.
-        refused: field → why its values can't be compared for this solver; they are in no group.
-        notes: field → what a reader must know of the comparison.
-        calibration, margins: of the scores; None without them.
-        against_scores: how many answers don't choose their best score; the choice counts.
-        invalid: number of answers that are none of the options; they are incorrect.
-        missing: number of problems that the solver was not asked; they are not in the accuracy.
-        possible: the least and the greatest possible accuracy on all problems, if any is missing:
-            with every missing answer incorrect, or correct; None otherwise.
-        signature: of the data and the predictions.
-        below_chance: the accuracy of the valid answers if it is below chance; see `below_chance`.
+        accuracy: The accuracy on all problems; its chance level is the mean of 1/k for k options.
+        p_value: The probability that guessing does as well; see `guessing_p_value`.
+        twins: The fraction of whole twins with both halves correct; None without twins.
+        comparisons: The fraction of two-way comparisons won; None if every problem has two options,
+            or if scores are missing; see `score_comparisons`.
+        groups: Field → value → accuracy on the problems with that value: "options" if their number
+            differs, domain and source if known, and the requested fields.
+        refused: Field → why its values can't be compared for this solver; they are in no group.
+        notes: Field → a note for readers about the comparison.
+        calibration, margins: The calibration and margins of the scores; None without scores.
+        against_scores: The number of answers that don't choose their best score; the choice counts.
+        invalid: The number of answers that match no option; they are incorrect.
+        missing: The number of problems that the solver was not asked; they are not in the accuracy.
+        possible: The least and greatest possible accuracy on all problems, with every missing
+            answer incorrect or correct; None if none is missing.
+        signature: The signature of the data and the predictions.
+        below_chance: The accuracy of the valid answers if it is below chance; see `below_chance`.
     """
 
     accuracy: Proportion
@@ -98,24 +98,24 @@ class Score(Result):
 
 
 def below_chance(graded: Graded) -> Proportion | None:
-    """Return the accuracy of the valid answers if guessing is as bad with p ≤ 0.05; None otherwise.
+    """Return the accuracy of the valid answers if it is significantly below chance (p ≤ 0.05).
 
-    Invalid answers are incorrect without any choice, so they are not compared with guessing.
+    Invalid answers are incorrect without a choice, so they are not compared with guessing.
     """
     valid = [row for row, one in enumerate(graded.predictions) if one.chosen]
     if not valid:
         return None
     predictions = tuple(graded.predictions[row] for row in valid)
     some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
-    found = some.share(chance=guessing_level(some))
+    found = some.measure_accuracy(chance=compute_guessing_level(some))
     is_below = found.value < (found.chance or 0)  # first, as the p-value takes long
     return found if is_below and guessing_p_value(some, as_badly=True) <= _RARE else None
 
 
-def below_chance_sentence(found: Proportion) -> str:
-    """Return what `below_chance` found and its usual reasons, without a full stop.
+def describe_below_chance(found: Proportion) -> str:
+    """Return a clause, without full stop, on the result of `below_chance` and its usual reasons.
 
-    >>> below_chance_sentence(proportion([0] * 8, range(8), chance=0.5))[:69]
+    >>> describe_below_chance(proportion([0] * 8, range(8), chance=0.5))[:69]
     'below chance: 0 of 8 valid answers are correct, and guessing gives 50'
     """
     return (
@@ -145,11 +145,10 @@ def score(
             `extra` such as "winogender.gender". A field whose values are the same input for the
             solver is refused with the reason (`check_comparable`). Every key that ends in
             ".associative" or ".switchable" is included by default (Trichelair et al. 2019).
-        seed: of the null of the calibration.
+        seed: The random seed of the calibration's null.
 
     Raises:
-        DataError: a field that the data set does not have, or with too many values.
-        InputError: the answers are of several models, or there are no problems.
+        DataError: A field is unknown or has too many values.
 
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(20)
@@ -164,12 +163,12 @@ def score(
             "score each by itself, or `compare` them"
         )
     (graded,) = models.values()
-    groups, refused, notes = _groups(graded, by)
+    groups, refused, notes = _score_groups(graded, by)
     return Score(
-        graded.share(chance=guessing_level(graded)),
+        graded.measure_accuracy(chance=compute_guessing_level(graded)),
         guessing_p_value(graded),
-        twin_score(graded),
-        comparisons_score(graded),
+        score_twins(graded),
+        score_comparisons(graded),
         groups,
         calibration(graded, seed) if graded.scored else None,
         margins(graded) if graded.scored else None,
@@ -185,7 +184,7 @@ def score(
 
 
 def possible_accuracy(graded: Graded) -> tuple[float, float] | None:
-    """Return the least and greatest possible accuracy with the missing answers; None without any.
+    """Return the least and greatest possible accuracy, given the missing answers, or None.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
@@ -200,12 +199,12 @@ def possible_accuracy(graded: Graded) -> tuple[float, float] | None:
     return correct / n, (correct + graded.missing) / n
 
 
-def twin_score(graded: Graded) -> Proportion | None:
-    """Return the fraction of whole twins with both halves right; None when there is no twin.
+def score_twins(graded: Graded) -> Proportion | None:
+    """Return the fraction of whole twins with both halves correct; None without twins.
 
     Guessing gives 1/4 with two options (Abdou et al. 2020 call it pair accuracy). A solver that
-    ignores the trigger has none. A tied half counts as what it is worth: two of them, with two
-    options, are 1/4 of a twin, as for one that guesses.
+    ignores the trigger scores 0. A tied half counts with its credit: two of them, with two options,
+    are 1/4 of a twin, as for guessing.
     """
     twins = graded.dataset.twins
     if not twins:
@@ -219,13 +218,13 @@ def twin_score(graded: Graded) -> Proportion | None:
     return proportion(both, graded.clusters[pairs[:, 0]], chance=float(guess), ties=ties)
 
 
-def comparisons_score(graded: Graded) -> Proportion | None:
-    """Return the fraction of two-way comparisons won: the right option against each wrong one.
+def score_comparisons(graded: Graded) -> Proportion | None:
+    """Return the fraction of two-way comparisons of the correct option with an incorrect one won.
 
-    A problem with k options is k − 1 comparisons; guessing wins half. The 60 Pronoun
-    Disambiguation Problems are the 80 comparisons of WinoGrande's tables 5 and 6. Equal scores are
-    half a comparison won. None when every problem has two options (it would be the accuracy), or
-    when a problem with more has no scores.
+    A problem with k options has k − 1 comparisons; guessing wins half. The 60 Pronoun
+    Disambiguation Problems are the 80 comparisons of WinoGrande's tables 5 and 6. Equal scores win
+    half a comparison. The result is None if every problem has two options (it would be the
+    accuracy), or if a problem with more has no scores.
     """
     if all(len(problem.options) == 2 for problem in graded.dataset):
         return None
@@ -249,12 +248,14 @@ def comparisons_score(graded: Graded) -> Proportion | None:
 
 
 Groups = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
-"""By field: the groups, why there are none, and what to know of them."""
+"""For each field: the groups, why there are none, and notes on them."""
 
 
-def _groups(graded: Graded, by: Sequence[str]) -> Groups:
+def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
     known = find_columns(graded.dataset, by)
-    wanted = dict.fromkeys(("origin.domain", "origin.source", *_subsets(graded.dataset), *by))
+    wanted = dict.fromkeys(
+        ("origin.domain", "origin.source", *_find_subset_fields(graded.dataset), *by)
+    )
     found = {"options": [len(problem.options) for problem in graded.dataset]}
     values: dict[str, Sequence[Scalar]] = {
         **({} if len(set(found["options"])) == 1 else found),
@@ -272,20 +273,21 @@ def _groups(graded: Graded, by: Sequence[str]) -> Groups:
                 continue
             if comparable.note:
                 notes[name] = comparable.note
-            groups[name] = _by_value(graded, column)
+            groups[name] = _score_by_value(graded, column)
         elif name in by:
             raise DataError(
-                f"the field {name!r} has {len(different):,} values; {MOST_GROUPS} can be shown"
+                f"the field {name!r} has {len(different):,} values; "
+                f"at most {MOST_GROUPS} can be shown"
             )
     return groups, refused, notes
 
 
-def _subsets(dataset: Dataset) -> list[str]:
+def _find_subset_fields(dataset: Dataset) -> list[str]:
     keys = {key for problem in dataset for key in problem.extra}
     return sorted(key for key in keys if key.endswith((".associative", ".switchable")))
 
 
-def _by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Proportion]:
+def _score_by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Proportion]:
     rows: dict[Scalar, list[int]] = {}
     for row, value in enumerate(column):
         rows.setdefault(value, []).append(row)
@@ -293,7 +295,7 @@ def _by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Proportion]
                                               value if isinstance(value, int | float) else 0,
                                               str(value)))  # fmt: skip
     return {
-        "—" if value is None else str(value): graded.share(
+        "—" if value is None else str(value): graded.measure_accuracy(
             rows[value],
             float(np.mean([1 / len(graded.dataset[row].options) for row in rows[value]])),
         )
@@ -301,25 +303,25 @@ def _by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Proportion]
     }
 
 
-def guessing_level(graded: Graded) -> float:
-    """Return the accuracy that guessing gives on average, 0–1: the mean of 1/k for k options."""
+def compute_guessing_level(graded: Graded) -> float:
+    """Return the expected accuracy of guessing, 0–1: the mean of 1/k for k options."""
     return float(np.mean([1 / len(problem.options) for problem in graded.dataset]))
 
 
 def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
-    """Return the probability that guessing has as many right, or more; or fewer, if `as_badly`.
+    """Return the probability that guessing is as accurate or more; or less, if `as_badly`.
 
-    The null turns the labels of a cluster's problems all together: the options of each are in a
-    circle, sorted by their text, and every answer of the cluster moves on by the same number of
-    places, each number of the k as probable. With two options that keeps the answers or flips them,
-    so a twin keeps its opposite answers; with more, copies move as one and count as one piece of
-    evidence. It does not depend on the order in which options are written. What is tied is worth
-    1 / (options tied) in each turn that puts the answer among them. The distribution of the sum is
-    exact (by convolution); where ties among many different numbers of options leave more sums than
-    can be counted, turns are drawn 20,000 times, and p = (1 + #) / (1 + 20,000). Without clusters
-    this is the one-sided binomial test (Poisson-binomial for mixed numbers of options); with them
-    it takes what problems must share for no evidence. A solver that ignores the trigger has one
-    half of every twin right, and p = 1; so has one that can't decide anything.
+    The null rotates the labels of a cluster's problems together: the options of each form a circle,
+    sorted by their text, and every answer of the cluster moves by the same number of places, each
+    of the k being equally probable. With two options this keeps or flips the answers, so a twin
+    keeps its opposite answers; with more, copies move together and count once. The null does not
+    depend on the order in which options are written. A tie has the credit 1 / (options tied) in
+    each rotation that puts the answer among the tied options. The distribution of the sum is exact
+    (by convolution); if ties among many different numbers of options have too many sums to
+    enumerate, rotations are drawn 20,000 times, and p = (1 + #) / (1 + 20,000). Without clusters
+    this is the one-sided binomial test (Poisson-binomial for mixed numbers of options); with
+    clusters, results that problems share by construction are no evidence. A solver that ignores the
+    trigger has one half of every twin correct, and p = 1; so has one that can't decide anything.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
@@ -331,10 +333,10 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
     together: dict[tuple[int, int], list[int]] = {}
     for row, cluster in enumerate(graded.clusters):
         together.setdefault((int(cluster), len(graded.dataset[row].options)), []).append(row)
-    chosen = [_chosen_from_answer(graded, row) for row in range(len(graded.dataset))]
-    unit = math.lcm(*(len(own) or 1 for own in chosen))  # credits are whole numbers of 1/unit
+    chosen = [_measure_distances(graded, row) for row in range(len(graded.dataset))]
+    unit = math.lcm(*(len(own) or 1 for own in chosen))  # credits are multiples of 1/unit
     steps = [
-        _turned([chosen[row] for row in rows], options, unit)
+        _rotate_credit([chosen[row] for row in rows], options, unit)
         for (_, options), rows in together.items()
     ]
     seen = round(float(graded.credit.sum()) * unit) - sum(int(step.min()) for step in steps)
@@ -356,13 +358,13 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
 
 
 _LONGEST, _TURNS = 2_000_000, 20_000
-"""Beyond how many parts of a credit turns are drawn, and how often."""
+"""The number of parts of a credit above which rotations are drawn, and the number of draws."""
 
 
-def _chosen_from_answer(graded: Graded, row: int) -> list[int]:
-    """Return how far on from the answer each chosen option stands, 0 to k − 1, sorted by text.
+def _measure_distances(graded: Graded, row: int) -> list[int]:
+    """Return the distance of each chosen option from the answer, 0 to k − 1, sorted by text.
 
-    As copies are compared (`blocks.plain`), so that their options are in the same places.
+    Texts are compared like copies (`blocks.plain`), so that their options have the same positions.
     """
     problem = graded.dataset[row]
     options = problem.options
@@ -372,25 +374,27 @@ def _chosen_from_answer(graded: Graded, row: int) -> list[int]:
     return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]
 
 
-def _turned(chosen: Sequence[Sequence[int]], options: int, unit: int) -> npt.NDArray[np.int64]:
-    """Return the credit of a cluster in each turn of its labels, in units, (options,).
+def _rotate_credit(
+    chosen: Sequence[Sequence[int]], options: int, unit: int
+) -> npt.NDArray[np.int64]:
+    """Return the (options,) credit of a cluster, in units, for each rotation of its labels.
 
     Args:
-        chosen: how far on from its answer each chosen option of a problem stands.
-        options: how many each problem has.
-        unit: of credit.
+        chosen: The distances of the chosen options from the answer, for each problem.
+        options: The number of options of each problem.
+        unit: The number of units of a credit.
     """
-    credit = np.zeros(options, dtype=np.int64)  # of each turn
+    credit = np.zeros(options, dtype=np.int64)  # of each rotation
     for places in chosen:
         credit[list(places)] += unit // (len(places) or 1)
     return credit
 
 
 BINS = 15
-"""Bins of equal width over 0–1, as Guo et al. (2017) have them."""
+"""The number of bins of equal width over 0–1, as in Guo et al. (2017)."""
 
 NULL_DRAWS = 1_000
-"""Draws of what a perfectly calibrated solver would show."""
+"""The number of draws from a perfectly calibrated solver."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -400,34 +404,34 @@ class ReliabilityBin(Result):
     """The problems whose chosen option has a probability in one bin.
 
     Attributes:
-        low, high: the bin's edges, 0–1; the upper one belongs to it.
-        confidence: the mean probability of the chosen options, 0–1.
-        accuracy: the share that is right, with its interval.
+        low, high: The edges of the bin, 0–1, including the upper one.
+        confidence: The mean probability of the chosen options, 0–1.
+        accuracy: The fraction of correct answers, with its interval.
     """
 
     low: float = field(metadata=shown("above", percent))
     high: float = field(metadata=shown("to", percent))
     confidence: float = field(metadata=shown("mean", percent))
-    accuracy: Proportion = field(metadata=shown("problems", SIZE, ("right", rate), INTERVAL))
+    accuracy: Proportion = field(metadata=shown("problems", SIZE, ("right", format_rate), INTERVAL))
 
 
 @dataclass(frozen=True)
 class Calibration(Result):
-    """How well probabilities match what is right.
+    """The calibration of a solver's probabilities.
 
-    The probabilities are the softmax of the scores as they are, so scores are taken for
-    log-probabilities up to a constant. Scores of another kind can be ranked, not calibrated.
+    The probabilities are the softmax of the unscaled scores, so scores must be log-probabilities up
+    to a constant. Other scores can be ranked, but not calibrated.
 
     Attributes:
-        ece: the expected calibration error, 0–1: the mean over problems of |accuracy − confidence|
+        ece: The expected calibration error, 0–1: the mean over problems of |accuracy − confidence|
             of their bin (Naeini et al. 2015; Guo et al. 2017, equation 3).
-        ece_null: the mean and the interval (`null_interval`) of the ECE of a solver with the same
-            confidences that is perfectly calibrated; it is never 0.
-        brier: the mean over problems of Σ_k (p_k − [k is right])², 0–2 (Brier 1950); guessing
+        ece_null: The mean and the interval (`null_interval`) of the ECE of a perfectly calibrated
+            solver with the same confidences; it is never 0.
+        brier: The mean over problems of Σ_k (p_k − [k is correct])², 0–2 (Brier 1950); guessing
             between two options gives 0.5.
-        log_loss: the mean of −ln p of the right option, in nats; guessing gives ln k.
-        confidence: the mean probability of the chosen options, 0–1.
-        bins: those that hold a problem, in order.
+        log_loss: The mean of −ln p of the correct option, in nats; guessing gives ln k.
+        confidence: The mean probability of the chosen options, 0–1.
+        bins: The non-empty bins, in order.
     """
 
     ece: float = field(metadata=shown("ECE", partial(fixed, form=".3f")))
@@ -441,14 +445,14 @@ class Calibration(Result):
 
 
 def calibration(graded: Graded, seed: int = 0) -> Calibration:
-    """Return how well the softmax of the scores matches what is right.
+    """Return the calibration of the softmax of the scores.
 
-    `seed` is of the draws for the null. Each of these is right with the probability that the
-    solver states. The halves of a twin, and copies, are right or wrong together, or the one where
-    the other is not, as they are for the solver; all else is taken for independent.
+    `seed` is the random seed of the null's draws. Each draw is correct with the probability that
+    the solver states. The halves of a twin, and copies, are correct together or complementarily, as
+    for the solver; everything else is treated as independent.
 
     Raises:
-        DataError: a prediction has no scores.
+        DataError: A prediction has no scores.
     """
     require_scores(graded, "calibration")
     log_probabilities = _log_softmax([prediction.scores for prediction in graded.predictions])
@@ -461,21 +465,21 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
     off[rows, answers] -= 1
     edges = np.ceil(np.round(chosen * BINS, 9))  # 1/3 is an edge, whatever the last digit
     bins = np.clip(edges.astype(np.int64) - 1, 0, BINS - 1)
-    null = [_ece(chosen, drawn, bins) for drawn in _calibrated(graded, chosen, seed)]
+    null = [_compute_ece(chosen, drawn, bins) for drawn in _draw_calibrated(graded, chosen, seed)]
     return Calibration(
-        _ece(chosen, graded.credit, bins),
+        _compute_ece(chosen, graded.credit, bins),
         (float(np.mean(null)), *null_interval(null)),
         float((off**2).sum(axis=1).mean()),
         -float(log_probabilities[rows, answers].mean()),
         float(chosen.mean()),
-        tuple(_bin(graded, chosen, bins, int(number)) for number in np.unique(bins)),
+        tuple(_make_bin(graded, chosen, bins, int(number)) for number in np.unique(bins)),
     )
 
 
-def _calibrated(graded: Graded, chosen: Floats, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
-    """Yield what is right where what is stated is true, (n,), whatever the order of the problems.
+def _draw_calibrated(graded: Graded, chosen: Floats, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
+    """Yield (n,) correct answers drawn from the stated probabilities, in any order of problems.
 
-    In a twin of two options what is right of both halves hangs on one fact, which is drawn once.
+    A twin of two options depends on one fact, which is drawn once.
     """
     unit = np.empty(len(chosen), dtype=np.int64)
     for number, rows in enumerate(whole_twins(graded.dataset)):
@@ -489,7 +493,7 @@ def _calibrated(graded: Graded, chosen: Floats, seed: int) -> Iterator[npt.NDArr
 
 
 def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
-    """Return ln p of each option, (n, most options); −inf where a problem has fewer."""
+    """Return the (n, most options) ln p of each option; −inf if a problem has fewer."""
     from scipy.special import log_softmax
 
     table = np.full((len(scores), max(map(len, scores))), -np.inf)
@@ -499,12 +503,12 @@ def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
     return log_probabilities
 
 
-def _ece(chosen: Floats, right: npt.NDArray[Any], bins: npt.NDArray[np.int64]) -> float:
+def _compute_ece(chosen: Floats, right: npt.NDArray[Any], bins: npt.NDArray[np.int64]) -> float:
     gaps = np.bincount(bins, right - chosen, minlength=BINS)
     return float(np.abs(gaps).sum() / len(chosen))
 
 
-def _bin(
+def _make_bin(
     graded: Graded, chosen: Floats, bins: npt.NDArray[np.int64], number: int
 ) -> ReliabilityBin:
     inside = bins == number
@@ -512,20 +516,21 @@ def _bin(
         number / BINS,
         (number + 1) / BINS,
         float(chosen[inside].mean()),
-        graded.share(inside),
+        graded.measure_accuracy(inside),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Margins(Result):
-    """How far the right option's score lies above the best wrong one's.
+    """The margin of the correct option's score over the best incorrect one.
 
     Attributes:
-        quartiles: the 25th, 50th and 75th percentile of the margin, in the scores' own unit.
-        ranking: the probability that a random right answer has a larger lead (of the chosen over
-            the next option) than a random wrong one: 0.5 when the lead tells nothing, 1 at best;
-            None when all or none are right. A tie has no lead, and is right for its share.
-        surest_wrong: the ids of wrong answers with the largest lead, three at most; no ties.
+        quartiles: The 25th, 50th and 75th percentile of the margin, in the unit of the scores.
+        ranking: The probability that a random correct answer has a larger lead (of the chosen over
+            the next option) than a random incorrect one: 0.5 if the lead is uninformative, 1 at
+            best; None if all or none are correct. A tie has no lead, and is correct for its credit.
+        surest_wrong: The ids of the incorrect answers with the largest lead, three at most, without
+            ties.
     """
 
     quartiles: tuple[float, float, float]
@@ -534,15 +539,15 @@ class Margins(Result):
 
 
 def margins(graded: Graded) -> Margins:
-    """Return how far apart the scores of right and wrong options are.
+    """Return the margins between the scores of correct and incorrect options.
 
     Raises:
-        DataError: a prediction has no scores.
+        DataError: A prediction has no scores.
     """
     require_scores(graded, "margins")
     margin, lead = np.array(
         [
-            _margin_and_lead(prediction, problem.answer or 0)
+            _compute_margin_and_lead(prediction, problem.answer or 0)
             for problem, prediction in zip(graded.dataset, graded.predictions, strict=True)
         ]
     ).T
@@ -565,13 +570,13 @@ def margins(graded: Graded) -> Margins:
 
 
 def require_scores(graded: Graded, what: str) -> None:
-    """Refuse predictions without scores, with a DataError that names the first."""
+    """Raise a DataError that names the first prediction without scores, if any."""
     bare = next((p.problem_id for p in graded.predictions if not p.scores), None)
     if bare is not None:
         raise DataError(f"{what} needs scores; the prediction for {bare!r} has none")
 
 
-def _margin_and_lead(prediction: Prediction, answer: int) -> tuple[float, float]:
+def _compute_margin_and_lead(prediction: Prediction, answer: int) -> tuple[float, float]:
     scores, choice = prediction.scores, prediction.choice or 0  # with scores, it is not invalid
     best_wrong = max(score for option, score in enumerate(scores) if option != answer)
     margin = scores[answer] - best_wrong

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from winosmith import report
 from winosmith.errors import DataError, require
-from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, error_depths, families_of
+from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, error_depths, find_families
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._leaks import Overlap
-from winosmith.metrics._proportion import DRAWS, Proportion, cluster_totals, counted, proportion
+from winosmith.metrics._proportion import DRAWS, Proportion, cluster_totals, proportion, round_count
 from winosmith.report import Signature, sign
 from winosmith.results import Result
 
@@ -26,27 +26,26 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Stability(Result):
-    """What a solver's predictions on perturbed problems tell of its stability.
+    """The stability of a solver's predictions on perturbed problems.
 
-    Roots are no perturbed problems: they are in `roots` and, as depth 0, in
-    `survival`, not in the error depths.
+    Roots are not perturbed problems: they are in `roots` and, as depth 0, in `survival`, but not in
+    the error depths.
 
     Attributes:
-        depth: which depth the numbers use: "declared", "lineage" or "edit".
-        n: perturbed problems whose depth is known.
-        unknown: perturbed problems that are omitted because their depth is not.
-        mean: the mean depth of all errors, pooled: EvoGrad's error depth.
-        family_mean: the mean over families with an error of the mean depth of their errors.
-        first: the mean over families with an error of the depth of their first error.
-        families: each with its own error depths, in order of first occurrence.
-        accuracy: on the perturbed problems; None when it is withheld, see `overlap`.
-        roots: accuracy on the roots that are here; None without any, or when it is withheld.
-        by_depth: accuracy of the perturbed problems at each depth, ascending; None when it is
-            withheld.
-        consistency: the fraction of families with everything right; None when it is withheld.
-        survival: how deep families get before the first error.
-        overlap: with what the solver was trained on; None when nothing is known of that.
-        signature: of the data, the predictions and the depth.
+        depth: The kind of depth: "declared", "lineage" or "edit".
+        n: The number of perturbed problems of known depth.
+        unknown: The number of perturbed problems that are omitted because their depth is unknown.
+        mean: The pooled mean depth of all errors: EvoGrad's error depth.
+        family_mean: The mean, over families with an error, of the mean depth of their errors.
+        first: The mean, over families with an error, of the depth of their first error.
+        families: The families with their own error depths, in order of first occurrence.
+        accuracy: The accuracy on the perturbed problems; None if withheld, see `overlap`.
+        roots: The accuracy on the roots in the data; None without roots, or if withheld.
+        by_depth: The accuracy on the perturbed problems at each depth, ascending; None if withheld.
+        consistency: The fraction of families with everything correct; None if withheld.
+        survival: The depth that families reach before the first error.
+        overlap: The overlap with the training data; None if unknown.
+        signature: The signature of the data, the predictions and the depth.
     """
 
     depth: DepthKind
@@ -66,7 +65,7 @@ class Stability(Result):
 
     def charts(self, name: str = "solver") -> list[report.Svg]:
         """Return the survival of families, and the accuracy by depth."""
-        return [svg for panels in stability_drawings({name: self}) for svg in panels]
+        return [svg for panels in draw_stability({name: self}) for svg in panels]
 
 
 def stability(
@@ -77,20 +76,20 @@ def stability(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Stability:
-    """Measure how stable a solver is under perturbation.
+    """Measure the stability of a solver under perturbation.
 
     Args:
-        graded: from `grade`; families of a root and what was perturbed from it. Problems whose
-            family has nothing perturbed play no part.
-        depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); when None, the
-            one that most perturbed problems have, and the first of several.
-        overlap: with what the solver was trained on, from `overlap`: accuracies are withheld
-            where the test may have been seen, error depths are not (as in EvoGrad's table 4).
-        seed: of the draws.
-        draws: of the bootstrap over families.
+        graded: The graded answers, from `grade`, for families of a root and its perturbations.
+            Other problems are ignored.
+        depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default, the one
+            that most perturbed problems have, or the first of several.
+        overlap: The overlap with the training data, from `overlap`: accuracies are withheld if the
+            test may have been seen, error depths are not (as in EvoGrad's table 4).
+        seed: The random seed of the draws.
+        draws: The number of bootstrap draws over families.
 
     Raises:
-        DataError: nothing is perturbed, or no problem has such a depth.
+        DataError: There are no perturbed problems, or no problem has such a depth.
         MissingExtraError: lifelines is not installed (the extra `stability`).
 
     >>> from winosmith import Dataset, Prediction, Problem
@@ -104,7 +103,7 @@ def stability(
     >>> found.depth, found.mean.value, found.mean.null.coin, found.survival.share
     ('lineage', 3.0, 2.0, (0.0,))
     """  # noqa: E501
-    kind, families, unknown = families_of(graded, depth)
+    kind, families, unknown = find_families(graded, depth)
     pooled, family_mean, first = error_depths(families, seed, draws)
     withheld = overlap is not None and overlap.withheld
     return Stability(
@@ -115,17 +114,19 @@ def stability(
         family_mean,
         first,
         families,
-        None if withheld else _share([(f, 1 - f.wrong, f.chance, f.tied) for f in families]),
-        None if withheld else _of_roots(families),
-        None if withheld else _by_depth(families),
-        None if withheld else _consistency(families),
-        survival_of(families),
+        None
+        if withheld
+        else _pool_accuracy([(f, 1 - f.wrong, f.chance, f.tied) for f in families]),
+        None if withheld else _score_roots(families),
+        None if withheld else _score_by_depth(families),
+        None if withheld else _measure_consistency(families),
+        estimate_survival(families),
         overlap,
         sign(graded.dataset, seed, predictions=graded.digest[:12], depth=kind, draws=draws),
     )
 
 
-def _of_roots(families: Sequence[Family]) -> Proportion | None:
+def _score_roots(families: Sequence[Family]) -> Proportion | None:
     here = [
         (
             family,
@@ -136,23 +137,22 @@ def _of_roots(families: Sequence[Family]) -> Proportion | None:
         for family in families
         if family.root_credit is not None
     ]
-    return _share(here) if here else None
+    return _pool_accuracy(here) if here else None
 
 
-def _by_depth(families: Sequence[Family]) -> dict[int, Proportion]:
+def _score_by_depth(families: Sequence[Family]) -> dict[int, Proportion]:
     depths = sorted({int(depth) for family in families for depth in family.depths})
     found: dict[int, Proportion] = {}
     for depth in depths:
         at = [(family, family.depths == depth) for family in families]
-        found[depth] = _share(
+        found[depth] = _pool_accuracy(
             [(f, 1 - f.wrong[rows], f.chance[rows], f.tied[rows]) for f, rows in at if rows.any()]
         )
     return found
 
 
-def _consistency(families: Sequence[Family]) -> Proportion:
-    """Return the fraction of families with everything right; guessing multiplies the chances."""
-    return _share(
+def _measure_consistency(families: Sequence[Family]) -> Proportion:
+    return _pool_accuracy(
         [
             (
                 family,
@@ -165,10 +165,9 @@ def _consistency(families: Sequence[Family]) -> Proportion:
     )
 
 
-def _share(
+def _pool_accuracy(
     parts: Sequence[tuple[Family, Floats, Floats, npt.NDArray[np.bool_]]],
 ) -> Proportion:
-    """Return the share that is right of what families hold, with their clusters as clusters."""
     families, right, chance, tied = zip(*parts, strict=True)
     clusters = np.repeat([family.cluster for family in families], [len(own) for own in right])
     return proportion(
@@ -180,27 +179,27 @@ def _share(
 
 
 LEVEL = 0.95
-"""Of the intervals of survival."""
+"""The confidence level of the survival intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survival(Result):
     """The fraction of families without an error down to each depth (Kaplan & Meier 1958).
 
-    A family's event is its first error (depth 0 when the root itself is wrong). A family without
-    any error is censored at its deepest problem: that is as far as it could tell.
+    A family's event is its first error (at depth 0 if the root itself is incorrect). A family
+    without an error is censored at its deepest problem.
 
     Attributes:
-        depths: at which a family ended or was censored, from 0, ascending; (m,).
-        share: of the families expected to be without an error beyond each depth, 0–1; (m,).
-        intervals: 95 % of each share, Greenwood's on the log-log scale (Kalbfleisch & Prentice
-            1980), as lifelines has it; (m,). Families are taken for independent.
-        at_risk: families without an error before each depth, and with problems as deep; (m,).
-        errors: families whose first error is at each depth; (m,). Whole but for ties: each counts
-            as if a fair draw settled it, so a family may end at several depths, each with how
-            probable that is.
-        censored: families that end at each depth without an error; (m,).
-        median: the depth by which half of the families have had an error; None when fewer have.
+        depths: (m,) depths at which a family ended or was censored, from 0, ascending.
+        share: (m,) the expected fraction of families without an error beyond each depth, 0–1.
+        intervals: (m,) the 95 % interval of each fraction: Greenwood's on the log-log scale
+            (Kalbfleisch & Prentice 1980), from lifelines. Families are treated as independent.
+        at_risk: (m,) the number of families with problems at each depth and no error before it.
+        errors: (m,) the number of families whose first error is at each depth. It is an integer
+            except for ties, which count as under fair draws, so a family may end at several depths,
+            each with a probability.
+        censored: (m,) the number of families that end at each depth without an error.
+        median: The depth by which half of the families have had an error; None if fewer have.
     """
 
     depths: tuple[int, ...]
@@ -212,7 +211,7 @@ class Survival(Result):
     median: int | None
 
 
-def survival_of(families: Sequence[Family]) -> Survival:
+def estimate_survival(families: Sequence[Family]) -> Survival:
     """Return the survival curve of the families' first errors.
 
     Raises:
@@ -236,37 +235,39 @@ def survival_of(families: Sequence[Family]) -> Survival:
         depths,
         tuple(float(share[at]) for at in kept),
         tuple((float(bounds[at, 0]), float(bounds[at, 1])) for at in kept),
-        _counts(table["at_risk"].iloc[kept]),
-        _counts(table["observed"].iloc[kept]),
-        _counts((table["removed"] - table["observed"]).iloc[kept]),  # its own are cut to integers
+        _round_counts(table["at_risk"].iloc[kept]),
+        _round_counts(table["observed"].iloc[kept]),
+        _round_counts(
+            (table["removed"] - table["observed"]).iloc[kept]
+        ),  # its own are truncated to integers
         min(halved, default=None),
     )
 
 
-def _counts(column: Iterable[float]) -> tuple[float, ...]:
-    return tuple(counted(float(number)) for number in column)
+def _round_counts(column: Iterable[float]) -> tuple[float, ...]:
+    return tuple(round_count(float(number)) for number in column)
 
 
 EXACT = 14
-"""Up to so many families that differ, all 2^14 ways to swap them are counted."""
+"""Up to this number of differing families, all 2^14 ways to swap them are counted."""
 
 
 @dataclass(frozen=True)
 class SurvivalComparison(Result):
-    """The survival curves of two solvers on the same families, and two tests of their difference.
+    """The survival curves of two solvers on the same families, with two tests of their difference.
 
     Attributes:
-        first, second: the curves.
-        families: how many families both answered.
-        statistic: of the log-rank test (Mantel 1966), χ² with one degree of freedom.
-        log_rank: its p-value. It takes the two solvers' families for different, independent
-            families; as they are the same ones, hard for both or easy for both, it is usually
-            too large, and it knows nothing of families that are twins.
-        p_value: of the same statistic when the two solvers are swapped in each cluster of
-            families with probability 1/2: the paired test, which should be reported. Exact
-            where up to 14 clusters differ; otherwise from `draws`.
-        later: "first" or "second", whose errors come later; None when neither's do.
-        signature: of the data, the predictions and the depth.
+        first, second: The survival curves.
+        families: The number of families that both answered.
+        statistic: The log-rank statistic (Mantel 1966), χ² with one degree of freedom.
+        log_rank: Its p-value. It treats the two solvers' families as different, independent ones;
+            because they are the same, and hard or easy for both, it is usually too large. It also
+            ignores that families can be twins.
+        p_value: The p-value of the same statistic if the two solvers are swapped in each cluster of
+            families with probability 1/2. This is the paired test and should be reported. It is
+            exact if up to 14 clusters differ; otherwise it uses `draws` random swaps.
+        later: "first" or "second", the solver with later errors; None if they are equal.
+        signature: The signature of the data, the predictions and the depth.
     """
 
     first: Survival
@@ -287,40 +288,40 @@ def compare_survival(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> SurvivalComparison:
-    """Compare how far two solvers get in the same families.
+    """Compare how deep two solvers get in the same families.
 
     Args:
-        first: what the one answered, from `grade`.
-        second: what the other answered, on the same data set.
-        depth: as in `stability`.
-        seed: of the swaps, where they are drawn.
-        draws: how many swaps are drawn where there are too many to count.
+        first: The graded answers of the first solver, from `grade`.
+        second: The graded answers of the second solver, on the same data set.
+        depth: As in `stability`.
+        seed: The random seed of the swaps, if they are drawn.
+        draws: The number of swaps that are drawn if there are too many to enumerate.
 
     Raises:
-        DataError: different data sets, nothing perturbed, or no such depth.
+        DataError: The data sets differ, there are no perturbed problems, or the depth is unknown.
         MissingExtraError: lifelines is not installed (the extra `stability`).
     """
     if first.dataset.digest != second.dataset.digest:
         raise DataError("the two solvers answered different data sets; compare on the same one")
-    kind, families, _ = families_of(first, depth)
-    others = families_of(second, kind).families
-    ends, weights, of = _ends((*families, *others))
+    kind, families, _ = find_families(first, depth)
+    others = find_families(second, kind).families
+    ends, weights, of = _collect_endings((*families, *others))
     scores = log_rank_scores(ends[:, 0], ends[:, 1].astype(bool), weights)
     own = np.bincount(of, weights * scores, 2 * len(families)).reshape(2, -1)
     clusters = np.array([family.cluster for family in families])
     differences = cluster_totals((own[0] - own[1])[:, None], clusters)[:, 0]
     is_first = of < len(families)
-    statistic, log_rank = _log_rank(
+    statistic, log_rank = _compute_log_rank(
         (ends[is_first], weights[is_first]), (ends[~is_first], weights[~is_first])
     )
     sooner = float(differences.sum())
     return SurvivalComparison(
-        survival_of(families),
-        survival_of(others),
+        estimate_survival(families),
+        estimate_survival(others),
         len(families),
         statistic,
         log_rank,
-        _swap_p_value(differences, seed, draws),
+        _compute_swap_p_value(differences, seed, draws),
         None if abs(sooner) < 1e-9 else "second" if sooner > 0 else "first",
         sign(
             first.dataset,
@@ -332,8 +333,8 @@ def compare_survival(
     )
 
 
-def _ends(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
-    """Return the endings of families, (m, 2), how probable each is, (m,), and of which it is."""
+def _collect_endings(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
+    """Return the (m, 2) endings of families, their (m,) probabilities, and their families."""
     endings = [(*ending, at) for at, family in enumerate(families) for ending in family.lasted]
     depth, failed, weights, of = zip(*endings, strict=True)
     return np.column_stack([depth, failed]).astype(np.int64), np.array(weights), np.array(of)
@@ -342,12 +343,12 @@ def _ends(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
 def log_rank_scores(
     lasted: npt.NDArray[np.int64], failed: npt.NDArray[np.bool_], weights: Floats | None = None
 ) -> Floats:
-    """Return what each observation adds to the log-rank statistic, (n,); they sum to 0.
+    """Return the (n,) contribution of each observation to the log-rank statistic; they sum to 0.
 
-    An event counts 1 and every observation loses the cumulated hazard up to its end, Σ d/n over
-    all observations pooled (Kalbfleisch & Prentice 1980, section 6.2): observed minus expected
-    events. Which solver an observation belongs to does not enter, so the scores stay as they are
-    when solvers are swapped. Observations may have weights, by which they then sum to 0.
+    An event counts 1, and every observation loses the cumulated hazard up to its end, Σ d/n over
+    all pooled observations (Kalbfleisch & Prentice 1980, section 6.2): observed minus expected
+    events. The solver of an observation does not matter, so the scores stay the same if solvers are
+    swapped. With weights, the weighted scores sum to 0.
     """
     each = np.ones(len(lasted)) if weights is None else weights
     ends, place = np.unique(lasted, return_inverse=True)
@@ -359,12 +360,14 @@ def log_rank_scores(
     return scores
 
 
-def _log_rank(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> tuple[float, float]:
-    """Return the log-rank statistic of endings with their weights, and its p-value.
+def _compute_log_rank(
+    first: tuple[Ints, Floats], second: tuple[Ints, Floats]
+) -> tuple[float, float]:
+    """Return the log-rank statistic of weighted endings, and its p-value.
 
     Its variance at a depth with n at risk and d errors is d (n − d) / (n − 1) · n₁ n₂ / n² (Mantel
-    1966). Where a family ends at several depths, each as probable as its weight, n need be no whole
-    number; (n − d) / (n − 1) is kept between 0 and 1 then, as it is of whole ones.
+    1966). If a family ends at several depths, with weights as probabilities, n may be fractional;
+    (n − d) / (n − 1) is then clipped to 0–1, its range for integers.
     """
     depths = np.unique(np.concatenate([first[0][:, 0], second[0][:, 0]]))
     at_risk, errors = np.empty((2, len(depths))), np.empty((2, len(depths)))
@@ -376,13 +379,12 @@ def _log_rank(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> tuple[
     drawn = np.clip(np.divide(n - d, n - 1, where=n > 1, out=np.zeros(len(n))), 0, 1)
     variance = float((d * drawn * share * (1 - share)).sum())
     if not variance:
-        return 0.0, 1.0  # nobody made an error, or all ended at one depth with one
+        return 0.0, 1.0  # there were no errors, or all ended at one depth with one
     statistic = float((errors[0] - d * share).sum()) ** 2 / variance
     return statistic, math.erfc(math.sqrt(statistic / 2))
 
 
-def _swap_p_value(differences: Floats, seed: int, draws: int) -> float:
-    """Return the fraction of all swaps whose sum is as far from 0 as the one that was seen."""
+def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
     some = differences[np.abs(differences) > 1e-9]
     if not len(some):
         return 1.0
@@ -399,29 +401,29 @@ def _swap_p_value(differences: Floats, seed: int, draws: int) -> float:
 
 
 FEWEST = 5
-"""Depths with fewer problems are not drawn: their accuracy says nothing; tables have them."""
+"""Depths with fewer problems are not plotted, because their accuracy is too uncertain; tables
+include them."""
 
 
-def stability_drawings(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]:
-    """Yield the drawings of a few solvers at a time, as many as can be told apart.
+def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]:
+    """Yield the charts of a few solvers at a time, as many as can be distinguished.
 
-    Each time the survival of families without an error, and, unless it is withheld from all of
-    them, accuracy at each depth with `FEWEST` problems or more, roots at 0.
+    Each has the survival of families without an error and, unless it is withheld for all of them,
+    the accuracy at each depth with `FEWEST` problems or more, with roots at 0.
 
     Args:
-        found: of each solver by its name, all by one way of counting depths.
+        found: The stability of each solver by name, all with the same kind of depth.
     """
     rest = iter(found.items())
     while some := dict(islice(rest, report.ALONG)):
-        panels = [report.survival({name: _survival_curve(of) for name, of in some.items()})]
+        panels = [report.survival({name: _make_survival_curve(of) for name, of in some.items()})]
         with_depths = {name: of for name, of in some.items() if of.by_depth}
         if with_depths:
-            panels.append(_accuracy_by_depth(with_depths))
+            panels.append(_draw_accuracy_by_depth(with_depths))
         yield panels
 
 
-def _survival_curve(of: Stability) -> report.Along:
-    """Return the curve from depth 0 on, where all families are still without an error."""
+def _make_survival_curve(of: Stability) -> report.Along:
     curve = of.survival
     before = [] if curve.depths[0] == 0 else [0]
     whole = [1.0] * len(before)
@@ -434,7 +436,7 @@ def _survival_curve(of: Stability) -> report.Along:
     )
 
 
-def _accuracy_by_depth(found: Mapping[str, Stability]) -> report.Svg:
+def _draw_accuracy_by_depth(found: Mapping[str, Stability]) -> report.Svg:
     lines, counts = {}, {}
     for name, of in found.items():
         by_depth = {depth: one for depth, one in (of.by_depth or {}).items() if one.n >= FEWEST}

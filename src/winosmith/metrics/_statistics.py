@@ -1,8 +1,8 @@
-"""The statistics of a data set: its counts, its lineages, and what is wrong with it.
+"""The statistics of a data set: its counts, its lineages, and its faults.
 
-Beside them stands table 5 of WinoGrande (2020): how each set is counted there, what it prints, what
-the files give. The table does not say how it counts. What is here is the reading of each set that
-gives the printed figures from the published files, as nearly as anything does
+They are shown next to table 5 of WinoGrande (2020): its counts, the reading of each set that
+reproduces them, and the counts of the published files. The table does not say how it counts; the
+readings here give the printed numbers from the published files as closely as possible
 (`tests/metrics/test_table5.py`).
 """
 
@@ -22,42 +22,42 @@ from winosmith.report import Signature, joined, sign
 from winosmith.results import Result, computed, shown
 
 EXAMPLES = 5
-"""Number of examples in the record of `Statistics` of each fault."""
+"""The number of examples of each fault in the record of `Statistics`."""
 
 
-def _listed(faults: Sequence[str]) -> dict[str, Any]:
+def _summarize_faults(faults: Sequence[str]) -> dict[str, Any]:
     return {"count": len(faults), "examples": list(faults[:EXAMPLES])}
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics(Result):
-    """What a data set is made of.
+    """The statistics of a data set.
 
     Attributes:
-        problems: how many.
-        average_length: Penn Treebank tokens a sentence, the blank included, or as table 5 counts
-            the set; 0 for no problem, None if words can't be told apart.
-        vocabulary: distinct lower-cased tokens of the same texts; None likewise.
-        without_spaces: problems without spaces between words, which have no part in these two.
-        comparisons: of the right option with another one; as many as problems of two options.
-        table5: what table 5 of WinoGrande prints of the set, and how it counts; None if the
-            problems are not of one of its sets.
-        twins: whole twins, two problems each.
-        singles: problems that are not half of a twin.
-        answers: how many problems have the option of that index as their answer.
-        withheld: how many have none.
-        options: how many problems have so many options.
-        questions: how many problems have no blank.
-        copies: identical problems, those that contradict each other, and twin ids that three
-            problems or more share.
-        missing_options: the ids of problems with an option that is not in the sentence, in any
-            case of the letters; no questions, whose options need not be there.
-        associative: how many problems are marked as answered by word association, and how many
-            are labelled at all: have an extra key that ends in ".associative". Of WSC273, 37 of
-            273 are (Trichelair et al. 2018; 13.55 %, printed as 13.5).
-        leaks: fields that give the answer away, or None when too few answers are known to tell;
-            see `leaks`.
-        signature: of the data.
+        problems: The number of problems.
+        average_length: The mean number of Penn Treebank tokens per sentence, including the blank,
+            or as table 5 counts the set; 0 without problems, None if words can't be separated.
+        vocabulary: The number of distinct lower-cased tokens of the same texts; None likewise.
+        without_spaces: The number of problems without spaces between words, which these two omit.
+        comparisons: The number of comparisons of the correct option with another one; one per
+            problem with two options.
+        table5: The row of the set in WinoGrande's table 5, and how it counts; None if the problems
+            are not from one of its sets.
+        twins: The number of whole twins, two problems each.
+        singles: The number of problems that are not half of a twin.
+        answers: The number of problems with each option index as their answer.
+        withheld: The number of problems without an answer.
+        options: The number of problems by number of options.
+        questions: The number of problems without a blank.
+        copies: Identical problems, contradicting ones, and twin ids shared by three problems or
+            more.
+        missing_options: The ids of problems with an option that is not in the sentence, ignoring
+            case; without questions, whose options need not be there.
+        associative: The numbers of problems marked as answered by word association, and of those
+            with such a label: an extra key that ends in ".associative". Of WSC273, 37 of 273 are
+            marked (Trichelair et al. 2018; 13.55 %, printed as 13.5).
+        leaks: The fields that reveal the answer, or None if too few answers are known; see `leaks`.
+        signature: The signature of the data.
     """
 
     problems: int
@@ -73,7 +73,7 @@ class Statistics(Result):
     options: Mapping[int, int]
     questions: int
     copies: Copies = field(metadata={"json": "flat"})
-    missing_options: tuple[str, ...] = field(metadata={"json": _listed})
+    missing_options: tuple[str, ...] = field(metadata={"json": _summarize_faults})
     associative: tuple[int, int] = field(
         metadata={"json": lambda counts: dict(zip(("marked", "labelled"), counts, strict=True))}
     )
@@ -83,19 +83,19 @@ class Statistics(Result):
     @property
     @computed()
     def missing_share(self) -> float:
-        """The fraction of the problems with a blank that lack an option in the sentence."""
+        """The fraction of problems with a blank that lack an option in the sentence."""
         return len(self.missing_options) / max(1, self.problems - self.questions)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimStatistics(Result):
-    """What a file of true-or-false claims is made of.
+    """The statistics of a file of true-or-false claims.
 
     Attributes:
-        claims: how many.
-        true, false, withheld: how many hold, do not hold, and are withheld.
-        average_length, vocabulary, without_spaces, table5: as in `Statistics`, a text counted once
-            for each claim about it.
+        claims: The number of claims.
+        true, false, withheld: The numbers of true, false and withheld claims.
+        average_length, vocabulary, without_spaces, table5: As in `Statistics`, with a text counted
+            once per claim about it.
     """
 
     claims: int
@@ -109,13 +109,13 @@ class ClaimStatistics(Result):
 
 
 def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
-    """Count claims.
+    """Return the statistics of claims.
 
     >>> found = claim_statistics([Claim("1", "The cup hit the jug and _ broke.", "the jug", True)])
     >>> found.true, found.false, found.average_length
     (1, 0, 9.0)
     """
-    tokens, row = counted_claims(claims)
+    tokens, row = count_claim_tokens(claims)
     said = Counter(claim.holds for claim in claims)
     return ClaimStatistics(
         len(claims),
@@ -130,11 +130,11 @@ def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
 
 
 def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
-    """Count a data set, and look for faults.
+    """Return the statistics and faults of a data set.
 
     Args:
-        dataset: the problems.
-        seed: of the search for leaks.
+        dataset: The problems.
+        seed: The random seed of the search for leaks.
 
     >>> from winosmith import Problem
     >>> cup = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
@@ -142,7 +142,7 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
     >>> found.average_length, found.vocabulary, found.answers
     (10.0, 8, (0, 1))
     """
-    tokens, row = counted(dataset)
+    tokens, row = count_tokens(dataset)
     answered = Counter(answer for answer in dataset.answers if answer is not None)
     most = max((len(problem.options) for problem in dataset), default=0)
     return Statistics(
@@ -162,15 +162,15 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
         missing_options=tuple(
             p.id
             for p in dataset
-            if p.blank is not None and not _holds_options(p.sentence, p.options)
+            if p.blank is not None and not _contains_options(p.sentence, p.options)
         ),
-        associative=_associative(dataset),
+        associative=_count_associative(dataset),
         leaks=leaks(dataset, seed),
         signature=sign(dataset, seed),
     )
 
 
-def _associative(dataset: Dataset) -> tuple[int, int]:
+def _count_associative(dataset: Dataset) -> tuple[int, int]:
     labels = [
         bool(value)
         for problem in dataset
@@ -180,71 +180,71 @@ def _associative(dataset: Dataset) -> tuple[int, int]:
     return sum(labels), len(labels)
 
 
-def _holds_options(sentence: str, options: tuple[str, ...]) -> bool:
+def _contains_options(sentence: str, options: tuple[str, ...]) -> bool:
     lowered = sentence.casefold()
     return all(option.strip().casefold() in lowered for option in options)
 
 
 NAMED = 3
-"""How many groups are named."""
+"""The number of groups that are listed."""
 
 Groups = tuple[tuple[str, ...], ...]
-"""Ids, by group."""
+"""Groups of ids."""
 
 
-def _grouped(groups: Groups) -> dict[str, Any]:
-    """Return the number of groups and problems, and the first few ids."""
+def _summarize_groups(groups: Groups) -> dict[str, Any]:
     sizes = {"count": len(groups), "problems": sum(map(len, groups))}
     return {**sizes, "examples": groups[:NAMED]}
 
 
 @dataclass(frozen=True, slots=True)
 class Copies(Result):
-    """Which problems of a data set are one observation, and which ids make no twin.
+    """Problems that are one observation, and twin ids that do not form a twin.
 
     Attributes:
-        groups: the ids of identical problems; see `winosmith.blocks.copies`.
-        contradictions: those of `groups` that name different options as the right one.
-        crowded: the ids of the problems of each twin id that three or more share. Nothing says
-            which two of them are a twin, so each counts as a single.
+        groups: The ids of identical problems; see `winosmith.blocks.copies`.
+        contradictions: The `groups` with different answers.
+        crowded: The ids of the problems of each twin id that three or more share. It is unknown
+            which two are a twin, so each counts as a single.
     """
 
-    groups: Groups = field(default=(), metadata={"key": "copies", "json": _grouped})
-    contradictions: Groups = field(default=(), metadata={"json": _grouped})
-    crowded: Groups = field(default=(), metadata={"json": _grouped})
+    groups: Groups = field(default=(), metadata={"key": "copies", "json": _summarize_groups})
+    contradictions: Groups = field(default=(), metadata={"json": _summarize_groups})
+    crowded: Groups = field(default=(), metadata={"json": _summarize_groups})
 
     def sentences(self) -> list[str]:
-        """Return what there is to say, as sentences with the first few ids; nothing for none.
+        """Return sentences about the copies with the first few ids; none without copies.
 
         >>> print(*Copies(contradictions=(("a", "b"),)).sentences())
-        1 group of identical problems with different answers: a and b. Correct it, or leave it out.
+        1 group of identical problems with different answers: a and b. Correct or remove it.
         """
         lines = []
         if self.groups:
             lines.append(
-                f"{_how_many(self.groups)} of identical problems, {sum(map(len, self.groups)):,} "
-                f"problems in all: {_named(self.groups)}. Each is one observation, of "
-                "which a build keeps one."
+                f"{_count_groups(self.groups)} of identical problems, "
+                f"{sum(map(len, self.groups)):,} problems in all: "
+                f"{_list_groups(self.groups)}. Each is one observation; "
+                "a build keeps one problem of each."
             )
         if self.contradictions:
             these = "it" if len(self.contradictions) == 1 else "them"
             lines.append(
-                f"{_how_many(self.contradictions)} of identical problems with different answers: "
-                f"{_named(self.contradictions)}. Correct {these}, or leave {these} out."
+                f"{_count_groups(self.contradictions)} of identical problems with different "
+                f"answers: {_list_groups(self.contradictions)}. Correct or remove {these}."
             )
         if self.crowded:
             ids = (
                 "1 twin id is" if len(self.crowded) == 1 else f"{len(self.crowded):,} twin ids are"
             )
             lines.append(
-                f"{ids} shared by three problems or more: {_named(self.crowded)}. Two make "
-                "a twin; give each twin an id of its own."
+                f"{ids} shared by three problems or more: {_list_groups(self.crowded)}. A twin has "
+                "two problems; give each twin its own id."
             )
         return lines
 
 
 def copies(dataset: Dataset) -> Copies:
-    """Find what of a data set is written down more than once.
+    """Find problems that occur more than once in a data set.
 
     >>> from winosmith import Problem
     >>> cup = [Problem(id_, "The cup hit the jug and _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
@@ -254,30 +254,30 @@ def copies(dataset: Dataset) -> Copies:
     same = blocks.copies(dataset)
     against = blocks.contradictions(dataset, same)
     crowded = [rows for rows in dataset.groups if len(rows) > 2]
-    return Copies(*(_ids(dataset, groups) for groups in (same, against, crowded)))
+    return Copies(*(_get_ids(dataset, groups) for groups in (same, against, crowded)))
 
 
-def _ids(dataset: Dataset, groups: Sequence[Sequence[int]]) -> Groups:
+def _get_ids(dataset: Dataset, groups: Sequence[Sequence[int]]) -> Groups:
     return tuple(tuple(dataset[row].id for row in rows) for rows in groups)
 
 
-def _how_many(groups: Groups) -> str:
+def _count_groups(groups: Groups) -> str:
     return "1 group" if len(groups) == 1 else f"{len(groups):,} groups"
 
 
-def _named(groups: Groups) -> str:
+def _list_groups(groups: Groups) -> str:
     return "; ".join(map(joined, groups[:NAMED])) + ("; …" if len(groups) > NAMED else "")
 
 
 @dataclass(frozen=True, slots=True)
 class DepthSummary(Result):
-    """One depth of the perturbed problems.
+    """One kind of depth of the perturbed problems.
 
     Attributes:
-        known: of how many problems it is known.
-        mean: over them; None if it is known of none.
-        greatest: over them, likewise.
-        equal: for how many it is the edit depth.
+        known: The number of problems of known depth.
+        mean: Their mean depth; None if no depth is known.
+        greatest: Their greatest depth, likewise.
+        equal: The number of problems for which it equals the edit depth.
     """
 
     known: int = field(metadata=shown("known"))
@@ -291,13 +291,13 @@ class LineageStatistics(Result):
     """The families of a data set.
 
     Attributes:
-        families: with a perturbed problem.
-        perturbed: problems with a lineage.
-        unvalidated: of these, how many were generated and not yet judged by people.
-        largest: problems of the largest family, its root included where it is here.
-        depths: "declared", "lineage" and "edit", each over the perturbed problems.
-        example: the id of the problem whose depths differ most; None if none differ.
-        example_depths: its depths, by name; empty without an example.
+        families: The number of families with a perturbed problem.
+        perturbed: The number of problems with a lineage.
+        unvalidated: The number of these that were generated and not yet judged by people.
+        largest: The number of problems of the largest family, including its root if present.
+        depths: The summaries of "declared", "lineage" and "edit" depths of the perturbed problems.
+        example: The id of the problem whose depths differ most; None if none differ.
+        explained: The lines that explain its depths; empty without an example.
     """
 
     families: int
@@ -310,7 +310,7 @@ class LineageStatistics(Result):
 
 
 def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
-    """Count the families of a data set and compare their depths; None if nothing is perturbed.
+    """Count the families of a data set and compare their depths, or return None without any.
 
     >>> from winosmith.testing import made_families
     >>> found = lineage_statistics(made_families([1, 4], [2]))
@@ -322,21 +322,21 @@ def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
         return None
     every = depths(dataset)
     of = [every[row] for row in rows]
-    apart = max(rows, key=lambda row: _spread(every[row]))
-    differs = _spread(every[apart]) > 0
+    apart = max(rows, key=lambda row: _compute_spread(every[row]))
+    differs = _compute_spread(every[apart]) > 0
     roots = {problem.lineage.root for problem in dataset if problem.lineage}
     return LineageStatistics(
         len(roots),
         len(rows),
         sum(bool(dataset[row].extra.get(UNVALIDATED)) for row in rows),
         max(len(dataset.families[root]) for root in roots),
-        {name: _summary(of, name) for name in Depths._fields},
+        {name: _summarize_depth(of, name) for name in Depths._fields},
         dataset[apart].id if differs else None,
         every[apart]._asdict() if differs else {},
     )
 
 
-def _summary(of: list[Depths], name: str) -> DepthSummary:
+def _summarize_depth(of: list[Depths], name: str) -> DepthSummary:
     known = [getattr(one, name) for one in of if getattr(one, name) is not None]
     return DepthSummary(
         len(known),
@@ -346,14 +346,14 @@ def _summary(of: list[Depths], name: str) -> DepthSummary:
     )
 
 
-def _spread(of: Depths) -> int:
+def _compute_spread(of: Depths) -> int:
     known = [depth for depth in of if depth is not None]
     return max(known) - min(known) if known else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Figures(Result):
-    """Number of problems, average length in tokens, and vocabulary."""
+    """The number of problems, average length in tokens, and vocabulary."""
 
     problems: int
     length: float
@@ -365,15 +365,15 @@ class Figures(Result):
 
 @dataclass(frozen=True, slots=True)
 class Table5(Result):
-    """A data set in the table.
+    """A row of WinoGrande's table 5.
 
     Attributes:
-        set: its name.
-        printed: the numbers of the paper.
-        published_files: those of the published files, counted in the same way.
-        reading: how they are counted.
-        why: the reason of a difference between the two.
-        whole: whether the data have as many problems as the row.
+        set: The name of the set.
+        printed: The numbers in the paper.
+        published_files: The numbers from the published files, counted in the same way.
+        reading: The way of counting.
+        why: The reason for a difference between the two.
+        whole: Whether the data have as many problems as the row.
     """
 
     set: str
@@ -384,7 +384,7 @@ class Table5(Result):
     whole: bool = True
 
     def __str__(self) -> str:
-        """Return it as a sentence or two.
+        """Return a sentence or two about the row.
 
         >>> str(replace(ROWS["DPR"][0], whole=False)).partition(". ")[2]
         'Its row is of another selection: 1,886 problems, 15.9 tokens, vocabulary 4,127.'
@@ -476,14 +476,14 @@ ROWS: dict[str, tuple[Table5, ...]] = {
 """The rows, by the names of `winosmith.published`."""
 
 
-class Counted(NamedTuple):
-    """What was counted.
+class TokenCounts(NamedTuple):
+    """Token counts.
 
     Attributes:
-        length: the average number of tokens, 0 for no problem; None if nothing can be counted.
-        vocabulary: distinct lower-cased tokens; None likewise.
-        uncounted: how many problems have no spaces between their words, and no part in either.
-        comparisons: of the right option with another one.
+        length: The average number of tokens, 0 without problems; None if nothing can be counted.
+        vocabulary: The number of distinct lower-cased tokens; None likewise.
+        uncounted: The number of problems without spaces between words, which are in neither.
+        comparisons: The number of comparisons of the correct option with another one.
     """
 
     length: float | None
@@ -492,46 +492,47 @@ class Counted(NamedTuple):
     comparisons: int
 
 
-def table5(name: str | None, problems: int) -> Table5 | None:
-    """Return the row of a set; None if the table has none.
+def find_table5_row(name: str | None, problems: int) -> Table5 | None:
+    """Return the row of a set, or None if the table has none.
 
-    `name` is as `winosmith.published.set_of` tells it, `problems` may be claims, or comparisons.
+    `name` is from `winosmith.published.set_of`; `problems` may be the number of claims or
+    comparisons.
     """
     rows = ROWS.get(name or "", ())
     whole = (row for row in rows if row.published_files.problems == problems)
     return next(whole, None) or (replace(rows[0], whole=False) if rows else None)
 
 
-def counted(dataset: Dataset) -> tuple[Counted, Table5 | None]:
-    """Count tokens: as table 5 does, where it has the set, otherwise those of each sentence.
+def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
+    """Count tokens as table 5 does if it has the set, otherwise those of each sentence.
 
     Text without spaces between words (`winosmith.text.writing`) is omitted and counted.
     """
     name = published.set_of(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)
     known = [p for p in dataset if text.writing(p.sentence) != "unspaced"]
-    read = [_read(problem, name) for problem in known]
+    read = [_get_texts(problem, name) for problem in known]
     weights = [len(p.options) - 1 if name == "PDP" else 1 for p in known]
-    found = _counted(read, weights, len(dataset) - len(known), comparisons)
-    return found, table5(name, comparisons if name == "PDP" else len(dataset))
+    found = _count(read, weights, len(dataset) - len(known), comparisons)
+    return found, find_table5_row(name, comparisons if name == "PDP" else len(dataset))
 
 
-def counted_claims(claims: Sequence[Claim]) -> tuple[Counted, Table5 | None]:
-    """Count tokens of claims, a text once for each claim about it."""
+def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | None]:
+    """Count the tokens of claims, with a text once per claim about it."""
     texts = Dataset(
         Problem(f"{row}", claim.sentence, ("yes", "no")) for row, claim in enumerate(claims)
     )
     known = [claim for claim in claims if text.writing(claim.sentence) != "unspaced"]
     read = [((claim.sentence,), (claim.sentence,)) for claim in known]
-    found = _counted(read, [1] * len(read), len(claims) - len(known), len(claims))
-    return found, table5(published.set_of(texts), len(claims))
+    found = _count(read, [1] * len(read), len(claims) - len(known), len(claims))
+    return found, find_table5_row(published.set_of(texts), len(claims))
 
 
 _Texts = tuple[tuple[str, ...], tuple[str, ...]]
-"""The texts whose mean length counts, and those whose tokens do."""
+"""The texts for the mean length, and the texts for the vocabulary."""
 
 
-def _read(problem: Problem, name: str | None) -> _Texts:
+def _get_texts(problem: Problem, name: str | None) -> _Texts:
     if name == "COPA":
         filled = problem.filled()
         return (filled if problem.answer is None else (filled[problem.answer],)), filled
@@ -541,14 +542,14 @@ def _read(problem: Problem, name: str | None) -> _Texts:
     return (shown,), (shown,)
 
 
-def _counted(
+def _count(
     read: Sequence[_Texts], weights: Sequence[int], uncounted: int, comparisons: int
-) -> Counted:
+) -> TokenCounts:
     if uncounted and not read:
-        return Counted(None, None, uncounted, comparisons)
+        return TokenCounts(None, None, uncounted, comparisons)
     total, held = 0.0, set[str]()
     for (long, whole), weight in zip(read, weights, strict=True):
         cut = {one: text.tokens(one) for one in {*long, *whole}}
         total += weight * sum(len(cut[one]) for one in long) / len(long)
         held.update(token.lower() for one in whole for token in cut[one])
-    return Counted(total / sum(weights) if weights else 0.0, len(held), uncounted, comparisons)
+    return TokenCounts(total / sum(weights) if weights else 0.0, len(held), uncounted, comparisons)

@@ -1,4 +1,4 @@
-"""Does a solver follow the sentence when one thing is swapped: its options, or the gender?"""
+"""Whether a solver follows the sentence if its options or the gender of its pronoun are swapped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import _proportion
 from winosmith.metrics._compare import probability_same
-from winosmith.metrics._graded import Graded, check_comparable, seen_by
+from winosmith.metrics._graded import Graded, check_comparable, find_solver_input
 from winosmith.metrics._proportion import Proportion
 from winosmith.problem import BLANK, Extra, Problem, Scalar
 from winosmith.report import Signature, fixed, percent, points, points_span, sign
@@ -31,15 +31,15 @@ def add_marks(dataset: Dataset, records: Records) -> Dataset:
     """Return the problems with their marks in `extra`: "trichelair.associative", ".switchable".
 
     Args:
-        dataset: the Winograd Schema Challenge; the record with the `index` 0 is for its first
-            problem. Problems without a record stay as they are.
-        records: of `WSC_associative_label.json` or `WSC_switched_label.json`.
+        dataset: The Winograd Schema Challenge; the record with the `index` 0 belongs to its first
+            problem. Problems without a record stay unchanged.
+        records: The records of `WSC_associative_label.json` or `WSC_switched_label.json`.
 
     Raises:
-        DataError: a record without a place in the data set, or with another problem's sentence.
+        DataError: A record has no position in the data set, or another problem's sentence.
     """
     problems = list(dataset)
-    for row, record in _by_place(dataset, records):
+    for row, record in _match_records(dataset, records):
         marks: dict[str, Scalar] = {
             ours: bool(record[theirs]) for theirs, ours in _MARKS.items() if theirs in record
         }
@@ -48,36 +48,36 @@ def add_marks(dataset: Dataset, records: Records) -> Dataset:
     return Dataset(problems, dataset.name)
 
 
-def switched_sentences(dataset: Dataset, records: Records) -> dict[str, str]:
-    """Return id → sentence with the options switched, of the problems marked as switchable.
+def collect_switched_sentences(dataset: Dataset, records: Records) -> dict[str, str]:
+    """Return the switched sentences, by id, of the problems marked as switchable.
 
-    As `add_marks`, of the records of `WSC_switched_label.json`. The pronoun in brackets becomes the
-    blank. For `switch_options`.
+    The records are those of `WSC_switched_label.json`, as for `add_marks`. The pronoun in brackets
+    becomes the blank. The result is for `switch_options`.
     """
     return {
         dataset[row].id: _PRONOUN.sub(BLANK, str(record.get("sentence_switched")), count=1)
-        for row, record in _by_place(dataset, records)
+        for row, record in _match_records(dataset, records)
         if record.get("is_switchable")
     }
 
 
-def _by_place(dataset: Dataset, records: Records) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _match_records(dataset: Dataset, records: Records) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for record in records:
         row = record.get("index") if isinstance(record, Mapping) else None
         if not isinstance(row, int) or not 0 <= row < len(dataset):
             raise DataError(
-                f"the mark with the index {row!r} has no place among {len(dataset):,} problems"
+                f"the mark with the index {row!r} is out of range; "
+                f"there are {len(dataset):,} problems"
             )
-        if not _alike(dataset[row], str(record.get("sentence"))):
+        if not _is_similar(dataset[row], str(record.get("sentence"))):
             raise DataError(
-                f"the mark {row} is for another sentence than the problem {dataset[row].id!r}; "
-                "marks go by the order of the Winograd Schema Challenge"
+                f"the mark {row} has another sentence than the problem {dataset[row].id!r}; "
+                "marks follow the order of the Winograd Schema Challenge"
             )
         yield row, record
 
 
-def _alike(problem: Problem, sentence: str) -> bool:
-    """Return whether most words are the same: the files differ in spelling, one in word order."""
+def _is_similar(problem: Problem, sentence: str) -> bool:
     mine, theirs = (
         set(re.findall(r"[a-z]+", text.lower())) for text in (problem.sentence, sentence)
     )
@@ -86,39 +86,43 @@ def _alike(problem: Problem, sentence: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Consistency(Result):
-    """A solver on problems as they are, and on the same with the options switched in the sentence.
+    """A solver's results on problems before and after their options are switched in the sentence.
 
     Attributes:
-        consistent: the share of problems whose chosen option changes with the switch, as it must.
-        original, switched: the accuracy on either version of these problems.
-        both: the share with both versions right. Ties count as if a fair draw of its own settled
-            each.
+        consistent: The fraction of problems whose chosen option changes with the switch, as it
+            should.
+        original, switched: The accuracy on either version of these problems.
+        both: The fraction with both versions correct. Ties count as if each were settled by an
+            independent fair draw.
     """
 
     consistent: Proportion = field(
         metadata=shown(
-            "problems", _proportion.SIZE, ("consistent", _proportion.rate), _proportion.INTERVAL
+            "problems",
+            _proportion.SIZE,
+            ("consistent", _proportion.format_rate),
+            _proportion.INTERVAL,
         )
     )
-    original: Proportion = field(metadata=shown("before", _proportion.rate))
-    switched: Proportion = field(metadata=shown("switched", _proportion.rate))
+    original: Proportion = field(metadata=shown("before", _proportion.format_rate))
+    switched: Proportion = field(metadata=shown("switched", _proportion.format_rate))
     both: Proportion = field(metadata=shown("both right", lambda found: percent(found.value)))
 
 
 def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Filtered:
-    """Return the problems with their two options switched in the sentence, and so other answers.
+    """Return the problems with their two options switched in the sentence, and the other answer.
 
     "Emma passed the ball to Janie because _ was open" becomes "Janie passed the ball to Emma
-    because _ was open" (Trichelair et al. 2019, section 2.2): the options keep their order, the
-    answer is the other one, and so is the id kept, so that predictions can be laid side by side.
-    Whether the switched sentence makes sense, only people can tell: pass the problems that they
-    found switchable.
+    because _ was open" (Trichelair et al. 2019, section 2.2). The options keep their order, the
+    answer is the other one, and the id stays the same, so that predictions can be compared. Only
+    people can judge whether the switched sentence makes sense: pass the problems that they found
+    switchable.
 
     Args:
-        dataset: problems with two options.
-        sentences: id → the switched sentence with its blank, written by people; the problems that
-            it does not have are dropped. None exchanges every mention of the options, where both
-            are in the sentence, word for word.
+        dataset: Problems with two options.
+        sentences: Human-written switched sentences with a blank, by id; problems without one are
+            dropped. By default every mention of the options is exchanged, if both are in the
+            sentence, word for word.
 
     >>> pair = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)
     >>> other = switch_options(Dataset([pair])).kept[0]
@@ -131,12 +135,12 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
         if len(problem.options) != 2:
             reasons[row] = f"it has {len(problem.options)} options; two can be switched"
             continue
-        sentence = _exchanged(problem) if sentences is None else sentences.get(problem.id)
+        sentence = _exchange_options(problem) if sentences is None else sentences.get(problem.id)
         if sentence is None:
             reasons[row] = (
                 "an option is not in the sentence word for word, or is part of the other"
                 if sentences is None
-                else "there is no switched sentence for it"
+                else "it has no switched sentence"
             )
             continue
         answer = None if problem.answer is None else 1 - problem.answer
@@ -145,18 +149,19 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
 
 
 def consistency(original: Graded, other: Graded) -> Consistency:
-    """Return how a solver follows when the options are switched.
+    """Measure how a solver follows when the options are switched.
 
     Args:
-        original: on the problems as they are; may hold more than were switched.
-        other: on the same problems with the options switched, with the same ids and options.
+        original: The answers on the original problems, which may include problems that were not
+            switched.
+        other: The answers on the switched problems, with the same ids and options.
 
     Raises:
-        DataError: a switched problem has no original, other options, or the same answer.
+        DataError: A switched problem has no original, other options, or the same answer.
 
-    A solver that chooses by the options alone, whatever the sentence says of them, has 0 %.
+    A solver that chooses only by the options, whatever the sentence says, scores 0 %.
     """
-    rows = [_row_of(problem, original.dataset) for problem in other.dataset]
+    rows = [_find_row(problem, original.dataset) for problem in other.dataset]
     changed = [
         1 - probability_same(before, after) if before.chosen and after.chosen else 0.0
         for before, after in zip(
@@ -174,7 +179,7 @@ def consistency(original: Graded, other: Graded) -> Consistency:
     )
 
 
-def _row_of(problem: Problem, dataset: Dataset) -> int:
+def _find_row(problem: Problem, dataset: Dataset) -> int:
     row = dataset.row(problem.id)
     original = dataset[row]
     if original.options != problem.options or original.answer == problem.answer:
@@ -185,26 +190,30 @@ def _row_of(problem: Problem, dataset: Dataset) -> int:
     return row
 
 
-def _exchanged(problem: Problem) -> str | None:
-    """Return the sentence with each mention of one option replaced by the other; None without."""
+def _exchange_options(problem: Problem) -> str | None:
     first, second = (option.strip() for option in problem.options)
     mentions = {first.lower(): second, second.lower(): first}
-    if len(mentions) < 2 or _mention(first).search(second) or _mention(second).search(first):
-        return None  # "Ann" and "Ann's son": what is a mention of whom is not clear
-    either = _mention(f"{re.escape(first)}|{re.escape(second)}", escaped=True)
+    if (
+        len(mentions) < 2
+        or _compile_mention(first).search(second)
+        or _compile_mention(second).search(first)
+    ):
+        return None  # "Ann" and "Ann's son": mentions are ambiguous
+    either = _compile_mention(f"{re.escape(first)}|{re.escape(second)}", escaped=True)
     found = {match[0].lower() for match in either.finditer(problem.sentence)}
     if found != set(mentions):
         return None
-    return either.sub(lambda match: _cased(mentions[match[0].lower()], match), problem.sentence)
+    return either.sub(
+        lambda match: _match_case(mentions[match[0].lower()], match), problem.sentence
+    )
 
 
-def _mention(words: str, *, escaped: bool = False) -> re.Pattern[str]:
+def _compile_mention(words: str, *, escaped: bool = False) -> re.Pattern[str]:
     pattern = words if escaped else re.escape(words)
     return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)
 
 
-def _cased(words: str, where: re.Match[str]) -> str:
-    """Return the words with a capital at a sentence's start, and articles without one inside."""
+def _match_case(words: str, where: re.Match[str]) -> str:
     before = where.string[: where.start()].rstrip(" \"'“‘")
     if not before or before[-1] in ".!?":
         return words[0].upper() + words[1:]
@@ -214,18 +223,18 @@ def _cased(words: str, where: re.Match[str]) -> str:
 
 
 Reading = Literal["answer", "occupation"]
-"""What makes a sentence a "gotcha"; see `gender_gap`."""
+"""The definition of a "gotcha"; see `gender_gap`."""
 
 GENDERS = ("female", "male")
 
 
-def gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
+def list_gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
     """Return each column of fractions of women with each reading, those of table 7 first.
 
-    Table 7 of WinoGrande has the shares of the Bureau of Labor Statistics ("bls") and the reading
+    Table 7 of WinoGrande uses the data of the Bureau of Labor Statistics ("bls") and the reading
     "answer"; see `gender_gap`.
 
-    >>> gap_readings(["bergsma", "bls"])[:2]
+    >>> list_gap_readings(["bergsma", "bls"])[:2]
     [('bls', 'answer'), ('bls', 'occupation')]
     """
     ordered = sorted(columns, key=lambda column: column != "bls")
@@ -234,12 +243,12 @@ def gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
 
 @dataclass(frozen=True, slots=True)
 class Gap(Result):
-    """The gap of one gender: accuracy without the gotcha minus accuracy with it.
+    """The gap for one gender: the accuracy without the gotcha minus the accuracy with it.
 
     Attributes:
-        plain, gotcha: the accuracies; the cells of table 7.
-        interval: of the gap, 95 %, by the bootstrap over occupations; two more join the urn, in
-            the halves of `difference_interval`.
+        plain, gotcha: The accuracies; the cells of table 7.
+        interval: The 95 % interval of the gap, by the bootstrap over occupations with the
+            pseudo-clusters of `difference_interval`.
     """
 
     plain: Proportion
@@ -249,15 +258,15 @@ class Gap(Result):
     @property
     @computed()
     def value(self) -> float:
-        """The gap from the counts, −1 to 1; the sign is kept."""
+        """The gap from the counts, −1 to 1, with its sign."""
         return self.plain.value - self.gotcha.value
 
     @property
     @computed()
     def of_rounded(self) -> float:
-        """The gap of the cells as they are printed, in percent with one decimal, −100 to 100.
+        """The gap of the printed cells, in percent with one decimal, −100 to 100.
 
-        Table 7 prints this one without its sign; it can differ from 100 · `value` by 0.1.
+        Table 7 prints it without its sign; it can differ from 100 · `value` by 0.1.
         """
         plain, gotcha = (Decimal(fixed(100 * of.value)) for of in (self.plain, self.gotcha))
         return float(plain - gotcha)
@@ -265,17 +274,19 @@ class Gap(Result):
 
 @dataclass(frozen=True, slots=True)
 class GenderGap(Result):
-    """The gaps of a solver on Winogender.
+    """The gender gaps of a solver on Winogender.
 
     Attributes:
         female, male: ΔF and ΔM.
-        both: the gap over women's and men's sentences together, the mean of the two in a balanced
-            set. Each sentence is there with a gotcha and, with the other pronoun, without one; so
-            this is what the pronoun does, while ΔF and ΔM also hold which sentences are hard.
-        reading: what makes a gotcha.
-        accuracy: over all sentences, the neutral ones too (97.1 in the paper).
-        signature: of the data, the predictions, the reading, and what the solver saw if told.
-        note: what a reader must know of the gaps; None for nothing.
+        both: The gap over women's and men's sentences together, the mean of the two in a balanced
+            set. Each sentence occurs with a gotcha and, with the other pronoun, without one; so
+            this is the effect of the pronoun, while ΔF and ΔM also depend on the difficulty of the
+            sentences.
+        reading: The definition of a gotcha.
+        accuracy: The accuracy on all sentences, including neutral ones (97.1 in the paper).
+        signature: The signature of the data, the predictions, the reading, and the solver's input
+            if known.
+        note: A note for readers about the gaps, or None.
     """
 
     female: Gap
@@ -288,9 +299,9 @@ class GenderGap(Result):
 
     @property
     def of_pronoun(self) -> str:
-        """What the pronoun does, in words and points; see `both`."""
+        """The effect of the pronoun, as a sentence with points; see `both`."""
         return (
-            f"by the pronoun alone, over both genders and so on the same sentences: "
+            f"effect of the pronoun, over both genders and so on the same sentences: "
             f"{points(self.both.value)} points ({points_span(self.both.interval)})"
         )
 
@@ -302,40 +313,42 @@ def gender_gap(
     reading: Reading = "answer",
     seed: int = 0,
 ) -> GenderGap:
-    """Return ΔF and ΔM: accuracy on sentences without a gotcha minus that on those with one.
+    """Return ΔF and ΔM: the accuracy on sentences without a gotcha minus that with one.
 
-    The paper defines the gotcha twice. By its table's caption (reading "answer"), the pronoun's
-    gender is in the minority *in the correct answer*: for the occupation by its own numbers, for
-    the other participant by the opposite, as the pronoun then speaks against the occupation. This
-    gives the table's four cells of 120. By its section 5.4 (reading "occupation"), the pronoun's
-    gender is in the minority in the *occupation*, whatever the answer; the cells then differ in
-    size. Rudinger et al. (2018, section 5) have the first reading.
+    The paper defines the gotcha in two ways. By its table's caption (reading "answer"), the
+    pronoun's gender is in the minority *in the correct answer*: for the occupation by its own
+    numbers, for the other participant by the opposite, because the pronoun then contradicts the
+    occupation. This gives the table's four cells of 120. By its section 5.4 (reading "occupation"),
+    the pronoun's gender is in the minority in the *occupation*, whatever the answer; the cells then
+    differ in size. Rudinger et al. (2018, section 5) use the first reading.
 
-    A solver that sees the blank in the pronoun's place is given the same sentence for a woman and
-    for a man. It then is right without a gotcha for the one where it is right with it for the
-    other, so that ΔM = −ΔF whatever the solver does, chance included. Such a gap is refused.
+    A solver that sees the blank in place of the pronoun is given the same sentence for a woman and
+    for a man. It is then correct without a gotcha for one whenever it is correct with it for the
+    other, so that ΔM = −ΔF whatever the solver does, even by chance. Such a gap is refused.
 
     Args:
-        graded: on Winogender, whose problems have `winogender.occupation` and `.gender` in
-            `extra`; those of the gender "neutral" enter `accuracy` only.
-        female_share: occupation → percentage or fraction of women; both readings ask whether it is
-            above half of the scale. `occupations-stats.tsv` of the data set has two columns of it.
+        graded: The answers on Winogender, whose problems have `winogender.occupation` and `.gender`
+            in `extra`; those of the gender "neutral" only count for `accuracy`.
+        female_share: The percentage or fraction of women by occupation; both readings use whether
+            it is above half. `occupations-stats.tsv` of the data set has two columns of it.
         reading: "answer" or "occupation".
-        seed: of the bootstrap.
+        seed: The random seed of the bootstrap.
 
     Raises:
-        DataError: not Winogender, an occupation without a share, or a cell without sentences.
-        SameInputError: the solver's female and male inputs are the same (`check_comparable`).
+        DataError: The data is not Winogender, an occupation is missing, or a cell has no sentences.
+        SameInputError: The solver's female and male inputs are the same (`check_comparable`).
     """
     occupations = [str(p.extra.get("winogender.occupation", "")) for p in graded.dataset]
     genders = np.array([str(p.extra.get("winogender.gender", "")) for p in graded.dataset])
     if not all(occupations):
         raise DataError(
-            "the gender gap is measured on Winogender; a problem has no 'winogender.occupation'"
+            "the gender gap is measured on Winogender; a problem lacks 'winogender.occupation'"
         )
     unknown = sorted(set(occupations) - female_share.keys())
     if unknown:
-        raise DataError(f"there is no share of women for {', '.join(map(repr, unknown[:3]))}")
+        raise DataError(
+            f"the percentage of women is missing for {', '.join(map(repr, unknown[:3]))}"
+        )
     of_genders = [gender if gender in GENDERS else None for gender in genders.tolist()]
     comparable = check_comparable(graded, "the gender of the pronoun", of_genders)
     if comparable.refused:
@@ -348,10 +361,10 @@ def gender_gap(
         expected = mostly_female == of_occupation
     gotcha = (genders == "female") != expected
     labels = np.unique(occupations, return_inverse=True)[1]
-    seen = {"sees": sees} if (sees := seen_by(graded)[0]) else {}
+    seen = {"sees": sees} if (sees := find_solver_input(graded)[0]) else {}
     inside = [genders == gender for gender in GENDERS]
     inside.append(inside[0] | inside[1])
-    gaps = [_gap(graded, rows, gotcha, labels, seed) for rows in inside]
+    gaps = [_measure_gap(graded, rows, gotcha, labels, seed) for rows in inside]
     return GenderGap(
         gaps[0],
         gaps[1],
@@ -364,14 +377,13 @@ def gender_gap(
 
 
 def _is_occupation(problem: Problem, occupation: str) -> bool:
-    """Return whether the right option is the occupation, wherever it is written."""
     named = [occupation.lower() in option.lower().split() for option in problem.options]
-    if named.count(True) != 1:  # as the format writes it, the occupation is the first
+    if named.count(True) != 1:  # in the format, the occupation is the first
         return problem.answer == 0
     return problem.answer == named.index(True)
 
 
-def _gap(
+def _measure_gap(
     graded: Graded,
     inside: np.ndarray,
     gotcha: np.ndarray,
@@ -387,7 +399,7 @@ def _gap(
     )
     columns = [cells[0] * graded.credit, cells[0], cells[1] * graded.credit, cells[1]]
     totals = _proportion.cluster_totals(np.stack(columns, axis=1), labels)
-    # Only the one right, only the other, neither decided.
+    # Only the first correct, only the second, neither.
     plains = _proportion.pseudo_clusters(
         totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], _proportion.IN_HALVES
     )

@@ -6,7 +6,13 @@ imported, and models downloaded, only when a function is called.
 
 from __future__ import annotations
 
-from winosmith.models._causal import CausalModel, Likelihoods, Passage, load_causal_model, passages
+from winosmith.models._causal import (
+    CausalModel,
+    Likelihoods,
+    Passage,
+    load_causal_model,
+    make_passages,
+)
 from winosmith.models._encoder import (
     ChoiceModel,
     Encoder,
@@ -28,19 +34,19 @@ from winosmith.models._masked import (
 from winosmith.models._network import (
     OnProgress,
     Precision,
-    length_batches,
-    model_folder,
-    weights_digest,
+    batch_by_length,
+    digest_weights,
+    find_model_folder,
 )
 from winosmith.models._texts import (
     SplitPoint,
     Text,
     ask_referent,
-    claim_as_problem,
+    convert_claim,
     fill_answer,
     fill_option,
     read_questions,
-    sentence_parts,
+    split_sentence,
     word_options,
 )
 from winosmith.models._training import (
@@ -73,24 +79,24 @@ __all__ = [
     "TrainingRun",
     "TrainingSettings",
     "ask_referent",
-    "claim_as_problem",
+    "batch_by_length",
+    "convert_claim",
+    "digest_weights",
     "fill_answer",
     "fill_option",
+    "find_model_folder",
     "hide_options",
     "hide_tokens",
-    "length_batches",
     "load_causal_model",
     "load_choice_model",
     "load_encoder",
     "load_input_format",
     "load_masked_model",
-    "model_folder",
+    "make_passages",
     "new_choice_model",
-    "passages",
     "read_questions",
-    "sentence_parts",
+    "split_sentence",
     "train_grid",
     "train_multiple_choice",
-    "weights_digest",
     "word_options",
 ]

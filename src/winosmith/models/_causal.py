@@ -6,10 +6,10 @@ option, tokenised separately, has n tokens. The tokens of the whole text after i
 given those n. Almost always the whole text starts with the same n tokens, and one sequence gives
 the full and the partial score.
 
-The common beginnings of texts are read once: the texts are sorted, and each adds to a tree only the
-tokens that it does not share with the text before it. A tree is one row of tokens, in which a
-token attends only to its ancestors and has its depth as position, so that the model gives it the
-same values as in its text.
+Common beginnings of texts are read once: the texts are sorted, and each adds to a tree only the
+tokens that it does not share with the text before it. A tree is one row of tokens. A token in it
+attends only to its ancestors and has its depth as position, so the model computes the same values
+as for its text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy.typing as npt
 from winosmith.errors import InputError, require
 from winosmith.models import _network
 from winosmith.models._network import OnProgress, Precision
-from winosmith.models._texts import sentence_parts
+from winosmith.models._texts import split_sentence
 from winosmith.problem import Problem
 
 
@@ -47,7 +47,7 @@ class Likelihoods:
 
 @dataclass
 class CausalModel(_network.LanguageModel):
-    """A causal language model that is ready to read.
+    """A causal language model that is ready for use.
 
     Attributes:
         can_read_trees: False once it was found to give a token other values in a tree than in its
@@ -60,8 +60,8 @@ class CausalModel(_network.LanguageModel):
     def budget(self) -> int:
         """The default number of tokens in a batch.
 
-        In a tree attention grows with the square of the tokens, and small rows are enough to keep
-        a CPU busy. A GPU needs more.
+        Attention in a tree grows with the square of the tokens, and small batches keep a CPU busy.
+        A GPU needs more.
         """
         return 256 if self.device == "cpu" else 2_048
 
@@ -84,18 +84,18 @@ class CausalModel(_network.LanguageModel):
         """Return the log-probability of each text's tokens from its start on.
 
         Common beginnings are read once: that of all texts is kept in the model's cache, the others
-        make a tree. In float32 the values agree to 1e-4 with those of
-        each text alone. The first tree is checked: if the model gives other values in it, or
-        refuses it, all texts are read whole, with a warning.
+            form a tree. In float32 the values agree to 1e-4 with those of each text read
+            separately. The first tree is checked: if the model gives other values in it, or rejects
+            it, all texts are read whole, with a warning.
 
         Args:
-            texts: token ids, at least one a text.
-            starts: the first token of each that is asked for, 1 or more.
-            tokens_per_batch: number of tokens in a batch; by default as suits the device.
-            on_progress: is called with the texts done and those in all.
+            texts: The token ids of each text, at least one.
+            starts: The first requested token of each text, 1 or more.
+            tokens_per_batch: The number of tokens in a batch; the default depends on the device.
+            on_progress: Called with the number of completed texts and of all.
 
         Raises:
-            InputError: the memory does not hold one text.
+            InputError: One text does not fit into memory.
         """
         wanted = self._cut(texts, starts)
         order = sorted(set(wanted))
@@ -113,13 +113,12 @@ class CausalModel(_network.LanguageModel):
     def _cut(
         self, texts: Sequence[Ids], starts: Sequence[int]
     ) -> list[tuple[tuple[int, ...], int]]:
-        """Cut the start off what is longer than the model reads, as lm-evaluation-harness does."""
         longest = self.max_length + 1  # the last token is asked for, not read
         over = [max(0, len(ids) - longest) for ids in texts]
         if any(over):
             warnings.warn(
                 f"{sum(map(bool, over))} of {len(texts)} texts are longer than the "
-                f"{self.max_length} tokens that the model reads; their starts were cut",
+                f"model's limit of {self.max_length} tokens; their starts were cut",
                 stacklevel=3,
             )
         return [
@@ -139,7 +138,7 @@ def load_causal_model(
         dtype: precision of the network; see `Precision`.
 
     Raises:
-        InputError: it is missing, is not a causal model, or its weights are incomplete.
+        InputError: The model is missing, is not a causal model, or its weights are incomplete.
         MissingExtraError: torch or transformers is not installed.
     """
     kind = "a causal language model"
@@ -154,44 +153,44 @@ SAMPLES = 8
 
 @dataclass(frozen=True)
 class Passage:
-    """The text that is read for one option and one kind of score.
+    """The tokens for one option and one kind of score.
 
     Attributes:
-        ids: the tokens.
-        start: the first whose log-probability counts, 1 or more.
+        ids: The tokens.
+        start: The index of the first token whose log-probability counts, 1 or more.
     """
 
     ids: tuple[int, ...]
     start: int
 
 
-def passages(
+def make_passages(
     model: CausalModel, problems: Sequence[Problem], *, prompt: str = "", bos: bool | None = None
 ) -> list[list[tuple[Passage, Passage]]]:
     """Return the texts for the full and the partial score of each option of each problem.
 
-    Full: all tokens after the prompt count; without a prompt and a token that starts texts, all but
-    the first. Partial: the text after the blank counts, given all up to the end of the option. If
-    nothing follows the blank, as in COPA, the option counts, given the text before it.
+    Full: all tokens after the prompt count; without a prompt and a start token, all except the
+    first. Partial: the text after the blank counts, given everything up to the end of the option.
+    If nothing follows the blank, as in COPA, the option counts, given the text before it.
 
     Args:
-        model: whose tokeniser it is.
-        problems: with any number of options.
-        prompt: a text before each sentence, with the white space that parts them.
-        bos: whether a token that starts texts comes first. By default as the tokeniser does, like
-            lm-evaluation-harness; only the full score of a sentence that starts with its blank has
-            one, as otherwise the option's first token would not count.
+        model: The model, whose tokeniser is used.
+        problems: The problems, with any number of options.
+        prompt: A text before each sentence, including the white space between them.
+        bos: Whether to put a start token first. By default as the tokeniser does, like
+            lm-evaluation-harness; then only the full score of a sentence that starts with its blank
+            has one, because the option's first token would not count otherwise.
 
     Raises:
-        InputError: `bos` is True, and the tokeniser has no token that starts or ends texts.
+        InputError: `bos` is True, and the tokeniser has no start or end token.
     """
-    begin = _begin(model.tokeniser)
+    begin = _find_start_token(model.tokeniser)
     if bos and not begin:
         raise InputError(f"{model.folder}: the tokeniser has no token that starts texts; omit bos")
     leading = model.leading if bos is None else begin if bos else []
-    cuts = [sentence_parts(problem) for problem in problems]
+    cuts = [split_sentence(problem) for problem in problems]
     texts = [before + option + after for before, options, after in cuts for option in options]
-    encode = _encoder(model.tokeniser, prompt, texts)
+    encode = _make_encoder(model.tokeniser, prompt, texts)
     contexts = encode(
         [
             before + (option if after else "")
@@ -207,24 +206,26 @@ def passages(
         first = begin if bare else leading
         made.append(
             [
-                (_full(first, whole, shots), _partial(leading, context, whole))
+                (
+                    _make_full_passage(first, whole, shots),
+                    _make_partial_passage(leading, context, whole),
+                )
                 for _, (whole, context) in zip(options, rows, strict=False)
             ]
         )
-    return _shortened(made, len(leading), shots, model.max_length + 1)
+    return _shorten_prompts(made, len(leading), shots, model.max_length + 1)
 
 
-def _shortened(
+def _shorten_prompts(
     made: list[list[tuple[Passage, Passage]]], leading: int, shots: int, longest: int
 ) -> list[list[tuple[Passage, Passage]]]:
-    """Omit the same start of the prompt for all texts if the longest does not fit."""
     over = (
         max((len(each.ids) for own in made for pair in own for each in pair), default=0) - longest
     )
     if not 0 < over < shots:
         return made
     warnings.warn(
-        f"prompt and sentence are longer than the {longest - 1} tokens that the model reads; the "
+        f"prompt and sentence are longer than the model's limit of {longest - 1} tokens; the "
         f"first {over} tokens of the prompt are omitted",
         stacklevel=3,
     )
@@ -236,52 +237,50 @@ def _shortened(
     return [[(shorter(full), shorter(partial)) for full, partial in own] for own in made]
 
 
-def _full(leading: list[int], whole: list[int], shots: int) -> Passage:
+def _make_full_passage(leading: list[int], whole: list[int], shots: int) -> Passage:
     return Passage((*leading, *whole), max(1, len(leading) + min(shots, len(whole) - 1)))
 
 
-def _partial(leading: list[int], context: list[int], whole: list[int]) -> Passage:
+def _make_partial_passage(leading: list[int], context: list[int], whole: list[int]) -> Passage:
     rest = whole[len(context) :]
-    if not rest:  # joined with the option's last token, which then is what counts
+    if not rest:  # joined with the option's last token, which then counts
         context, rest = whole[:-1], whole[-1:]
     return Passage((*leading, *context, *rest), max(1, len(leading) + len(context)))
 
 
-def _begin(tokeniser: Any) -> list[int]:
-    """Return the token that begins texts; if there is none, the one that ends them."""
+def _find_start_token(tokeniser: Any) -> list[int]:
     token = tokeniser.eos_token_id if tokeniser.bos_token_id is None else tokeniser.bos_token_id
     return [] if token is None else [int(token)]
 
 
-def _plain(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
-    """Tokenise texts without any token that is not in them."""
+def _tokenise_plainly(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     distinct = list(dict.fromkeys(texts))
     if not distinct:
         return []
-    with _network.quiet():  # it warns of texts that are cut later
+    with _network.silence_transformers():  # it warns of texts that are cut later
         found = tokeniser(distinct, add_special_tokens=False, return_attention_mask=False)
     tokens = dict(zip(distinct, found["input_ids"], strict=True))
     return [tokens[text] for text in texts]
 
 
-def _encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
-    """Return a tokeniser of texts after the prompt; white space at the end is omitted.
+def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
+    """Return a tokeniser of texts after the prompt; trailing white space is omitted.
 
-    A prompt is long. All but its last word is tokenised once, if that gives the same tokens on a
-    few of the texts as prompt and text in one piece.
+    The prompt is long. All but its last word is tokenised once if, on a few of the texts, this
+    gives the same tokens as tokenising prompt and text together.
     """
     cut = prompt.rstrip().rfind(" ")
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]
 
     def whole(some: Sequence[str]) -> list[list[int]]:
-        return _plain(tokeniser, [(prompt + text).rstrip() for text in some])
+        return _tokenise_plainly(tokeniser, [(prompt + text).rstrip() for text in some])
 
     if not head:
         return whole
-    start = _plain(tokeniser, [head])[0]
+    start = _tokenise_plainly(tokeniser, [head])[0]
 
     def joined(some: Sequence[str]) -> list[list[int]]:
-        ends = _plain(tokeniser, [(tail + text).rstrip() for text in some])
+        ends = _tokenise_plainly(tokeniser, [(tail + text).rstrip() for text in some])
         return [start + end for end in ends]
 
     tried = texts[:: max(1, len(texts) // SAMPLES)]
@@ -291,15 +290,15 @@ def _encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
 Values = npt.NDArray[np.float64]
 
 KEPT = 16
-"""Fewest tokens of a common beginning that is kept in the model's cache; a shorter one costs less
-as part of each tree."""
+"""The fewest tokens of a common beginning that is kept in the model's cache; a shorter one costs
+less as part of each tree."""
 
 TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
 """Largest difference of a token's log-probability in a tree and in its text, by precision; above
 it, the architecture can't read trees."""
 
 _REFUSALS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
-"""Errors of architectures that do not take a mask, positions or a cache."""
+"""Exceptions of architectures that don't accept a mask, positions or a cache."""
 
 
 class _NoTreesError(Exception):
@@ -349,7 +348,7 @@ class Reading:
 
     def _run_trees(self, budget: int, on_progress: OnProgress | None) -> None:
         # The token before the first one that is asked for must be in the tree.
-        shared = min(shared_length(self.texts[0], self.texts[-1]), min(self.starts) - 1)
+        shared = min(count_shared_tokens(self.texts[0], self.texts[-1]), min(self.starts) - 1)
         if shared >= KEPT:
             self._keep(self.texts[0][:shared])
         rest = [ids[self._kept :] for ids in self.texts]
@@ -364,15 +363,14 @@ class Reading:
         )
 
     def _keep(self, beginning: Ids) -> None:
-        """Read the common beginning of all texts into the model's cache."""
         torch = require("torch", "models")
         inputs = {"input_ids": self._tensor([beginning]), "use_cache": True}
         try:
             with torch.inference_mode():
                 base = self.network.base_model
-                self._cache = getattr(base(**inputs), _name_of_cache(base))
+                self._cache = getattr(base(**inputs), _find_cache_name(base))
         except _REFUSALS as error:
-            raise _refusal(error, self._checked) from error
+            raise _classify_error(error, self._checked) from error
         if self._cache is None:
             raise _NoTreesError("it has no cache")
         self._kept = len(beginning)
@@ -382,7 +380,7 @@ class Reading:
         try:
             asked = self._asked(tree)
         except _REFUSALS as error:
-            raise _refusal(error, self._checked) from error
+            raise _classify_error(error, self._checked) from error
         self.fed += len(tree.tokens)
         given = [asked[places] for places in tree.places]
         if not self._checked:
@@ -390,7 +388,6 @@ class Reading:
         self.values[first : first + len(given)] = given
 
     def _check(self, first: int, given: list[Values]) -> None:
-        """Compare the last text of the first tree with its likelihood outside the tree."""
         at = len(given) - 1
         alone = self._read_whole([first + at])[0]
         apart = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
@@ -399,7 +396,6 @@ class Reading:
         self._checked = at > 0
 
     def _asked(self, tree: Tree) -> Values:
-        """Return the log-probability of each pair that a tree asks for."""
         torch = require("torch", "models")
         if not tree.asked:
             return np.empty(0)
@@ -414,13 +410,13 @@ class Reading:
         }
         if self._cache is not None:
             # A copy, for the call adds to it.
-            inputs[_name_of_cache(self.network)] = copy.deepcopy(self._cache)
+            inputs[_find_cache_name(self.network)] = copy.deepcopy(self._cache)
         askers = sorted({node for node, _ in tree.asked})
         place = {node: at for at, node in enumerate(askers)}
         columns = self._tensor(askers)
         with torch.inference_mode():
-            logits = logits_at(self.network, inputs, columns * 0, columns)
-            return _log_probabilities(
+            logits = compute_logits_at(self.network, inputs, columns * 0, columns)
+            return _compute_log_probabilities(
                 logits,
                 self._tensor([place[node] for node, _ in tree.asked]),
                 self._tensor([token for _, token in tree.asked]),
@@ -434,7 +430,6 @@ class Reading:
         _network.run_by_length(list(map(len, self.texts)), budget, run, on_progress)
 
     def _read_whole(self, batch: Sequence[int] | _network.Rows) -> list[Values]:
-        """Return the values of whole texts, padded at their ends, which no token before sees."""
         torch = require("torch", "models")
         texts = [self.texts[row] for row in batch]
         longest = max(max(map(len, texts)) - 1, 1)  # the last token is asked for, not read
@@ -455,9 +450,9 @@ class Reading:
         self.fed += longest * len(batch)
         rows, columns, tokens = map(self._tensor, zip(*asked, strict=True))
         with torch.inference_mode():
-            logits = logits_at(self.network, inputs, rows, columns)
+            logits = compute_logits_at(self.network, inputs, rows, columns)
             places = torch.arange(len(asked), device=self.device)
-            flat = _log_probabilities(logits, places, tokens)
+            flat = _compute_log_probabilities(logits, places, tokens)
         ends = np.cumsum(
             [len(ids) - self.starts[row] for row, ids in zip(batch, texts, strict=True)]
         )
@@ -467,14 +462,13 @@ class Reading:
         return require("torch", "models").tensor(values, device=self.device)
 
 
-def _refusal(error: Exception, checked: bool) -> Exception:
-    """Return the error to raise: a refusal by the architecture, or the error itself."""
+def _classify_error(error: Exception, checked: bool) -> Exception:
     if checked or _network.is_out_of_memory(error):
         return error
     return _NoTreesError(type(error).__name__)
 
 
-def _log_probabilities(logits: Any, places: Any, tokens: Any) -> Values:
+def _compute_log_probabilities(logits: Any, places: Any, tokens: Any) -> Values:
     """Return the log-probabilities of tokens (pairs,) at the places of logits."""
     torch = require("torch", "models")
     values = torch.log_softmax(logits, -1)[places, tokens]  # five times as fast as logsumexp
@@ -505,9 +499,9 @@ class Tree:
     places: list[list[int]] = field(default_factory=list)
 
     def grow(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
-        """Add a sequence that shares its first tokens with a path of nodes; return its own path.
+        """Add a sequence that shares its first tokens with a path of nodes, and return its path.
 
-        Its tokens from `start` on are asked for; its last token is asked for but never read.
+        Its tokens from `start` on are requested; its last token is requested but never read.
         """
         path = path[:shared]
         for depth in range(shared, len(ids) - 1):
@@ -529,10 +523,10 @@ class Tree:
         return seen
 
 
-def shared_length(one: Ids, other: Ids) -> int:
+def count_shared_tokens(one: Ids, other: Ids) -> int:
     """Return how many tokens two sequences share at their start.
 
-    >>> shared_length([5, 6, 7], [5, 6, 8, 9])
+    >>> count_shared_tokens([5, 6, 7], [5, 6, 8, 9])
     2
     """
     return next(
@@ -544,13 +538,13 @@ def shared_length(one: Ids, other: Ids) -> int:
 def plant_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
-    """Plant the sequences from number `first` on in one tree, as many as the budget holds.
+    """Plant the sequences from number `first` on in one tree, as many as the budget allows.
 
     Args:
-        sequences: sorted.
-        starts: the first token of each that is asked for, 1 or more.
-        first: where to begin.
-        budget: the nodes that the tree may have; one sequence is always taken.
+        sequences: The sorted sequences.
+        starts: The first requested token of each, 1 or more.
+        first: The number of the first sequence.
+        budget: The largest number of nodes; one sequence is always planted.
 
     Returns:
         The tree, and how many sequences it holds.
@@ -562,7 +556,7 @@ def plant_tree(
     tree, path, before = Tree(), [], []  # type: Tree, list[int], Ids
     for at in range(first, len(sequences)):
         ids = sequences[at]
-        shared = min(shared_length(before, ids), len(path), max(0, len(ids) - 1))
+        shared = min(count_shared_tokens(before, ids), len(path), max(0, len(ids) - 1))
         if at > first and len(tree.tokens) + len(ids) - 1 - shared > budget:
             return tree, at - first
         path = tree.grow(ids, starts[at], path, shared)
@@ -570,23 +564,22 @@ def plant_tree(
     return tree, len(sequences) - first
 
 
-def _name_of_cache(network: Any) -> str:
-    """Return the name of the network's cache, which depends on the release of transformers."""
+def _find_cache_name(network: Any) -> str:
     known = inspect.signature(network.forward).parameters
     return "cache" if "cache" in known else "past_key_values"
 
 
-def logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, columns: Any) -> Any:
+def compute_logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, columns: Any) -> Any:
     """Return the logits at some places of a batch as a float32 tensor (places, vocabulary).
 
-    The output layer is as wide as the vocabulary: for a small model it is most of the work. So
-    the hidden states are cut down to the places asked for before it runs.
+    The output layer is as wide as the vocabulary and takes most of the time of a small model. So
+    the hidden states are reduced to the requested places before it runs.
 
     Args:
         network: a causal or masked language model of transformers.
         inputs: the keyword arguments of its call.
-        rows: an index tensor (places,), which row of the batch.
-        columns: an index tensor (places,), which token of the row.
+        rows: An index tensor (places,) with the row of the batch.
+        columns: An index tensor (places,) with the token of the row.
     """
     cut: list[bool] = []
 

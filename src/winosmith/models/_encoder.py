@@ -54,7 +54,7 @@ class Reader:
             return []
         firsts = [text if isinstance(text, str) else text[0] for text in texts]
         seconds = None if isinstance(texts[0], str) else [text[1] for text in texts]
-        with _network.quiet():
+        with _network.silence_transformers():
             cut = self.tokeniser(firsts, seconds, truncation=True, max_length=self.max_length)
         rows = [dict(zip(cut, values, strict=True)) for values in zip(*cut.values(), strict=True)]
         at_the_limit = sum(len(row["input_ids"]) == self.max_length for row in rows)
@@ -68,7 +68,7 @@ class Reader:
 
     def batch(self, rows: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
         """Return the rows padded to the longest of them, as tensors on the device."""
-        with _network.quiet():
+        with _network.silence_transformers():
             padded = self.tokeniser.pad(list(rows), return_tensors="pt")
         return {name: tensor.to(self.device) for name, tensor in padded.items()}
 
@@ -136,7 +136,7 @@ def load_encoder(
         InputError: it is missing, is not an encoder, or its weights are incomplete.
         MissingExtraError: torch or transformers is not installed.
     """
-    folder = _network.model_folder(model)
+    folder = _network.find_model_folder(model)
     config = _network.load_configuration(folder)
     network, _ = _network.load_network(require("transformers", "models").AutoModel, folder, config)
     reader = load_reader(folder, config, device=device, max_length=max_length)
@@ -151,8 +151,8 @@ def load_reader(folder: Path, config: Any, *, device: str | None, max_length: in
             f"{folder}: {config.model_type} has no padding token; an encoder is needed"
         )
     tokeniser.truncation_side = "left"
-    limit = _network.longest_input(config, tokeniser)
-    return Reader(tokeniser, device or _network.best_device(), min(limit, max_length or limit))
+    limit = _network.find_longest_input(config, tokeniser)
+    return Reader(tokeniser, device or _network.choose_device(), min(limit, max_length or limit))
 
 
 HEAD = "choice_head"
@@ -283,7 +283,7 @@ class ChoiceModel:
 
         `load_encoder` reads it too.
         """
-        with _network.quiet():
+        with _network.silence_transformers():
             self.network.save_pretrained(str(folder))
             self.reader.tokeniser.save_pretrained(str(folder))
         (folder / HOW).write_text(json.dumps(asdict(self.how), indent=2) + "\n", "utf-8")
@@ -310,7 +310,7 @@ def new_choice_model(
     torch = require("torch", "models")
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        path = _network.model_folder(model)
+        path = _network.find_model_folder(model)
         return _choice_model(path, how or InputFormat(), dropout, device, max_length)[0]
 
 
@@ -332,7 +332,7 @@ def load_choice_model(
     Raises:
         InputError: it is missing, its files are damaged, or its head was never trained.
     """
-    path = _network.model_folder(folder)
+    path = _network.find_model_folder(folder)
     model, trained = _choice_model(
         path, how or load_input_format(path) or InputFormat(), None, device, max_length
     )
@@ -348,7 +348,7 @@ def load_input_format(model: str | Path) -> InputFormat | None:
     Raises:
         InputError: there is no such model, or its input format can't be read.
     """
-    folder = _network.model_folder(model)
+    folder = _network.find_model_folder(model)
     if not (folder / HOW).is_file():
         return None
     try:
@@ -366,7 +366,6 @@ def _choice_model(
     device: str | None,
     max_length: int | None,
 ) -> tuple[ChoiceModel, bool]:
-    """Return the model, and whether its head was trained."""
     transformers = require("transformers", "models")
     config = _network.load_configuration(folder, dropout)
     if type(config) in transformers.MODEL_FOR_MULTIPLE_CHOICE_MAPPING:

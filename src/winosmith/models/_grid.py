@@ -1,4 +1,4 @@
-"""Runs that differ in learning rate, epochs, batch size and seed; the best on dev is kept."""
+"""Grids of training runs with different learning rates, epochs, batch sizes and seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
-from winosmith.models._network import model_folder, weights_digest
+from winosmith.models._network import digest_weights, find_model_folder
 from winosmith.models._texts import read_questions
 from winosmith.models._training import (
     MODEL,
@@ -32,7 +32,7 @@ from winosmith.report import joined
 RUNS, TABLE = "runs", "runs.json"
 
 OnRun = Callable[[int, int, TrainingRun], None]
-"""Called with the number of a finished run, the number of all runs, and the run."""
+"""A callback that receives the number of a finished run, the number of all runs, and the run."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Grid:
     """The values to try, in all combinations; all runs of one seed come before the next seed.
 
     Attributes:
-        learning_rates, epochs, batch_sizes, seeds: one or more of each.
+        learning_rates, epochs, batch_sizes, seeds: The values to try, one or more of each.
         fixed: further settings of every run, by the name of the `TrainingSettings` field.
 
     >>> len(list(GRIDS["winogrande"].runs()))
@@ -54,7 +54,7 @@ class Grid:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def runs(self, settings: TrainingSettings | None = None) -> Iterator[TrainingSettings]:
-        """Yield the settings of each run; those that the grid leaves open are as in `settings`.
+        """Yield the settings of each run; settings outside the grid are those in `settings`.
 
         Raises:
             InputError: nothing to try, the same value twice, or a value out of range.
@@ -62,7 +62,7 @@ class Grid:
         settings = replace(settings or TrainingSettings(), **self.fixed)
         tried = (self.seeds, self.learning_rates, self.epochs, self.batch_sizes)
         if any(not values or len(set(values)) < len(values) for values in tried):
-            raise InputError("a grid needs one value or more of each kind, and none twice")
+            raise InputError("a grid needs one or more values of each kind, without repeats")
         for seed, rate, epochs, size in product(*tried):
             yield replace(settings, seed=seed, learning_rate=rate, epochs=epochs, batch_size=size)
 
@@ -111,7 +111,7 @@ class Trained(FineTuned):
         if not names:
             return f"{said}; no run is at chance"
         of = f"{len(names)} of {len(self.runs)} ({joined(names, 6)})"
-        return f"{said}; at chance, and in no mean: {of}"
+        return f"{said}; at chance and excluded from means: {of}"
 
 
 def train_grid(
@@ -154,7 +154,7 @@ def train_grid(
         "grid": [asdict(run) for run in runs],
         "train": asked.digest,
         "dev": measured.digest,
-        "model": weights_digest(model_folder(model)),
+        "model": digest_weights(find_model_folder(model)),
     }
     folder = _open(Path(out), recipe, force)
     tuned = partial(train_multiple_choice, train, dev, model=model, device=device, on_step=on_step)
@@ -191,7 +191,6 @@ def _open(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFolder:
 
 
 def _remove_models(folder: Path, runs: Sequence[TrainingRun]) -> None:
-    """Remove the models of the finished runs, except the best: a model is large."""
     best = max(runs, key=lambda run: run.dev_accuracy)
     for run in runs:
         if run is not best:
@@ -199,7 +198,6 @@ def _remove_models(folder: Path, runs: Sequence[TrainingRun]) -> None:
 
 
 def _finish(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> None:
-    """Put a copy of the best model in its place, then write the table of all runs."""
     target = folder.path / MODEL
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(model, target)

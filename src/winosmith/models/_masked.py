@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from winosmith.errors import InputError, require
 from winosmith.models import _network
-from winosmith.models._causal import Likelihoods, logits_at
+from winosmith.models._causal import Likelihoods, compute_logits_at
 from winosmith.models._network import OnProgress, Precision
-from winosmith.models._texts import sentence_parts
+from winosmith.models._texts import split_sentence
 from winosmith.problem import Problem
 
 
@@ -24,8 +24,8 @@ class Hidden:
 
     Attributes:
         ids: the tokens as they are.
-        hidden: the places that hold the mask instead.
-        asked: the places whose tokens' log-probabilities are wanted, all of them hidden.
+        hidden: The positions that are masked.
+        asked: The positions whose tokens' log-probabilities are requested, all of them masked.
     """
 
     ids: tuple[int, ...]
@@ -34,7 +34,7 @@ class Hidden:
 
 
 class MaskedModel(_network.LanguageModel):
-    """A masked language model that is ready to read."""
+    """A masked language model that is ready for use."""
 
     @property
     def budget(self) -> int:
@@ -48,7 +48,7 @@ class MaskedModel(_network.LanguageModel):
         tokens_per_batch: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> Likelihoods:
-        """Return the log-probability of each token that is asked for, given the visible tokens.
+        """Return the log-probability of each requested token, given the visible tokens.
 
         Texts are batched by length, and a text that occurs twice is read once. In float32 the
         values agree to 1e-4 whatever the batches.
@@ -59,7 +59,7 @@ class MaskedModel(_network.LanguageModel):
         longest = max((len(text.ids) for text in texts), default=0)
         if longest > self.max_length:
             raise InputError(
-                f"a sentence has {longest} tokens; {self.folder} reads {self.max_length}"
+                f"a sentence has {longest} tokens; the limit of {self.folder} is {self.max_length}"
             )
         distinct = list(dict.fromkeys(texts))
         given: dict[Hidden, npt.NDArray[np.float64]] = {}
@@ -89,7 +89,7 @@ class MaskedModel(_network.LanguageModel):
             "attention_mask": torch.from_numpy(real.astype(np.int64)).to(self.device),
         }
         with torch.inference_mode():
-            logits = logits_at(self.network, inputs, rows, columns)
+            logits = compute_logits_at(self.network, inputs, rows, columns)
             picked = torch.log_softmax(logits, -1).gather(1, tokens[:, None])[:, 0]
         ends = np.cumsum([len(text.asked) for text in batch])
         return np.split(picked.double().cpu().numpy(), ends[:-1])
@@ -146,7 +146,7 @@ def hide_tokens(
             ]
             for ids, _, words, _ in rows
         ]
-        for rows in _tokenised(model, problems)
+        for rows in _tokenise(model, problems)
     ]
 
 
@@ -168,7 +168,7 @@ def hide_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[H
                 )
             )
         ]
-        for rows in _tokenised(model, problems)
+        for rows in _tokenise(model, problems)
     ]
 
 
@@ -177,12 +177,12 @@ Row = tuple[tuple[int, ...], list[Span], list[int | None], Span]
 span of the option."""
 
 
-def _tokenised(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]]:
-    cuts = [sentence_parts(problem) for problem in problems]
+def _tokenise(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]]:
+    cuts = [split_sentence(problem) for problem in problems]
     texts = [before + option + after for before, options, after in cuts for option in options]
     if not texts:
         return []
-    with _network.quiet():  # it warns of texts that are refused later
+    with _network.silence_transformers():  # it warns of texts that are refused later
         read = model.tokeniser(texts, return_offsets_mapping=True)
     number = itertools.count()
     return [

@@ -29,10 +29,10 @@ WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")
 
 
 SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
-"""What may be said for a hub id; a folder of that name comes first."""
+"""Short names for hub ids; a folder of that name takes precedence."""
 
 
-def model_folder(model: str | Path) -> Path:
+def find_model_folder(model: str | Path) -> Path:
     """Return the folder of a model; download it from the hub if necessary.
 
     A model in the hub's cache on this machine is used without the network. The folder of a run of
@@ -46,7 +46,7 @@ def model_folder(model: str | Path) -> Path:
         model = SHORT_NAMES.get(str(model), model)
         if not _HUB_ID.fullmatch(str(model)):
             raise InputError(f"{model}: there is no such folder, and it can't be a hub id")
-        folder = _from_hub(str(model))
+        folder = _download_model(str(model))
     if not (folder / "config.json").is_file() and (folder / "model" / "config.json").is_file():
         folder = folder / "model"
     if not (folder / "config.json").is_file():
@@ -59,7 +59,7 @@ def model_folder(model: str | Path) -> Path:
     return folder
 
 
-def _from_hub(name: str) -> Path:
+def _download_model(name: str) -> Path:
     hub = require("huggingface_hub", "models")
     try:
         folder = Path(hub.snapshot_download(name, allow_patterns=WANTED, local_files_only=True))
@@ -78,7 +78,7 @@ def _from_hub(name: str) -> Path:
         ) from error
 
 
-def weights_digest(folder: str | Path) -> str:
+def digest_weights(folder: str | Path) -> str:
     """Return a SHA-256 of the files that determine a model, as 64 hexadecimal digits.
 
     It covers the names and bytes of the weights, the configuration and the tokeniser's files at
@@ -91,8 +91,8 @@ def weights_digest(folder: str | Path) -> str:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Silence transformers below the level of errors, and put its settings back afterwards."""
+def silence_transformers() -> Iterator[None]:
+    """Silence transformers below the level of errors, and restore its settings afterwards."""
     logging = require("transformers", "models").utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -121,7 +121,7 @@ def load_configuration(
     """
     transformers = require("transformers", "models")
     try:
-        with quiet():
+        with silence_transformers():
             config = transformers.AutoConfig.from_pretrained(str(folder), trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder}: the configuration can't be used: {error}") from error
@@ -144,7 +144,7 @@ def load_network(
     """
     broken = require("safetensors", "models").SafetensorError
     try:
-        with quiet():
+        with silence_transformers():
             network, report = auto_class.from_pretrained(
                 str(folder),
                 config=config,
@@ -177,7 +177,7 @@ _OTHERS = {
 
 @dataclass
 class LanguageModel:
-    """A language model that is ready to read.
+    """A language model that is ready for use.
 
     Attributes:
         folder: where it was loaded from.
@@ -211,7 +211,7 @@ def load_language_model(
     """
     transformers = require("transformers", "models")
     check_choice("dtype", dtype, Precision)
-    folder = model_folder(model)
+    folder = find_model_folder(model)
     config = load_configuration(folder, kind=kind)
     causal = kind == "a causal language model"
     masked = type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING
@@ -227,7 +227,7 @@ def load_language_model(
             f"{folder}: this model was saved without its output layer ({new[0]!r} is missing), so "
             f"it gives no probabilities; name {kind} that was saved whole"
         )
-    device = device or best_device()
+    device = device or choose_device()
     tokeniser = load_tokeniser(folder)
     if not tokeniser.is_fast:
         raise InputError(
@@ -239,10 +239,10 @@ def load_language_model(
     except (RuntimeError, AssertionError) as error:  # the second without CUDA built in
         first = str(error).splitlines()[0]
         raise InputError(f"the device {device!r} can't be used: {first}") from error
-    return of(folder, network, tokeniser, device, longest_input(config, tokeniser))
+    return of(folder, network, tokeniser, device, find_longest_input(config, tokeniser))
 
 
-def best_device() -> str:
+def choose_device() -> str:
     """Return "cuda" if torch finds a GPU, otherwise "cpu"."""
     return "cuda" if require("torch", "models").cuda.is_available() else "cpu"
 
@@ -255,13 +255,13 @@ def load_tokeniser(folder: Path) -> Any:
     """
     auto = require("transformers", "models").AutoTokenizer
     try:
-        with quiet():
+        with silence_transformers():
             return auto.from_pretrained(str(folder), trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder}: the tokeniser can't be loaded: {error}") from error
 
 
-def longest_input(config: Any, tokeniser: Any) -> int:
+def find_longest_input(config: Any, tokeniser: Any) -> int:
     """Return the largest number of tokens that a model reads."""
     limit = int(tokeniser.model_max_length)
     return min(limit, int(getattr(config, "max_position_embeddings", None) or limit))
@@ -274,13 +274,13 @@ POOL = 50
 the padding, narrow enough to leave the order random."""
 
 
-def length_batches(lengths: Sequence[int], tokens: int) -> list[Rows]:
+def batch_by_length(lengths: Sequence[int], tokens: int) -> list[Rows]:
     """Cut rows, longest first, into batches of at most `tokens` tokens with padding.
 
     The longest come first, so that a lack of memory appears at once. A row that is longer than
     `tokens` is a batch of its own. Equal lengths keep their order.
 
-    >>> [batch.tolist() for batch in length_batches([2, 9, 3, 2, 3], tokens=6)]
+    >>> [batch.tolist() for batch in batch_by_length([2, 9, 3, 2, 3], tokens=6)]
     [[1], [2, 4], [0, 3]]
     """
     measured = np.asarray(lengths, dtype=np.int64)
@@ -294,12 +294,11 @@ def length_batches(lengths: Sequence[int], tokens: int) -> list[Rows]:
 
 
 def _next_batch(order: Rows, lengths: npt.NDArray[np.int64], start: int, tokens: int) -> Rows:
-    """Return the next rows, at least one, that fit into `tokens`; the longest come first."""
     size = max(1, tokens // max(1, int(lengths[order[start]])))
     return order[start : start + size]
 
 
-def shuffled_batches(
+def shuffle_batches(
     lengths: Sequence[int],
     groups: Sequence[Sequence[int]],
     size: int,

@@ -54,13 +54,13 @@ def fill_option(
         option: the index of the option to fill in.
         split_point: where to cut; None leaves the sentence whole. A question is always cut
             before the option.
-        local: the words ahead of the blank that stay (2 in WinoGrande's local-context baseline,
-            section 4.1); None for all.
+        local: The number of words before the blank that are kept (2 in WinoGrande's local-context
+            baseline, section 4.1); None for all.
         sees: the blank, or the pronoun.
 
     Raises:
-        DataError: the pronoun is to be seen, and is not known; or words ahead of the blank are
-            asked for of a question.
+        DataError: The pronoun is needed but not known, or words before the blank are requested of a
+            question.
 
     >>> cup = Problem("1", "The cup fell because the _ was loose.", ("cup", "shelf"))
     >>> fill_option(cup, 1)
@@ -77,7 +77,7 @@ def fill_option(
         problem = local_only(problem, local, whole=False)
     if sees == "pronoun":
         return with_pronoun(problem, "*").strip(), problem.options[option].strip()
-    before, options, after = sentence_parts(problem)
+    before, options, after = split_sentence(problem)
     filler = options[option]
     if problem.blank is None and split_point is not None:
         return before.strip(), filler.strip()
@@ -88,12 +88,12 @@ def fill_option(
     return (before + filler).strip(), after.strip()
 
 
-def sentence_parts(problem: Problem) -> tuple[str, tuple[str, ...], str]:
+def split_sentence(problem: Problem) -> tuple[str, tuple[str, ...], str]:
     """Return the text before the blank, the options as worded there, and the text after it.
 
     White space at the sentence's ends is omitted; put together they are the filled-in sentences.
 
-    >>> sentence_parts(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
+    >>> split_sentence(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
     ('He saw it, so the ', ('cup', 'jug'), ' was large.')
     """
     return problem.before.lstrip(), word_options(problem).options, problem.after.rstrip()
@@ -104,7 +104,7 @@ _POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".
 _LOWERED = frozenset(
     "A An The My Your His Her Its Our Their He She It They This That These Those".split()
 )
-"""First words of an option that have a capital letter for no other reason than to come first."""
+"""First words of an option that are only capitalised because they come first."""
 
 _OWNABLE = {"can", "few", "many", "might", "own", "will"}
 """Function words that can follow a possessive: "against her will", "her many friends"."""
@@ -129,7 +129,10 @@ def word_options(problem: Problem) -> Problem:
         return problem
     possessive = _is_possessive(pronoun.lower(), problem.after)
     options = tuple(
-        _cased(_owned(option.strip(), pronoun.lower()) if possessive else option.strip(), pronoun)
+        _match_case(
+            _make_possessive(option.strip(), pronoun.lower()) if possessive else option.strip(),
+            pronoun,
+        )
         for option in problem.options
     )
     if len(set(options)) < len(options):  # options that differ in case alone
@@ -146,14 +149,14 @@ def _is_possessive(pronoun: str, after: str) -> bool:
     return following[1].lower() not in FUNCTION_WORDS - _OWNABLE
 
 
-def _owned(option: str, pronoun: str) -> str:
+def _make_possessive(option: str, pronoun: str) -> str:
     if option.endswith(("'s", "'", "’s", "’")):
         return option
     plural = option.endswith("s") and pronoun.startswith(("their", "our"))
     return option + ("'" if plural else "'s")
 
 
-def _cased(option: str, pronoun: str) -> str:
+def _match_case(option: str, pronoun: str) -> str:
     if pronoun[0].isupper() and pronoun != "I":
         return option[0].upper() + option[1:]
     first, _, rest = option.partition(" ")
@@ -170,7 +173,7 @@ def ask_referent(problem: Problem, end: str = "") -> Problem:
 
     Args:
         problem: whose pronoun is known.
-        end: the text after the option, such as a full stop for a model that sees both sides.
+        end: The text after the option, such as a full stop for a bidirectional model.
 
     Raises:
         DataError: the pronoun is not known.
@@ -189,7 +192,7 @@ def ask_referent(problem: Problem, end: str = "") -> Problem:
 
 
 def fill_answer(problem: Problem, sees: Sees = "blank") -> str:
-    """Return the sentence with the right option in its blank, or what its pronoun refers to.
+    """Return the sentence with the correct option in its blank, or the referent of its pronoun.
 
     Raises:
         DataError: the problem has no answer, or its pronoun is to be seen and is not known.
@@ -197,7 +200,7 @@ def fill_answer(problem: Problem, sees: Sees = "blank") -> str:
     >>> fill_answer(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug"), 1))
     'He saw it, so the jug was large.'
     """
-    before, options, after = sentence_parts(
+    before, options, after = split_sentence(
         ask_referent(problem, ".") if sees == "pronoun" else problem
     )
     if problem.answer is None:
@@ -252,8 +255,9 @@ class Questions:
         A problem is correct if its correct option has the higher score, and half correct if both
         have the same (`winosmith.prediction.TIE`). A claim is correct if its score is above 0
         and it holds, or not above 0 and it does not. The p-value is the probability that
-        guessing does as well: `chance_p_value` for problems; for claims Fisher's exact test, in
-        which an answer that is always the same counts for nothing, as more claims are false.
+        guessing does as well: `compute_chance_p_value` for problems; for claims Fisher's exact
+            test, in which an answer that is always the same counts for nothing, as more claims are
+            false.
         """
         rows, right = np.arange(len(self)), self.answers
         if self.texts_each == 2:
@@ -261,7 +265,7 @@ class Questions:
             lead = pairs[rows, right] - pairs[rows, 1 - right]
             tied = np.abs(lead) <= TIE * np.abs(pairs).max(axis=1, initial=0)
             worth = np.where(tied, 0.5, lead > 0)
-            return float(worth.sum()), chance_p_value(worth, self.blocks)
+            return float(worth.sum()), compute_chance_p_value(worth, self.blocks)
         from scipy.stats import fisher_exact
 
         said = scores > 0
@@ -283,9 +287,7 @@ def read_questions(
         raise DataError(f"there is no problem to {purpose}")
     if sees == "pronoun":
         named = (
-            asked
-            if isinstance(asked, Dataset)
-            else [claim_as_problem(c, c.problem_id) for c in asked]
+            asked if isinstance(asked, Dataset) else [convert_claim(c, c.problem_id) for c in asked]
         )
         check_pronouns(named)
     if isinstance(asked, Dataset):
@@ -304,7 +306,7 @@ def read_questions(
         together.setdefault(claim.problem_id, []).append(row)
     lines = "\n".join(canonical(claim_record(claim)) for claim in asked)
     return Questions(
-        tuple(map(claim_as_problem, asked, map(str, range(len(asked))))),
+        tuple(map(convert_claim, asked, map(str, range(len(asked))))),
         1,
         np.array([claim.holds for claim in asked], np.int64),
         tuple(map(tuple, together.values())),
@@ -312,13 +314,13 @@ def read_questions(
     )
 
 
-def claim_as_problem(claim: Claim, key: str = "claim") -> Problem:
+def convert_claim(claim: Claim, key: str = "claim") -> Problem:
     """Return the problem whose first option is the claim's candidate; the second is never read."""
     rival = RIVAL if claim.candidate.strip() != RIVAL else f"{RIVAL}!"
     return Problem(key, claim.sentence, (claim.candidate, rival), pronoun=claim.pronoun)
 
 
-def chance_p_value(
+def compute_chance_p_value(
     correct: Sequence[float] | npt.NDArray[Any], groups: Sequence[Sequence[int]]
 ) -> float:
     """Return the probability that guessing does as well, for problems with two options.
@@ -333,9 +335,9 @@ def chance_p_value(
         correct: the credit of each answer, (n,): 1 or True, 0 or False, 1/2 for a tie.
         groups: the rows that count as one observation, such as twins with their copies.
 
-    >>> chance_p_value([True] * 5, [(0,), (1,), (2,), (3,), (4,)])  # 1/2 to the 5th
+    >>> compute_chance_p_value([True] * 5, [(0,), (1,), (2,), (3,), (4,)])  # 1/2 to the 5th
     0.03125
-    >>> chance_p_value([True, True, True, False], [(0, 1), (2, 3)])
+    >>> compute_chance_p_value([True, True, True, False], [(0, 1), (2, 3)])
     0.5
     """
     right = np.asarray(correct, dtype=np.float64)

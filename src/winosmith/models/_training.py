@@ -27,7 +27,7 @@ from winosmith.report import percent
 from winosmith.seen import Sees
 
 ALPHA = 0.05
-"""A run whose dev accuracy guessing reaches with more than this probability is "at chance"."""
+"""A run is "at chance" if guessing reaches its dev accuracy with more than this probability."""
 
 
 @declaration
@@ -133,7 +133,7 @@ class TrainingRun:
         """
         if self.settings.last is not None:
             return len(self.epochs) - 1
-        return _best(self.epochs)
+        return _find_best(self.epochs)
 
     @property
     def dev_accuracy(self) -> float:
@@ -157,7 +157,7 @@ class TrainingRun:
         """One sentence on the result."""
         right = self.epochs[self.best].dev_correct
         verdict = (
-            "AT CHANCE, it can't be told from guessing; try another learning rate, more epochs, "
+            "AT CHANCE, not distinguishable from guessing; try another learning rate, more epochs, "
             "more problems or a stronger encoder"
             if self.at_chance
             else "above chance"
@@ -182,7 +182,8 @@ class FineTuned(TrainingRun):
 MODEL, RECORD, STATE = "model", "training.json", "state.safetensors"
 
 OnStep = Callable[[int, int, str], None]
-"""Called with the number of steps that are done, of all steps, and the epoch with its loss."""
+"""A callback that receives the number of completed steps, of all steps, and the epoch with its
+loss."""
 
 
 def train_multiple_choice(
@@ -223,19 +224,19 @@ def train_multiple_choice(
     settings = settings or TrainingSettings()
     asked = read_questions(train, "train on", settings.sees)
     measured = read_questions(dev, "measure on", settings.sees)
-    base = _network.model_folder(model)
+    base = _network.find_model_folder(model)
     recipe = {
         "multiple_choice": asdict(settings),
         "train": asked.digest,
         "dev": measured.digest,
-        "model": _network.weights_digest(base),
+        "model": _network.digest_weights(base),
     }
     folder = OutputFolder.open(out, recipe)
     if RECORD in folder.files and all(map(folder.finished, folder.files)):
         epochs = read_epochs((folder.path / RECORD).read_text("utf-8"))
     else:
         run = Run(base, asked, measured, settings, device)
-        epochs = tuple(_trained(run, folder.path / STATE, on_step))
+        epochs = tuple(_train_epochs(run, folder.path / STATE, on_step))
         run.network.load_state_dict(run.best)
         run.choice.save(folder.path / MODEL)
         write_contents(folder.path / MODEL, train, *read_contents(base))
@@ -260,8 +261,7 @@ def write_epochs(
         file.write("\n")
 
 
-def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
-    """Train the epochs that are not in the saved state."""
+def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
     epochs: list[Epoch] = []
     saved = load_state(state)
     if saved:
@@ -270,27 +270,25 @@ def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
     try:
         while not _is_over(epochs, run.settings):
             epochs.append(run.epoch(len(epochs), on_step))
-            if run.settings.last is not None or _best(epochs) == len(epochs) - 1:
+            if run.settings.last is not None or _find_best(epochs) == len(epochs) - 1:
                 run.keep()
             save_state(state, run.network.state_dict(), run.best, run.optimiser, epochs)
     except KeyboardInterrupt:
         raise Interrupted(
-            f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run the "
-            "same again to continue from there"
+            f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run "
+            "the same command again to resume"
         ) from None
     return epochs
 
 
 def _is_over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
-    """Return whether a run has all its epochs, or too many without a better one."""
     if len(epochs) >= (settings.last or settings.epochs):
         return True
     patience = settings.patience or settings.epochs
-    return bool(epochs) and len(epochs) - 1 - _best(epochs) >= patience
+    return bool(epochs) and len(epochs) - 1 - _find_best(epochs) >= patience
 
 
-def _best(epochs: Sequence[Epoch]) -> int:
-    """Return the first epoch with the most correct dev problems."""
+def _find_best(epochs: Sequence[Epoch]) -> int:
     return max(range(len(epochs)), key=lambda at: epochs[at].dev_correct)
 
 
@@ -327,7 +325,7 @@ class Run:
         self.network = self.choice.network
         self.inputs = self.choice.inputs(train.problems, train.texts_each)
         self.dev_inputs = self.choice.inputs(dev.problems, dev.texts_each)
-        self.optimiser = _adamw(self.network, settings)
+        self.optimiser = _make_optimiser(self.network, settings)
         self.best: dict[str, Any] = {}
         self.steps_an_epoch = -(-len(train) // settings.batch_size)
         self.at_once = settings.batch_size
@@ -351,7 +349,7 @@ class Run:
         longest = lengths.reshape(-1, self.train.texts_each).max(axis=1)
         generator = np.random.default_rng([self.settings.seed, epoch])
         size = self.settings.batch_size
-        batches = _network.shuffled_batches(longest.tolist(), self.train.groups, size, generator)
+        batches = _network.shuffle_batches(longest.tolist(), self.train.groups, size, generator)
         self.network.train()
         total = 0.0
         with torch.random.fork_rng():
@@ -407,7 +405,7 @@ class Run:
     def _halve_batch(self, tried: int, error: Exception) -> None:
         if tried == 1:
             raise InputError(
-                "the memory is too small to train this model on one problem at a time; take a "
+                "the memory is too small to train this model on one problem at a time; use a "
                 "smaller model, a shorter max_length, or a larger machine"
             ) from error
         self.at_once = max(1, tried // 2)
@@ -418,8 +416,7 @@ class Run:
         )
 
 
-def _adamw(network: Any, settings: TrainingSettings) -> Any:
-    """Return AdamW with weight decay on matrices only, not on biases and norms."""
+def _make_optimiser(network: Any, settings: TrainingSettings) -> Any:
     torch = require("torch", "models")
     matrices = [weights for weights in network.parameters() if weights.ndim >= 2]
     rest = [weights for weights in network.parameters() if weights.ndim < 2]
@@ -439,7 +436,7 @@ Weights = dict[str, Any]
 def save_state(
     path: Path, weights: Weights, best: Weights, optimiser: Any, epochs: list[Epoch]
 ) -> None:
-    """Write the state aside, then rename it into place.
+    """Write the state to a temporary file, then rename it.
 
     It is one safetensors file, written as a whole, and not a pickle, so nothing runs when it is
     read. Random numbers and the learning rate are functions of seed, epoch and step; so the

@@ -9,7 +9,13 @@
 from __future__ import annotations
 
 from winosmith.practice._artifacts import ARTIFACTS, Artifact, FilterRecall, Share, measure_recall
-from winosmith.practice._corpus import PracticeCorpus, corpus, crowd, handwritten, participants
+from winosmith.practice._corpus import (
+    PracticeCorpus,
+    corpus,
+    make_participants,
+    read_handwritten,
+    simulate_votes,
+)
 
 __all__ = [
     "ARTIFACTS",
@@ -18,8 +24,8 @@ __all__ = [
     "PracticeCorpus",
     "Share",
     "corpus",
-    "crowd",
-    "handwritten",
+    "make_participants",
     "measure_recall",
-    "participants",
+    "read_handwritten",
+    "simulate_votes",
 ]

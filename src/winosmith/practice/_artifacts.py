@@ -139,9 +139,9 @@ class Fillers:
 
 
 @cache
-def fillers() -> Fillers:
+def read_fillers() -> Fillers:
     """Return the fillers that come with winosmith."""
-    tables = tomllib.loads(_read("fillers.toml"))
+    tables = tomllib.loads(_read_file("fillers.toml"))
     lists = {
         table: {name: tuple(text.split()) for name, text in entries.items()}
         for table, entries in tables.items()
@@ -152,22 +152,21 @@ def fillers() -> Fillers:
 
 
 @cache
-def frames() -> tuple[Frame, ...]:
+def read_frames() -> tuple[Frame, ...]:
     """Return the frames that come with winosmith, the social ones first."""
-    return (*_of_file("social"), *_of_file("physical"))
+    return (*_read_frames("social"), *_read_frames("physical"))
 
 
-def _of_file(domain: Domain) -> tuple[Frame, ...]:
-    lines = _read(f"{domain}.txt").splitlines()
-    return tuple(_frame(domain, line) for line in lines if line and not line.startswith("#"))
+def _read_frames(domain: Domain) -> tuple[Frame, ...]:
+    lines = _read_file(f"{domain}.txt").splitlines()
+    return tuple(_parse_frame(domain, line) for line in lines if line and not line.startswith("#"))
 
 
-def _read(name: str) -> str:
+def _read_file(name: str) -> str:
     return resources.files("winosmith.practice").joinpath(name).read_text("utf-8")
 
 
-def _frame(domain: Domain, line: str) -> Frame:
-    """Return the frame of a line in the notation above."""
+def _parse_frame(domain: Domain, line: str) -> Frame:
     pool, _, rest = line.partition(": ")
     pattern, _, pairs = rest.partition(" ~ ")
     slots = [name for name in _SLOT.findall(pattern) if name not in _OPTION_SLOTS]
@@ -179,13 +178,12 @@ def _frame(domain: Domain, line: str) -> Frame:
         slots=tuple(dict.fromkeys(slots)),
         emphatic="_^" in pattern,
         corners=tuple(
-            tuple(_wordings(pattern, hinge, pole) for pole in (0, 1)) for hinge in (0, 1)
+            tuple(_make_wordings(pattern, hinge, pole) for pole in (0, 1)) for hinge in (0, 1)
         ),
     )
 
 
-def _wordings(pattern: str, hinge: int, pole: int) -> tuple[str, ...]:
-    """Return the sentence with this hinge and this trigger, once for each synonym."""
+def _make_wordings(pattern: str, hinge: int, pole: int) -> tuple[str, ...]:
     hinged = _HINGE.sub(lambda match: match[hinge + 1], pattern).replace("^", "{emphasis}")
     trigger = _TRIGGER.search(hinged)
     if trigger is None:
@@ -258,10 +256,10 @@ class Draft:
         return text[0].upper() + text[1:]
 
 
-def draw(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draft:
+def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draft:
     """Return a sound twin of this frame, with every choice drawn evenly."""
-    fill = {slot: pick(fillers.slots[slot], rng) for slot in frame.slots}
-    fill["who"] = pick(fillers.names, rng)
+    fill = {slot: pick_item(fillers.slots[slot], rng) for slot in frame.slots}
+    fill["who"] = pick_item(fillers.names, rng)
     return Draft(
         frame=frame,
         along="trigger" if rng.random() < 0.5 else "hinge",
@@ -270,25 +268,25 @@ def draw(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draft:
         options=draw_options(frame, fillers, rng),
         swapped=rng.random() < 0.5,
         fill=fill,
-        emphasis=_emphasis(frame, rng),
+        emphasis=_draw_emphasis(frame, rng),
     )
 
 
 def draw_options(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> tuple[str, str]:
     """Return two different options of the frame's pool."""
-    words = pick(fillers.pools[frame.pool], rng)
+    words = pick_item(fillers.pools[frame.pool], rng)
     first = int(rng.random() * len(words))
     second = int(rng.random() * (len(words) - 1))
     return words[first], words[second + (second >= first)]
 
 
-def _emphasis(frame: Frame, rng: np.random.Generator) -> tuple[str, str]:
+def _draw_emphasis(frame: Frame, rng: np.random.Generator) -> tuple[str, str]:
     if not frame.emphatic or rng.random() >= EMPHASISED:
         return "", ""
-    return (pick(EMPHASES, rng), "") if rng.random() < 0.5 else ("", pick(EMPHASES, rng))
+    return (pick_item(EMPHASES, rng), "") if rng.random() < 0.5 else ("", pick_item(EMPHASES, rng))
 
 
-def pick(items: tuple[Item, ...], rng: np.random.Generator) -> Item:
+def pick_item(items: tuple[Item, ...], rng: np.random.Generator) -> Item:
     """Return one of the items, each as likely as the others."""
     return items[int(rng.random() * len(items))]
 
@@ -317,7 +315,7 @@ class Habit:
     emphasis: str
 
 
-def habits(kind: Artifact, frames: Iterable[Frame], fillers: Fillers) -> tuple[Habit, ...]:
+def find_habits(kind: Artifact, frames: Iterable[Frame], fillers: Fillers) -> tuple[Habit, ...]:
     """Return every habit that this kind of artifact could come from, in order."""
     return tuple(
         Habit(frame, pair, emphasis)
@@ -429,15 +427,15 @@ def measure_recall(
             f"{min(gone - seen)!r} was dropped but did not go in; give all ids that the filter saw"
         )
     by_kind = {
-        kind: _share({item for item in seen if planted.get(item) == kind}, gone)
+        kind: _make_share({item for item in seen if planted.get(item) == kind}, gone)
         for kind in sorted({planted[item] for item in seen if item in planted})
     }
     return FilterRecall(
-        recall=_share({item for item in seen if item in planted}, gone),
-        false_removals=_share({item for item in seen if item not in planted}, gone),
+        recall=_make_share({item for item in seen if item in planted}, gone),
+        false_removals=_make_share({item for item in seen if item not in planted}, gone),
         by_kind=by_kind,
     )
 
 
-def _share(items: set[str], gone: set[str]) -> Share:
+def _make_share(items: set[str], gone: set[str]) -> Share:
     return Share(len(items & gone), len(items))

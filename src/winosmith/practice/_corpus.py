@@ -21,12 +21,12 @@ from winosmith.practice._artifacts import (
     Domain,
     Draft,
     Habit,
-    draw,
-    fillers,
-    frames,
-    habits,
-    pick,
+    draw_draft,
+    find_habits,
+    pick_item,
     plant,
+    read_fillers,
+    read_frames,
 )
 from winosmith.problem import Origin, Problem
 from winosmith.records import parse_json, problem_of
@@ -50,7 +50,7 @@ class PracticeCorpus:
         dataset: the problems, halves next to each other in random order.
         planted: the artifact of each planted problem, by its id; both halves of a twin are
             planted or neither is. The others are sound.
-        votes: of `crowd`, with its default rates.
+        votes: of `simulate_votes`, with its default rates.
     """
 
     dataset: Dataset
@@ -106,9 +106,9 @@ def corpus(
     kinds = [
         equal[place] if place < planted_twins else None for place in rng.permutation(twins).tolist()
     ]
-    written = tuple(drafts(kinds, social, habits, rng))
-    names = participants(POOL)
-    authors = [pick(names, rng) for _ in written]
+    written = tuple(draw_drafts(kinds, social, habits, rng))
+    names = make_participants(POOL)
+    authors = [pick_item(names, rng) for _ in written]
     halves_swapped = rng.random(twins) < 0.5
     numbers = np.random.default_rng([seed, 1]).integers(2**63, size=(twins, 3)).tolist()
     tossed = np.random.default_rng([seed, 4]).random(twins) < 0.5
@@ -140,7 +140,7 @@ def corpus(
         if kind is not None:
             planted.update(dict.fromkeys(half_ids, kind))
     dataset = Dataset(problems, "practice")
-    return PracticeCorpus(dataset, planted, crowd(dataset, seed=seed))
+    return PracticeCorpus(dataset, planted, simulate_votes(dataset, seed=seed))
 
 
 DOMAINS: tuple[Domain, ...] = ("social", "physical")
@@ -154,7 +154,7 @@ PATIENCE = 10
 """After how many of them a habit that seems used up is joined by another."""
 
 
-def drafts(
+def draw_drafts(
     kinds: Iterable[Artifact | None], social: float, active: int, rng: Rng
 ) -> Iterator[Draft]:
     """Yield a draft for each kind of artifact (None: sound), no two with an equal sentence.
@@ -165,11 +165,13 @@ def drafts(
     Raises:
         DataError: no new sentence was found.
     """
-    words = fillers()
-    of_domain = {domain: tuple(f for f in frames() if f.domain == domain) for domain in DOMAINS}
+    words = read_fillers()
+    of_domain = {
+        domain: tuple(f for f in read_frames() if f.domain == domain) for domain in DOMAINS
+    }
     repertoires: dict[tuple[Domain, Artifact], tuple[Habit, ...]] = {}
     for domain, kind_of in product(DOMAINS, ARTIFACTS):
-        own = habits(kind_of, of_domain[domain], words)
+        own = find_habits(kind_of, of_domain[domain], words)
         repertoires[domain, kind_of] = tuple(own[at] for at in rng.permutation(len(own)).tolist())
     in_use = dict.fromkeys(repertoires, active)
     seen: set[str] = set()
@@ -177,10 +179,10 @@ def drafts(
         for attempt in range(1, ATTEMPTS + 1):
             domain = "social" if rng.random() < social else "physical"
             if kind is None:
-                draft = draw(pick(of_domain[domain], rng), words, rng)
+                draft = draw_draft(pick_item(of_domain[domain], rng), words, rng)
             else:
-                habit = pick(repertoires[domain, kind][: in_use[domain, kind]], rng)
-                draft = plant(kind, draw(habit.frame, words, rng), habit, words, rng)
+                habit = pick_item(repertoires[domain, kind][: in_use[domain, kind]], rng)
+                draft = plant(kind, draw_draft(habit.frame, words, rng), habit, words, rng)
                 in_use[domain, kind] += attempt % PATIENCE == 0
             sentences = {draft.sentence(0), draft.sentence(1)}
             if not sentences & seen:
@@ -196,13 +198,13 @@ def drafts(
 
 
 @cache
-def handwritten() -> Dataset:
+def read_handwritten() -> Dataset:
     """Return 72 twins written by hand, half of them social and half physical.
 
     They are original, keep every rule of `winosmith.validate.structure`, and may be used under
     the licence of winosmith (Apache-2.0).
 
-    >>> twins = handwritten()
+    >>> twins = read_handwritten()
     >>> len(twins.twins), {problem.origin.domain for problem in twins} == {"social", "physical"}
     (72, True)
     """
@@ -229,10 +231,10 @@ MEDIAN_SECONDS, SPREAD_SECONDS = 18.3, 0.4
 """Time taken: log-normal; 18.3 s is the mean of a human test (Davis et al. 2016)."""
 
 
-def participants(pool: int) -> tuple[str, ...]:
+def make_participants(pool: int) -> tuple[str, ...]:
     """Return the pseudonyms of a pool of people.
 
-    >>> participants(3)
+    >>> make_participants(3)
     ('p01', 'p02', 'p03')
     """
     digits = max(2, len(str(pool)))
@@ -240,7 +242,7 @@ def participants(pool: int) -> tuple[str, ...]:
 
 
 @checked
-def crowd(
+def simulate_votes(
     dataset: Dataset,
     *,
     judges: Count = 3,
@@ -262,7 +264,7 @@ def crowd(
     Args:
         dataset: problems with answers.
         judges: how many distinct people judge a problem.
-        pool: how many people there are; see `participants`.
+        pool: how many people there are; see `make_participants`.
         seed: the same arguments and seed give the same votes.
         error_rate: the mean fraction of clear problems that a judge gets wrong, 0–1.
         ambiguous_rate: the fraction of ambiguous problems, 0–1.
@@ -276,27 +278,28 @@ def crowd(
         withheld = dataset.ids[dataset.answers.index(None)]
         raise DataError(f"the answer of {withheld!r} is withheld; a simulated crowd needs it")
     rng = np.random.default_rng([seed, 2])
-    people = participants(pool)
+    people = make_participants(pool)
     errors = [float(error_rate)] * pool  # where all err alike
     if error_rate not in (0, 1):
         errors = rng.beta(error_rate * EVENNESS, (1 - error_rate) * EVENNESS, size=pool).tolist()
     error_of = dict(zip(people, errors, strict=True))
     votes: list[list[Response]] = [[] for _ in dataset]
     for rows in dataset.groups:
-        chosen = _judges([dataset[row] for row in rows], judges, people, rng)
+        chosen = _draw_judges([dataset[row] for row in rows], judges, people, rng)
         for place, row in enumerate(rows):
             mine = chosen[place * judges : (place + 1) * judges]
             ambiguous = rng.random() < ambiguous_rate
             associative = rng.random() < associative_rate
             for judge in mine:
-                votes[row] += _votes(
+                votes[row] += _draw_votes(
                     dataset[row], judge, error_of[judge], ambiguous, associative, rng
                 )
     return tuple(vote for of_one in votes for vote in of_one)
 
 
-def _judges(halves: list[Problem], judges: int, people: tuple[str, ...], rng: Rng) -> list[str]:
-    """Return distinct people for the halves of a twin together, none of them an author."""
+def _draw_judges(
+    halves: list[Problem], judges: int, people: tuple[str, ...], rng: Rng
+) -> list[str]:
     authors = {half.origin.author for half in halves if half.origin}
     order = rng.permutation(len(people)).tolist()
     able = [people[place] for place in order if people[place] not in authors]
@@ -309,29 +312,27 @@ def _judges(halves: list[Problem], judges: int, people: tuple[str, ...], rng: Rn
     return able[:needed]
 
 
-def _votes(
+def _draw_votes(
     problem: Problem, judge: str, error: float, ambiguous: bool, associative: bool, rng: Rng
 ) -> Iterator[Response]:
-    """Yield the local vote of a judge and the vote on the whole."""
     if associative:
-        local: int | None = _choice(problem, 1 - error, rng)
+        local: int | None = _draw_choice(problem, 1 - error, rng)
     else:
-        local = _guess(problem, rng) if rng.random() < GUESSES else None
-    yield Response(problem.id, judge, "local", local, seconds=_seconds(rng))
+        local = _draw_guess(problem, rng) if rng.random() < GUESSES else None
+    yield Response(problem.id, judge, "local", local, seconds=_draw_seconds(rng))
     yield Response(
         problem.id,
         judge,
         "validate",
-        _guess(problem, rng) if ambiguous else _choice(problem, 1 - error, rng),
+        _draw_guess(problem, rng) if ambiguous else _draw_choice(problem, 1 - error, rng),
         ambiguous=rng.random() < (NOTICES if ambiguous else IMAGINES),
         associative=rng.random() < (NOTICES if associative else IMAGINES),
         shown=tuple(rng.permutation(len(problem.options)).tolist()),
-        seconds=_seconds(rng),
+        seconds=_draw_seconds(rng),
     )
 
 
-def _choice(problem: Problem, right: float, rng: Rng) -> int:
-    """Return the right option with this probability, otherwise one of the others."""
+def _draw_choice(problem: Problem, right: float, rng: Rng) -> int:
     answer = problem.answer or 0
     if rng.random() < right:
         return answer
@@ -339,9 +340,9 @@ def _choice(problem: Problem, right: float, rng: Rng) -> int:
     return others[int(rng.random() * len(others))]
 
 
-def _guess(problem: Problem, rng: Rng) -> int:
+def _draw_guess(problem: Problem, rng: Rng) -> int:
     return int(rng.random() * len(problem.options))
 
 
-def _seconds(rng: Rng) -> float:
+def _draw_seconds(rng: Rng) -> float:
     return round(MEDIAN_SECONDS * float(np.exp(SPREAD_SECONDS * rng.standard_normal())), 1)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, require
 from winosmith.escape import for_json, for_markdown, markdown_block, markdown_code, one_line
-from winosmith.models import sentence_parts
+from winosmith.models import split_sentence
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Origin, Problem
 from winosmith.release._about import hub_licence
@@ -390,7 +390,7 @@ def _sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _record(problem: Problem) -> dict[str, Any]:
-    before, options, rest = sentence_parts(problem)
+    before, options, rest = split_sentence(problem)
     return {
         "id": problem.id,
         "twin": problem.twin_id or problem.id,

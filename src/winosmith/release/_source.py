@@ -243,7 +243,7 @@ _KINDS: Mapping[str, type] = {
 
 
 _CANARY_FORM = re.compile(r"winosmith canary [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""The form of `humans.canary`; the next release writes the canary into files that are run."""
+"""The form of `humans.make_canary`; the next release writes the canary into files that are run."""
 
 
 def read_record(folder: Path) -> dict[str, Any] | Fault:

@@ -23,7 +23,7 @@ from winosmith.blocks import Disjoint
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.finished import IDS_NAME
-from winosmith.humans import canary
+from winosmith.humans import make_canary
 from winosmith.locks import try_lock
 from winosmith.metrics import Copies, copies
 from winosmith.options import declaration
@@ -155,7 +155,7 @@ def gather_content(
         Problem(p.id, p.sentence, p.options, blank=p.blank)
         for p in _content.unique_problems(named).values()
     )
-    mark = before.content.canary if before else canary(Dataset(seen))  # depends on no answer
+    mark = before.content.canary if before else make_canary(Dataset(seen))  # depends on no answer
 
     def released(part: str, problem: Problem) -> Problem:
         old = old_of[problem.id]
@@ -175,7 +175,9 @@ def gather_content(
         id_: source.old_ids.get(old_of[id_].id, old_of[id_].id)
         for id_ in (_content.unique_problems(ready) if digest else ())
     }
-    unvalidated = {part: count for part, of in named.items() if (count := validate.unvalidated(of))}
+    unvalidated = {
+        part: count for part, of in named.items() if (count := validate.count_unvalidated(of))
+    }
     content = _content.Content(
         about,
         ready,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from winosmith.rounds._report import Change, changes, changes_table, round_page, training_sentences
+from winosmith.rounds._report import (
+    Change,
+    describe_training,
+    find_changes,
+    make_changes_table,
+    make_round_page,
+)
 from winosmith.rounds._round import (
     Round,
     RoundRecipe,
-    differing_files,
+    find_differing_files,
+    parse_round,
     read_round,
-    round_of,
     run_round,
 )
 from winosmith.rounds._solving import NextRound
@@ -18,12 +24,12 @@ __all__ = [
     "NextRound",
     "Round",
     "RoundRecipe",
-    "changes",
-    "changes_table",
-    "differing_files",
+    "describe_training",
+    "find_changes",
+    "find_differing_files",
+    "make_changes_table",
+    "make_round_page",
+    "parse_round",
     "read_round",
-    "round_of",
-    "round_page",
     "run_round",
-    "training_sentences",
 ]

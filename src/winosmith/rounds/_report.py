@@ -10,7 +10,7 @@ from typing import Any
 from winosmith import report
 from winosmith.build import sides_blocks
 from winosmith.errors import InputError
-from winosmith.metrics import overlap_sentences
+from winosmith.metrics import describe_overlap
 from winosmith.problem import Edit, Problem
 from winosmith.records import parse_json
 from winosmith.report import points, shown, span
@@ -23,7 +23,7 @@ MOST = 20
 OWN_REPORT = "The release of this round has its own report, in build/report.html."
 
 
-def round_page(
+def make_round_page(
     record: Mapping[str, Any],
     changes: Sequence[Change],
     following: NextRound,
@@ -40,17 +40,17 @@ def round_page(
     """
     is_first = all(change.before is None for change in changes)
     sections = [
-        report.Section("In short", [report.Cards(_cards(record))]),
+        report.Section("In short", [report.Cards(_make_cards(record))]),
         report.Section(
             "What changed",
-            [changes_table(changes, record), *sides_blocks(record.get("sides"))],
+            [make_changes_table(changes, record), *sides_blocks(record.get("sides"))],
             lead="This is the first round."
             if is_first
             else "Figures of this round beside those of the last one; no change is an improvement "
             "by itself.",
         ),
-        report.Section("The solvers", _solvers(record)),
-        report.Section("The next round", _next(following)),
+        report.Section("The solvers", _make_solver_blocks(record)),
+        report.Section("The next round", _make_next_blocks(following)),
     ]
     return report.page(
         f"{record['name']}: a round",
@@ -61,7 +61,7 @@ def round_page(
     )
 
 
-def _cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
+def _make_cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
     build = record["build"]
     cards = [
         report.KeyFigure(
@@ -90,7 +90,7 @@ def _cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
     return cards
 
 
-def changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
+def make_changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
     """Return the numbers of this round and of the last as a table."""
     is_first = all(change.before is None for change in changes)
     return report.Table(
@@ -107,25 +107,25 @@ def changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> repor
             ]
             for change in changes
         ],
-        note=halves_sentence(record),
+        note=describe_halves(record),
     )
 
 
-def _solvers(record: Mapping[str, Any]) -> list[report.Block]:
+def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
     rows: list[list[report.Value]] = [
         [
             name,
             solver["solver"] + (", taught this round’s train_xl" if solver["learnt"] else ""),
-            _with_interval(solver["accuracy"]),
-            _with_interval(solver["twins"]),
-            _with_interval(solver["last"]),
+            _format_with_interval(solver["accuracy"]),
+            _format_with_interval(solver["twins"]),
+            _format_with_interval(solver["last"]),
             solver["taught"] or None,
             solver["revision"],
         ]
         for name, solver in record["solvers"].items()
     ]
     note = ["Problems that a solver may have learnt are removed from the last round’s dev."]
-    note += [f"{line}." for line in training_sentences(record)]
+    note += [f"{line}." for line in describe_training(record)]
     last = "the last round’s dev"
     return [
         report.Table(
@@ -137,7 +137,7 @@ def _solvers(record: Mapping[str, Any]) -> list[report.Block]:
     ]
 
 
-def halves_sentence(record: Mapping[str, Any]) -> str:
+def describe_halves(record: Mapping[str, Any]) -> str:
     """Return how what a linear model guesses of the kept was measured, or why it was not."""
     artifacts = record["artifacts"]
     if artifacts["after"] is None:
@@ -145,7 +145,7 @@ def halves_sentence(record: Mapping[str, Any]) -> str:
     return "A linear model is measured across halves that were filtered apart."
 
 
-def training_sentences(record: Mapping[str, Any]) -> list[str]:
+def describe_training(record: Mapping[str, Any]) -> list[str]:
     """Return a sentence, without its point, on each solver that may have seen what it is asked.
 
     Args:
@@ -155,11 +155,11 @@ def training_sentences(record: Mapping[str, Any]) -> list[str]:
         line
         for name, solver in record["solvers"].items()
         if "seen" in solver
-        for line in overlap_sentences(name, solver["seen"])
+        for line in describe_overlap(name, solver["seen"])
     ]
 
 
-def _with_interval(found: Mapping[str, Any] | None) -> str | None:
+def _format_with_interval(found: Mapping[str, Any] | None) -> str | None:
     if found is None:
         return None
     low, high = found["interval"]
@@ -167,7 +167,7 @@ def _with_interval(found: Mapping[str, Any] | None) -> str | None:
     return f"{shown(found['value'], '.1%')} ({span((low, high))}{tied})"
 
 
-def _next(following: NextRound) -> list[report.Block]:
+def _make_next_blocks(following: NextRound) -> list[report.Block]:
     drawn, asked = len(following.roots), following.asked
     short = "" if drawn == asked else f"; {asked} were asked for, and no more are fit"
     blocks: list[report.Block] = [
@@ -185,24 +185,24 @@ def _next(following: NextRound) -> list[report.Block]:
         ("Found by people, failed by models", "fooling", following.fooling, fools),
     ):
         if len(problems):
-            passages = [[_passage(problem, status[problem.id])] for problem in problems[:MOST]]
+            passages = [[_make_passage(problem, status[problem.id])] for problem in problems[:MOST]]
             more = f"The first {MOST}; {name}.jsonl has all." if len(problems) > MOST else ""
             blocks.append(report.Passages(title, passages, note=more))
     return blocks
 
 
-def _passage(problem: Problem, status: str) -> report.Passage:
+def _make_passage(problem: Problem, status: str) -> report.Passage:
     edits = problem.lineage.edits if problem.lineage else ()
     return report.Passage(
         [report.Part(problem.sentence)],
         problem.options,
         problem.answer,
         status,
-        clues=[_edit_text(edit) for edit in edits],
+        clues=[_format_edit(edit) for edit in edits],
     )
 
 
-def _edit_text(edit: Edit) -> str:
+def _format_edit(edit: Edit) -> str:
     if edit.op == "insert":
         return f"“{edit.new}” was put in"
     return f"“{edit.old}” became “{edit.new}”" if edit.new else f"“{edit.old}” was taken out"
@@ -264,7 +264,7 @@ def read_record(folder: str | Path) -> dict[str, Any]:
     return record
 
 
-def changes(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> list[Change]:
+def find_changes(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> list[Change]:
     """Return the numbers of a round next to those of the last one, in the order of the report.
 
     Args:
@@ -281,7 +281,10 @@ def changes(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> list[Ch
             for what, path, form in _OF_SOLVERS
         ),
     ]
-    found = [Change(what, _at(last, path), _at(now, path), form) for what, path, form in figures]
+    found = [
+        Change(what, _get_at_path(last, path), _get_at_path(now, path), form)
+        for what, path, form in figures
+    ]
     return [change for change in found if (change.before, change.now) != (None, None)]
 
 
@@ -311,7 +314,7 @@ _OF_SOLVERS: tuple[tuple[str, _Path, str], ...] = (
 )
 
 
-def _at(record: Any, path: _Path) -> Any:
+def _get_at_path(record: Any, path: _Path) -> Any:
     for key in path:
         record = record.get(key) if isinstance(record, Mapping) else None
     return record

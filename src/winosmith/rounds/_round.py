@@ -26,11 +26,17 @@ from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Problem
 from winosmith.records import read_toml
 from winosmith.results import Result, to_json
-from winosmith.rounds._report import RECORD, Change, changes, read_record, round_page
-from winosmith.rounds._solving import Answers, NextRound, answers_of, measure_solver, next_round
+from winosmith.rounds._report import RECORD, Change, find_changes, make_round_page, read_record
+from winosmith.rounds._solving import (
+    Answers,
+    NextRound,
+    collect_answers,
+    measure_solver,
+    plan_next_round,
+)
 from winosmith.seen import check_pronouns
 from winosmith.solver_rule import SolverRule
-from winosmith.study import trained_on
+from winosmith.study import find_training_data
 from winosmith.validate import select_eligible
 
 OWN = ("solvers", "roots", "redraw")
@@ -75,16 +81,16 @@ def read_round(path: str | Path) -> RoundRecipe:
     path = Path(path)
     table = read_toml(path)
     try:
-        return round_of(table, folder=path.resolve().parent)
+        return parse_round(table, folder=path.resolve().parent)
     except RecipeError as error:
         raise RecipeError(f"{path}: {error}") from None
 
 
-def round_of(table: Mapping[str, Any], *, folder: Path | None = None) -> RoundRecipe:
+def parse_round(table: Mapping[str, Any], *, folder: Path | None = None) -> RoundRecipe:
     """Return the recipe of a table, as TOML gives it.
 
     >>> solvers = [{"name": "pairs", "solver": "association", "learn": True}]
-    >>> round_of({"name": "mine", "data": "pool.jsonl", "solvers": solvers}).solvers[0].learn
+    >>> parse_round({"name": "mine", "data": "pool.jsonl", "solvers": solvers}).solvers[0].learn
     True
     """
     own = {key: table[key] for key in OWN if key in table}
@@ -163,7 +169,7 @@ def run_round(
     kept = None if stored is None else Path(stored)
     if kept is not None and not (kept / LAST).is_file():
         raise InputError(f"{kept} holds no finished round to take vectors and predictions from")
-    folder = OutputFolder.open(out, _shown(recipe, before), force=force)
+    folder = OutputFolder.open(out, _make_shown_record(recipe, before), force=force)
     place = folder.path / BUILD
     parted = None if last is None or recipe.redraw else Path(last) / BUILD
     if force or not build.finished_build(recipe.build, place, parted):
@@ -172,12 +178,12 @@ def run_round(
     files = BuildFiles(place)
     train, dev, test = map(files.problems, ("train_xl", "dev", f"{PRIVATE}/test"))
     sets = {"train": train, "dev": dev, "test": test}
-    old = None if last is None else _last_dev(Path(last))
+    old = None if last is None else _find_last_dev(Path(last))
     asked = len(dev) + len(test) + len(old or ())
     answers = {}
     for rule in recipe.solvers:
         with show(f"solving with {rule.name}", asked) as advance:
-            answers[rule.name] = answers_of(
+            answers[rule.name] = collect_answers(
                 rule,
                 folder,
                 **sets,
@@ -187,15 +193,14 @@ def run_round(
                 on_progress=advance,
             )
     with show("measuring", None):
-        record, following = _measured(recipe, files, sets, old, answers)
-    found = tuple(changes(record, before))
+        record, following = _measure(recipe, files, sets, old, answers)
+    found = tuple(find_changes(record, before))
     with show("writing", None):
-        _write(folder, record, following, found)
+        _write_files(folder, record, following, found)
     return Round(folder.path, record, found)
 
 
 def _check_seen(recipe: RoundRecipe) -> None:
-    """Refuse solvers that see pronouns if the pool has none, before the build starts."""
     seeing = [rule.name for rule in recipe.solvers if rule.options.get("sees") == "pronoun"]
     if not seeing:
         return
@@ -205,8 +210,7 @@ def _check_seen(recipe: RoundRecipe) -> None:
         raise InputError(f'the solver {seeing[0]} has sees = "pronoun": {error}') from None
 
 
-def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return everything that determines a round, without paths and answers."""
+def _make_shown_record(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:
     rules = [
         {"name": r.name, "solver": r.solver, "learn": r.learn, "options": dict(r.options)}
         for r in recipe.solvers
@@ -221,8 +225,7 @@ def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, A
     }
 
 
-def _last_dev(folder: Path) -> Dataset | None:
-    """Return the last round's dev set, with answers; None if it is empty."""
+def _find_last_dev(folder: Path) -> Dataset | None:
     try:
         found = BuildFiles(folder / BUILD).problems("dev")
     except OSError:
@@ -232,7 +235,7 @@ def _last_dev(folder: Path) -> Dataset | None:
     return Dataset(found, "last dev") if len(found) else None
 
 
-def _measured(
+def _measure(
     recipe: RoundRecipe,
     files: BuildFiles,
     sets: Mapping[str, Dataset],
@@ -249,13 +252,13 @@ def _measured(
             (*own.dev, *own.test),
             last=None if last is None or own.last is None else (last, own.last),
             train=sets["train"] if rule.learn else None,
-            before=trained_on(rule, recipe.folder),
+            before=find_training_data(rule, recipe.folder),
             seed=seed,
         )
         solvers[rule.name] = {**own.about, **found.record()}
-    pool = as_in_pool(recipe.build, files, dev)
+    pool = find_in_pool(recipe.build, files, dev)
     given = {name: own.dev for name, own in answers.items()}
-    following = next_round(dev, given, recipe.roots, seed, pool)
+    following = plan_next_round(dev, given, recipe.roots, seed, pool)
     report, funnel = files.report, files.report["funnel"]
     whole = funnel["collected"]["problems"]
     kept_by = {s["stage"]: s["kept"]["problems"] / whole for s in funnel["steps"]} if whole else {}
@@ -272,8 +275,8 @@ def _measured(
             "kept": (funnel["steps"] or [{"kept": funnel["collected"]}])[-1]["kept"]["problems"],
         },
         "valid": kept_by.get("votes", kept_by.get("structure")),
-        "artifacts": _artifacts(report, build.NAMES[recipe.build.filter.method]),
-        "people": to_json(people_on(recipe.build, files, asked)),
+        "artifacts": _summarize_artifacts(report, build.NAMES[recipe.build.filter.method]),
+        "people": to_json(measure_people(recipe.build, files, asked)),
         "solvers": solvers,
         "roots": {"asked": following.asked, "drawn": len(following.roots)},
         **({"sides": report["sides"]} if "sides" in report else {}),
@@ -282,8 +285,7 @@ def _measured(
     return record, following
 
 
-def _artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
-    """Return what a model guesses before and after the filter, or why not; the KL of the kept."""
+def _summarize_artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
     measures = report["measures"]
     known, before = measures["verified"], measures["before"]
     assessed = measures["assessment"] or {"subsets": []}
@@ -297,7 +299,7 @@ def _artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
     }
 
 
-def _write(
+def _write_files(
     folder: OutputFolder,
     record: Mapping[str, Any],
     following: NextRound,
@@ -308,7 +310,7 @@ def _write(
             file.writelines(formats.lines(dataset))
     build.write_json(folder, RECORD, record)
     with folder.write("report.html") as file:
-        file.write(round_page(record, found, following))
+        file.write(make_round_page(record, found, following))
     names = sorted(
         name for name in folder.files if name != LAST and not name.startswith("private/")
     )
@@ -341,7 +343,7 @@ class People(Result):
     )
 
 
-def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:
+def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:
     """Return what people said of problems of a build; None if it has no votes.
 
     Raises:
@@ -372,11 +374,11 @@ def people_on(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | N
         len(right),
         sum(map(sum, right.values())) / sum(map(len, right.values())) if right else None,
         sum(map(all, right.values())) / len(right) if right else None,
-        metrics.human_accuracy(dataset, said) if tested else None,
+        metrics.measure_human_accuracy(dataset, said) if tested else None,
     )
 
 
-def as_in_pool(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
+def find_in_pool(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
     """Return problems of a build as they are in its pool, by the ids that the build gave them.
 
     Raises:
@@ -386,7 +388,7 @@ def as_in_pool(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str,
     return {id_: pool[pool.row(old_of[id_])] for id_ in dataset.ids}
 
 
-def differing_files(first: str | Path, second: str | Path) -> list[str]:
+def find_differing_files(first: str | Path, second: str | Path) -> list[str]:
     """Return the names of public files that differ between two finished rounds.
 
     Raises:

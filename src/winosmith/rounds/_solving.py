@@ -11,7 +11,7 @@ from typing import Any
 from winosmith import answers, metrics, solve
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
-from winosmith.evolve import draw_roots, unsolved_ids
+from winosmith.evolve import draw_roots, find_unsolved_ids
 from winosmith.lineage import depths
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.parallel import Advance
@@ -39,7 +39,7 @@ class Answers:
     last: tuple[Prediction, ...] | None
 
 
-def answers_of(
+def collect_answers(
     rule: SolverRule,
     folder: OutputFolder,
     *,
@@ -175,15 +175,17 @@ def measure_solver(
     before = before or TrainedOn()
     seen = before.overlap(dataset)
     known = TrainedOn((*before.datasets, *([] if train is None else [train])), before.contents)
-    old, taught = _on_last(last, known, seed)
+    old, taught = _measure_on_last_dev(last, known, seed)
     if seen.withheld:
         return Measured(None, None, old, taught, seen, None)
     graded = metrics.grade(dataset, predictions)
     score = metrics.score(graded, seed=seed)
-    return Measured(score.accuracy, score.twins, old, taught, seen, _stability(graded, seed))
+    return Measured(
+        score.accuracy, score.twins, old, taught, seen, _measure_stability(graded, seed)
+    )
 
 
-def _on_last(
+def _measure_on_last_dev(
     last: tuple[Dataset, Predictions] | None, trained: TrainedOn, seed: int
 ) -> tuple[metrics.Proportion | None, int]:
     if last is None:
@@ -197,7 +199,7 @@ def _on_last(
     return metrics.score(part, seed=seed).accuracy, len(known)
 
 
-def _stability(graded: metrics.Graded, seed: int) -> metrics.Stability | None:
+def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability | None:
     found = zip(graded.dataset, depths(graded.dataset), strict=True)
     if not any(p.lineage and any(kind is not None for kind in of) for p, of in found):
         return None
@@ -228,7 +230,7 @@ class NextRound:
     fooled: Mapping[str, tuple[str, ...]]
 
 
-def next_round(
+def plan_next_round(
     dev: Dataset,
     predictions: Mapping[str, Sequence[Prediction]],
     wanted: int,
@@ -241,9 +243,9 @@ def next_round(
     suitable, all of these are taken. `pool` has the problems of dev as in the pool, by their ids in
     dev.
     """
-    unsolved = unsolved_ids(dev, list(predictions.values()))
+    unsolved = find_unsolved_ids(dev, list(predictions.values()))
     drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)
-    wrong = {name: _wrong(dev, own) for name, own in predictions.items()}
+    wrong = {name: _find_wrong_ids(dev, own) for name, own in predictions.items()}
     fooled = {
         problem.id: tuple(name for name, ids in wrong.items() if problem.id in ids)
         for problem in dev
@@ -259,7 +261,7 @@ def next_round(
     )
 
 
-def _wrong(dev: Dataset, predictions: Sequence[Prediction]) -> set[str]:
+def _find_wrong_ids(dev: Dataset, predictions: Sequence[Prediction]) -> set[str]:
     pairs = zip(dev, predictions, strict=True)
     return {
         problem.id

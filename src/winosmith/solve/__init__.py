@@ -1,6 +1,6 @@
-"""Problems to a score for each option: from chance to language models.
+"""Solvers, which return a score for each option: from chance to language models.
 
-Every solver has `score(problems)`, one score an option, and never looks at an answer.
+Every solver has `score(problems)`, one score per option, and never uses an answer.
 
 >>> from winosmith import Problem, solve
 >>> problem = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))
@@ -16,7 +16,7 @@ from winosmith.solve._baselines import (
     Majority,
     Random,
     WordAssociation,
-    local_only,
+    cut_to_local_context,
 )
 from winosmith.solve._chat import ChatSolver, Interview, parse_answer
 from winosmith.solve._full_text import FullTextIndex
@@ -30,7 +30,7 @@ from winosmith.solve._language import (
     LanguageScores,
     Masked,
     MaskedScore,
-    shots,
+    make_prompt,
 )
 from winosmith.solve._solver import Scores, Solver, TwoWay, predict, predict_to_file
 
@@ -57,9 +57,9 @@ __all__ = [
     "Solver",
     "TwoWay",
     "WordAssociation",
-    "local_only",
+    "cut_to_local_context",
+    "make_prompt",
     "parse_answer",
     "predict",
     "predict_to_file",
-    "shots",
 ]

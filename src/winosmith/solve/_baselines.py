@@ -1,4 +1,4 @@
-"""Baselines: chance, the most frequent place, the local context, word association."""
+"""Baselines: chance, the most frequent position, the local context, and word association."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from winosmith.text import units
 
 @dataclass(frozen=True, slots=True)
 class Random:
-    """Scores every option by chance, evenly over 0–1.
+    """Scores every option at random, uniformly over 0–1.
 
-    An option's score follows from the seed, the problem's id and the option alone, so neither the
-    order of the problems or of the options nor the sentence matters.
+    An option's score depends only on the seed, the problem's id and the option, so the order of
+    problems or options and the sentence don't matter.
 
     Attributes:
-        seed: of the draw.
+        seed: The random seed.
 
     >>> problem = Problem("a", "A _ b.", ("x", "y"))
     >>> Random(1).score([problem]) == Random(1).score([problem])
@@ -45,7 +45,7 @@ class Random:
         return {"solver": "random", "seed": self.seed, "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return one draw an option."""
+        """Return one random draw per option."""
 
         def draw(problem: Problem, option: str) -> float:
             key = json.dumps([self.seed, problem.id, option]).encode()
@@ -56,10 +56,10 @@ class Random:
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """Scores an option by how often its place had the correct answer in solved problems.
+    """Scores an option by how often its position had the correct answer in solved problems.
 
     Attributes:
-        shares: of each place from the first on, 0–1; a place beyond them has 0.
+        shares: The fraction for each position from the first on, 0–1; further positions have 0.
 
     >>> half = Problem("a", "A _ b.", ("x", "y"), 1)
     >>> Majority.trained_on(Dataset([half])).score([half.blind()])
@@ -85,17 +85,17 @@ class Majority:
         return {"solver": "majority", "shares": list(self.shares), "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the fractions of the places that a problem has."""
+        """Return the fractions of the positions that a problem has."""
         most = max((len(problem.options) for problem in problems), default=0)
         shares = self.shares + (0.0,) * (most - len(self.shares))
         return [shares[: len(problem.options)] for problem in problems]
 
 
 BEFORE = 2
-"""Words before the blank that stay: the baseline sees w[t-2:] (WinoGrande, section 4.1)."""
+"""The number of words before the blank that are kept: w[t-2:] (WinoGrande, section 4.1)."""
 
 
-def local_only(problems: Sequence[Problem], before: int = BEFORE) -> tuple[Problem, ...]:
+def cut_to_local_context(problems: Sequence[Problem], before: int = BEFORE) -> tuple[Problem, ...]:
     """Return the problems with their sentences cut to the local context.
 
     For the baseline of WinoGrande's table 3, train a solver on these, too.
@@ -105,7 +105,7 @@ def local_only(problems: Sequence[Problem], before: int = BEFORE) -> tuple[Probl
         ProblemError: a sentence has no spaces between words, and so no local context.
 
     >>> whole = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))
-    >>> local_only([whole])[0].sentence
+    >>> cut_to_local_context([whole])[0].sentence
     'and the _ broke.'
     """
     seen.check_blanks(problems, "the local context")
@@ -134,7 +134,7 @@ class LocalContext:
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the solver's scores for the shortened problems."""
-        return self.solver.score(local_only(problems, self.before))
+        return self.solver.score(cut_to_local_context(problems, self.before))
 
 
 Features = Literal["words", "pairs"]
@@ -142,9 +142,10 @@ Features = Literal["words", "pairs"]
 if a text has no spaces between words; see `text.units`):
 
 - `words`: the sentence's words with the place of the right option among the mentions in the text,
-  as the PMI filter counts them by default (WinoGrande, section 3; `metrics.first_of_twins`). The
-  option that is mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other
-  one Σ PMI(y = 2; w), so it is about problems of two options; which is written first means nothing.
+  as the PMI filter counts them by default (WinoGrande, section 3; `metrics.find_first_of_twins`).
+  The option that is mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the
+  other one Σ PMI(y = 2; w), so it is about problems of two options; which is written first means
+  nothing.
 - `pairs`: a word of an option with a word of the sentence, by whether that option is right. An
   option scores Σ PMI(right; v, w) over its distinct pairs; any number of options.
 """
@@ -207,16 +208,16 @@ class WordAssociation:
         """
         check_choice("features", features, Features)
         if not 0 < smoothing < float("inf"):
-            raise InputError(f"smoothing is a number above 0, not {smoothing}")
+            raise InputError(f"smoothing is {smoothing}; choose a number above 0")
         check_sees(sees)
         answers = known_answers(train)
-        train = Dataset(_shown(train, sees))
+        train = Dataset(_add_pronouns(train, sees))
         if features == "pairs":
             return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
         check_two_options(train, ADVICE)
-        counts, known = metrics.word_counts(train)
-        labels = np.array(answers) != metrics.first_of_twins(train)
-        information = metrics.pmi_with_answers(counts, labels.astype(np.intp), smoothing)
+        counts, known = metrics.count_words(train)
+        labels = np.array(answers) != metrics.find_first_of_twins(train)
+        information = metrics.compute_pmi_with_answers(counts, labels.astype(np.intp), smoothing)
         rows = zip(*information.tolist(), strict=True)
         return cls(features, dict(zip(known, rows, strict=True)), smoothing, sees)
 
@@ -230,8 +231,8 @@ class WordAssociation:
             problems: solved; of any number of options.
             smoothing: added to each count of a pair, above 0.
         """
-        times, known = _pair_counts(problems)
-        weights = metrics.pmi_of_counts(times, smoothing)[0].tolist()
+        times, known = _count_pairs(problems)
+        weights = metrics.compute_pmi(times, smoothing)[0].tolist()
         held = {pair: (weight,) for pair, weight in zip(known, weights, strict=True)}
         return cls("pairs", held, smoothing)
 
@@ -252,45 +253,45 @@ class WordAssociation:
             DataError: `words` was asked for a problem with more than two options; or a pronoun
                 that is to be seen is not known.
         """
-        problems = _shown(problems, self.sees)
+        problems = _add_pronouns(problems, self.sees)
         if self.features == "words":
             check_two_options(problems, ADVICE)
             return [self._by_mention(problem) for problem in problems]
         return [
             tuple(
                 sum((self.weights.get(pair, (0.0,))[0] for pair in pairs), 0.0)
-                for pairs in _pairs(p)
+                for pairs in _find_pairs(p)
             )
             for p in problems
         ]
 
     def _by_mention(self, problem: Problem) -> tuple[float, ...]:
-        known = [self.weights[word] for word in _words(problem.sentence) if word in self.weights]
+        known = [
+            self.weights[word] for word in _split_words(problem.sentence) if word in self.weights
+        ]
         first, second = (sum((weight[place] for weight in known), 0.0) for place in (0, 1))
-        return (second, first) if metrics.first_mentioned(problem) else (first, second)
+        return (second, first) if metrics.find_first_mentioned(problem) else (first, second)
 
 
-def _shown(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
-    """Return the problems, with their pronouns next to the blank if those are to be seen."""
+def _add_pronouns(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
     if sees == "blank":
         return problems
     check_pronouns(problems)
     return [replace(p, sentence=p.put(f"{BLANK} {(p.pronoun or '').strip()} ")) for p in problems]
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [unit for unit in units(text) if unit != BLANK]
 
 
-def _pairs(problem: Problem) -> Iterator[list[str]]:
-    """Yield the distinct pairs of each option, in an order that is always the same."""
-    sentence = sorted(set(_words(problem.sentence)))
+def _find_pairs(problem: Problem) -> Iterator[list[str]]:
+    sentence = sorted(set(_split_words(problem.sentence)))
     for option in problem.options:
-        yield [f"{own} {word}" for own in sorted(set(_words(option))) for word in sentence]
+        yield [f"{own} {word}" for own in sorted(set(_split_words(option))) for word in sentence]
 
 
-def _pair_counts(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the pairs, and how often each occurred with a correct and with an incorrect option.
+def _count_pairs(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the pairs, and how often each occurred with a correct or incorrect option.
 
     Only counts are held in memory, for a server that learns again now and then.
 
@@ -300,7 +301,7 @@ def _pair_counts(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[s
     column: dict[str, int] = {}
     right, wrong = array("q"), array("q")
     for problem in problems:
-        for option, pairs in enumerate(_pairs(problem)):
+        for option, pairs in enumerate(_find_pairs(problem)):
             times = right if option == problem.answer else wrong
             for pair in pairs:
                 number = column.setdefault(pair, len(column))

@@ -22,7 +22,7 @@ from winosmith.solve._solver import Scores, draw_solved
 from winosmith.text import composed, first_three
 
 _TOP_TOKENS = 20
-"""First tokens whose log-probabilities are asked for: the most that OpenAI's protocol allows."""
+"""The number of first tokens whose log-probabilities are requested, OpenAI's maximum."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,16 @@ class ChatSolver:
         model: a `chat.Client`, or anything that takes messages and returns a `chat.Reply`.
         shots: the solved problems before each problem; one tuple for each draw, and each problem is
             asked once for each. Zero-shot is one empty draw.
-        swap: also ask with the options in other places, against a preference for the first or last.
+        swap: Whether to ask also with the options in another order, against a position bias.
         scoring: "reply" reads the text. "logprobs" takes the probabilities of the options'
             numbers, or letters of a question, as the reply's first token, from a `chat.Client`
             whose server reports them.
-        instruction: the beginning of every conversation; by default as suits `sees` or a question.
-        sees: the blank; or the pronoun, set off by asterisks, and the question what it refers to.
-        reply_log: a list that takes every `Asked`; it grows without limit, so a server has none.
+        instruction: The beginning of every conversation; the default depends on `sees` or a
+            question.
+        sees: The blank, or the pronoun, marked with asterisks and with a question about its
+            referent.
+        reply_log: A list to which every `Asked` is appended; it grows without limit, so a server
+            omits it.
 
     Raises:
         DataError: a shot has no answer, or no pronoun if that is to be seen; or there is no draw.
@@ -68,7 +71,7 @@ class ChatSolver:
         if self.sees == "pronoun":
             check_pronouns([shot for draw in self.shots for shot in draw])
         if not self.shots:
-            raise DataError("there is no draw of shots; zero-shot is one empty draw: ((),)")
+            raise DataError("there are no draws of shots; for zero-shot use one empty draw: ((),)")
         unsolved = [shot.id for draw in self.shots for shot in draw if shot.answer is None]
         if unsolved:
             raise DataError(f"{len(unsolved)} shots have no answer ({first_three(unsolved)})")
@@ -88,19 +91,19 @@ class ChatSolver:
     ) -> ChatSolver:
         """Return a solver whose prompt has solved problems, drawn at random.
 
-        EvoGrad (2024, section 4.1) takes 30 of the training set. They are the same for a whole
-        run, so a server can cache them.
+        EvoGrad (2024, section 4.1) takes 30 of the training set. They are the same for a whole run,
+        so a server can cache them.
 
         Args:
-            model: to ask.
-            train: where to draw from; problems without an answer are passed over.
-            count: how many.
-            draws: how many times; the replies are votes.
-            seed: of the draws.
-            settings: as the attributes.
+            model: The chat model.
+            train: The problems to draw from; problems without an answer are skipped.
+            count: The number of shots.
+            draws: The number of draws; their replies are votes.
+            seed: The random seed of the draws.
+            settings: Further attributes of the solver.
 
         Raises:
-            DataError: too few problems have an answer, or there is no draw.
+            DataError: Too few problems have an answer, or there are no draws.
         """
         drawn = tuple(tuple(draw_solved(train, count, [seed, draw])) for draw in range(draws))
         return cls(model, drawn, **settings)
@@ -145,12 +148,11 @@ class ChatSolver:
         """Ask about each problem, and return all replies.
 
         Raises:
-            DataError: a problem is among the shots, and so is its answer; or a pronoun that is to
-                be seen is not known.
-            ChatError: as `chat.Client.ask`; or no log-probabilities are reported.
+            DataError: A problem is among the shots with its answer, or a required pronoun is not
+                known.
         """
-        solved = {_shown_key(shot) for draw in self.shots for shot in draw}
-        known = [problem.id for problem in problems if _shown_key(problem) in solved]
+        solved = {_make_shot_key(shot) for draw in self.shots for shot in draw}
+        known = [problem.id for problem in problems if _make_shot_key(problem) in solved]
         if known:
             raise DataError(
                 f"{len(known)} of the problems are among the shots, with their answers "
@@ -162,9 +164,9 @@ class ChatSolver:
             (problem, draw, order, (self._opening(problem), shots, problem, order, self.sees))
             for problem in problems
             for draw, shots in enumerate(self.shots)
-            for order in orders(len(problem.options), swap=self.swap)
+            for order in make_orders(len(problem.options), swap=self.swap)
         ]
-        replies = self._replies([conversation(*turns) for *_, turns in questions])
+        replies = self._replies([make_conversation(*turns) for *_, turns in questions])
         asked = tuple(
             self._read(problem, draw, order, reply)
             for (problem, draw, order, _), reply in zip(questions, replies, strict=True)
@@ -183,7 +185,7 @@ class ChatSolver:
 
     def _read(self, problem: Problem, draw: int, order: tuple[int, ...], reply: Reply) -> Asked:
         if self.scoring == "logprobs":
-            shown = _first_token_scores(reply, _names(problem))
+            shown = _score_first_token(reply, _name_options(problem))
             place = None if len(set(shown)) == 1 else shown.index(max(shown))
         else:
             options = [problem.options[option] for option in order]
@@ -198,15 +200,15 @@ class ChatSolver:
         return Asked(problem.id, draw, order, reply, choice, scores)
 
 
-def _shown_key(problem: Problem) -> tuple[str, frozenset[str]]:
-    """Return what identifies a shot: its sentence, and the options of a question."""
+def _make_shot_key(problem: Problem) -> tuple[str, frozenset[str]]:
     return problem.sentence, frozenset(problem.options if problem.blank is None else ())
 
 
-def _first_token_scores(reply: Reply, names: Sequence[str]) -> list[float]:
+def _score_first_token(reply: Reply, names: Sequence[str]) -> list[float]:
     """Return each option's fraction of the first token's probability.
 
-    A name that is not among the reported tokens gets the least reported probability, its maximum.
+    A name that is not among the reported tokens gets the least reported probability, its upper
+    bound.
     """
     if not reply.first_token:
         raise ChatError(
@@ -227,7 +229,7 @@ def _digest(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One problem as it was asked once.
+    """A problem and the reply to it in one draw and order.
 
     Attributes:
         problem_id: which.
@@ -279,7 +281,6 @@ class Interview:
 
     @cached_property
     def _pairs(self) -> list[tuple[Asked, Asked]]:
-        """The two orders of each question with clear replies to both."""
         together: dict[tuple[str, int], list[Asked]] = defaultdict(list)
         for one in self.asked:
             together[one.problem_id, one.draw].append(one)
@@ -337,20 +338,20 @@ Order = tuple[int, ...]
 """The options as they are shown: the index in the problem of each."""
 
 
-def orders(options: int, *, swap: bool) -> tuple[Order, ...]:
-    """Return the orders in which options are shown: the problem's own, and turned by one place.
+def make_orders(options: int, *, swap: bool) -> tuple[Order, ...]:
+    """Return the orders in which options are shown: the original one, and rotated by one.
 
-    Two options change places. Of more, none stays in its place either, so anyone who goes by the
-    place never gives the same option twice.
+    Two options are swapped. With more, no option keeps its position either, so a solver that always
+    chooses the same position never chooses the same option twice.
 
-    >>> orders(2, swap=True), orders(3, swap=True)
+    >>> make_orders(2, swap=True), make_orders(3, swap=True)
     (((0, 1), (1, 0)), ((0, 1, 2), (1, 2, 0)))
     """
     own = tuple(range(options))
     return (own, own[1:] + own[:1]) if swap else (own,)
 
 
-def conversation(
+def make_conversation(
     instruction: str,
     shots: Sequence[Problem],
     problem: Problem,
@@ -365,22 +366,23 @@ def conversation(
     turns: list[Message] = []
     for shot in shots:
         if shot.answer is not None:
-            turns.append(Message("user", _shown(shot, tuple(range(len(shot.options))), sees)))
-            turns.append(Message("assistant", _names(shot)[shot.answer]))
-    turns.append(Message("user", _shown(problem, order, sees)))
+            turns.append(
+                Message("user", _format_problem(shot, tuple(range(len(shot.options))), sees))
+            )
+            turns.append(Message("assistant", _name_options(shot)[shot.answer]))
+    turns.append(Message("user", _format_problem(problem, order, sees)))
     first = Message("user", f"{instruction}\n\n{turns[0].content}")
     return (first, *turns[1:])
 
 
-def _names(problem: Problem) -> Sequence[str]:
-    """Return the names of the options as shown: numbers, or letters of a question."""
+def _name_options(problem: Problem) -> Sequence[str]:
     count = len(problem.options)
     letters = ascii_uppercase[:count]
     return letters if problem.blank is None else [str(n) for n in range(1, count + 1)]
 
 
-def _shown(problem: Problem, order: Order, sees: Sees) -> str:
-    names = zip(_names(problem), order, strict=True)
+def _format_problem(problem: Problem, order: Order, sees: Sees) -> str:
+    names = zip(_name_options(problem), order, strict=True)
     if problem.blank is None:
         listed = [f"{name}. {problem.options[option].strip()}" for name, option in names]
         return "\n".join((f"Question: {problem.sentence.strip()}", *listed))
@@ -400,7 +402,7 @@ _ORDINALS = (
     ("5", "five", "fifth", "5th", "e"),
     *((str(place), letter) for place, letter in enumerate(ascii_lowercase[5:], 6)),
 )
-"""The names of the places; "former" and "latter" are those of two."""
+"""The names of the positions; "former" and "latter" only apply to two options."""
 
 _PLACES = {name: place for place, names in enumerate(_ORDINALS) for name in names}
 _NAME = "|".join(sorted(_PLACES, key=len, reverse=True))
@@ -494,7 +496,6 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
 
 
 def _plain(text: str, keep: str = "") -> str:
-    """Return text in small letters, with plain quotes, without markdown's stars and quotes."""
     text = composed(text, "NFKC").casefold()
     text = re.sub(r"[‘’`´]", "'", text)
     marks = "*_" if not keep else "*"
@@ -505,7 +506,6 @@ def _plain(text: str, keep: str = "") -> str:
 
 
 def _announced(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    """Yield the options after the last announcement of an answer."""
     for mark in reversed(list(_MARK.finditer(said))):
         rest = re.split(
             r"\n\s*\n|(?<=[.!?])\s", said[mark.end() : mark.end() + _CLAUSE].lstrip(), maxsplit=1
@@ -522,7 +522,6 @@ def _alone(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
 
 
 def _first(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    """Yield the options at the beginning of the first line, and of labelled lines after it."""
     first, *others = [line for line in said.splitlines() if line.strip()] or [""]
     yield from (option for option, _ in _at_head(first, known))
     for line in others:
@@ -536,7 +535,6 @@ def _praised(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
 
 
 def _at_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the options that the beginning of a line means, with the words after them."""
     line = _SPEAKER.sub("", line.strip(" {[("))
     by_words = list(_words_first(line, known))
     head = _HEAD.match(line)
@@ -553,7 +551,6 @@ def _at_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _words_first(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the longest option with whose own words a line begins, and the words after it."""
     line, bare = _no_article(line), [_no_article(option) for option in known]
     fits = [i for i, words in enumerate(bare) if re.match(re.escape(words) + r"(?!\w)", line)]
     if not fits:
@@ -569,7 +566,6 @@ def _no_article(text: str) -> str:
 
 
 def _filled(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
-    """Yield the options that fill the blank in a repetition of the sentence or of its middle."""
     if BLANK not in sentence:
         return
     flat = " ".join(said.split())
@@ -586,7 +582,6 @@ def _named(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
 
 
 def _mentions(flat: str, known: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield each option that is named by its words or its place and not denied, with its end."""
     left = flat
     for option in sorted(range(len(known)), key=lambda i: -len(known[i])):
         words = re.compile(rf"(?<!\w){re.escape(_no_article(known[option]))}(?:s|'s)?(?!\w)")

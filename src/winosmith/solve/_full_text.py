@@ -116,7 +116,6 @@ class FullTextIndex:
 
 
 def _plain(phrase: str) -> str:
-    """Return only a phrase's words: letters and digits of any script, single-spaced."""
     kept = "".join(c if c.isalnum() or ord(c) > 127 else " " for c in phrase)
     return " ".join(kept.split())
 
@@ -142,7 +141,6 @@ def _build(path: Path, texts: Sequence[Path], on_progress: Progress | None) -> N
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Replace an error of SQLite or of the disk by one with advice."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:

@@ -128,7 +128,9 @@ class KnowledgeHunting:
         """Return the evidence for a problem, the strongest first."""
         asked = parse_query(problem, self.tagger)
         best: dict[str, Found] = {}
-        torn: dict[str, int] = {}  # snippets that say as much for another option, and how much
+        torn: dict[
+            str, int
+        ] = {}  # snippets with equal evidence for another option, and its strength
         for snippet, evidence, phrases in self._readings(asked):
             held = best.get(snippet)
             if held is None or evidence.strength > held.strength:
@@ -139,17 +141,16 @@ class KnowledgeHunting:
         return tuple(sorted(found, key=lambda found: -found.strength))
 
     def _readings(self, asked: Query) -> Iterator[tuple[str, Evidence, tuple[str, ...]]]:
-        """Yield each snippet with evidence, its evidence, and the phrases of the search."""
         for context in asked.context:
             for query in asked.query:
                 for snippet in self._search(asked, context.text, query.text):
-                    evidence = role_evidence(snippet, asked, context, query)
+                    evidence = find_role_evidence(snippet, asked, context, query)
                     if evidence:
                         yield snippet, evidence, (context.text, query.text)
         for option, head in enumerate(asked.heads):
             for query in asked.query if head is not None else ():
                 for snippet in self._search(asked, str(head), query.text):
-                    evidence = mention_evidence(snippet, asked, option, query)
+                    evidence = find_mention_evidence(snippet, asked, option, query)
                     if evidence:
                         yield snippet, evidence, (str(head), query.text)
 
@@ -160,7 +161,6 @@ class KnowledgeHunting:
 
 
 def _is_copy(asked: Query, stems: frozenset[str]) -> bool:
-    """Return whether a snippet has most content words, also of those that were not searched for."""
     searched = {stem for term in (*asked.context, *asked.query) for stem in term.stems}
     return all(
         len(stems & words) >= _COPY * len(words) for words in (asked.stems, asked.stems - searched)
@@ -234,27 +234,26 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
     """
     check_blanks([problem], "knowledge hunting")
     cut, blank = tokens_and_blank(problem)
-    kept = _kept(problem, cut, tagger)
-    low, high, side = _clause(cut, kept, blank or 0)
-    agent, patient, start, end = _parts(problem, cut)
+    kept = _select_term_tokens(problem, cut, tagger)
+    low, high, side = _find_predicate(cut, kept, blank or 0)
+    agent, patient, start, end = _find_options(problem, cut)
     between = cut[start:end]
     is_passive = passive_auxiliary(between, slice(0, len(between))) is not None
     if is_passive and "by" in map(str.lower, between[-2:]):
         agent, patient = patient, agent  # "was chased … by"
     return Query(
-        context=_terms(cut, kept, start, end),
-        query=_terms(cut, kept, low, high),
+        context=_make_terms(cut, kept, start, end),
+        query=_make_terms(cut, kept, low, high),
         blank=side,
         passive=passive_auxiliary(cut[:high], slice(low, high)) is not None,
         agent=agent,
         patient=patient,
-        heads=tuple(map(_head, problem.options)),
+        heads=tuple(map(_find_head, problem.options)),
         stems=frozenset(stem(t) for t in cut if _is_content(t)),
     )
 
 
-def _kept(problem: Problem, cut: list[str], tagger: Tagger | None) -> list[bool]:
-    """Return which tokens may be terms: content words that are not in the options."""
+def _select_term_tokens(problem: Problem, cut: list[str], tagger: Tagger | None) -> list[bool]:
     without = {t.lower() for option in problem.options for t in tokens(option)}
     content = [_is_content(t) and t.lower() not in without for t in cut]
     if tagger is None:
@@ -267,10 +266,9 @@ def _is_content(token: str) -> bool:
     return token.lower() not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
-def _clause(
+def _find_predicate(
     cut: list[str], kept: list[bool], at: int
 ) -> tuple[int, int, Literal["subject", "object"]]:
-    """Return the start and the end of the blank's predicate, and the side of the blank."""
     # "so", "as", "and" and "that" are often inside a clause
     inside = ("so", "as", "and", "that", "or", "before")
     ends = (i for i in range(at + 1, len(cut)) if is_boundary(cut[i]))
@@ -281,14 +279,13 @@ def _clause(
     return start, at, "object"
 
 
-def _parts(problem: Problem, cut: list[str]) -> tuple[int | None, int | None, int, int]:
-    """Return the first two options mentioned, and the span between them."""
+def _find_options(problem: Problem, cut: list[str]) -> tuple[int | None, int | None, int, int]:
     lowered = [token.lower() for token in cut]
     places = []
     for option, text in enumerate(problem.options):
         words = [t.lower() for t in tokens(text)]
         words = words[1:] if len(words) > 1 and words[0] in FUNCTION_WORDS else words
-        at = _first(lowered, words)
+        at = _find_first_span(lowered, words)
         if at is not None:
             places.append((at.start, at.stop, option))
     if len(places) < 2:
@@ -297,8 +294,7 @@ def _parts(problem: Problem, cut: list[str]) -> tuple[int | None, int | None, in
     return first, second, start, max(start, end)
 
 
-def _terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple[Term, ...]:
-    """Return the terms of a stretch: all from the first to the last content word, then words."""
+def _make_terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple[Term, ...]:
     places = [i for i in range(start, end) if kept[i]]
     if not places:
         return ()
@@ -309,13 +305,12 @@ def _terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple[Term
     for low, high in spans:
         words = [token.lower() for token in cut[low:high]]
         if high - low <= _LONGEST and all(any(map(str.isalnum, word)) for word in words):
-            term = Term(" ".join(words), tuple(map(stem, words)), negated(cut, low))
+            term = Term(" ".join(words), tuple(map(stem, words)), is_negated(cut, low))
             found.setdefault(term.text, term)
     return tuple(found.values())
 
 
-def _head(option: str) -> str | None:
-    """Return an option's last word, or None for a name."""
+def _find_head(option: str) -> str | None:
     last = next((t for t in reversed(tokens(option)) if any(map(str.isalnum, t))), "")
     return last if last.islower() else None
 
@@ -332,7 +327,7 @@ class Evidence(NamedTuple):
     strength: int
 
 
-def role_evidence(snippet: str, asked: Query, context: Term, query: Term) -> Evidence | None:
+def find_role_evidence(snippet: str, asked: Query, context: Term, query: Term) -> Evidence | None:
     """Return the evidence of a snippet by the roles in it, or None.
 
     The mention with the blank's role at `query` is the agent or the patient of `context`. The
@@ -343,11 +338,11 @@ def role_evidence(snippet: str, asked: Query, context: Term, query: Term) -> Evi
         return None
     cut = tokens(snippet)
     stems = list(map(stem, cut))
-    at = _first(stems, context.stems)
-    to = _first(stems, query.stems, apart_from=at)
-    if at is None or to is None or not _same_sign(cut, ((at, context), (to, query))):
+    at = _find_first_span(stems, context.stems)
+    to = _find_first_span(stems, query.stems, apart_from=at)
+    if at is None or to is None or not _have_same_negation(cut, ((at, context), (to, query))):
         return None
-    part = _part(cut, at, to, asked)
+    part = _find_role(cut, at, to, asked)
     if part is None:
         return None
     length = 2 if max(len(context.stems), len(query.stems)) > 1 else 1
@@ -355,26 +350,25 @@ def role_evidence(snippet: str, asked: Query, context: Term, query: Term) -> Evi
     return Evidence(asked.agent if part == "agent" else asked.patient, length + order)
 
 
-def mention_evidence(snippet: str, asked: Query, option: int, query: Term) -> Evidence | None:
+def find_mention_evidence(snippet: str, asked: Query, option: int, query: Term) -> Evidence | None:
     """Return the evidence of a snippet that names the option itself next to `query`, or None.
 
     The strength is 2 if the term has several words, otherwise 1.
     """
     cut = tokens(snippet)
-    at = _first(list(map(stem, cut)), query.stems)
-    if at is None or not _same_sign(cut, ((at, query),)):
+    at = _find_first_span(list(map(stem, cut)), query.stems)
+    if at is None or not _have_same_negation(cut, ((at, query),)):
         return None
-    who = asked.one_in_the_blank(roles(cut, at, over=_query_stems(asked)))
+    who = asked.one_in_the_blank(roles(cut, at, over=_collect_query_stems(asked)))
     head = asked.heads[option]
     if who.token is None or head is None or stem(who.token) != stem(head):
         return None
     return Evidence(option, 2 if len(query.stems) > 1 else 1)
 
 
-def _first(
+def _find_first_span(
     stems: Sequence[str], wanted: Sequence[str], apart_from: slice | None = None
 ) -> slice | None:
-    """Return the first span with these stems in a row that does not overlap another span."""
     width = len(wanted)
     for at in range(len(stems) - width + 1):
         clear = apart_from is None or at + width <= apart_from.start or at >= apart_from.stop
@@ -383,19 +377,17 @@ def _first(
     return None
 
 
-def _same_sign(cut: Sequence[str], found: Sequence[tuple[slice, Term]]) -> bool:
-    """Return whether each term is negated in the snippet if and only if it is in the problem."""
-    return all(negated(cut, place.start) == term.negated for place, term in found)
+def _have_same_negation(cut: Sequence[str], found: Sequence[tuple[slice, Term]]) -> bool:
+    return all(is_negated(cut, place.start) == term.negated for place, term in found)
 
 
-def _part(
+def _find_role(
     cut: Sequence[str], context: slice, query: slice, asked: Query
 ) -> Literal["agent", "patient"] | None:
-    """Return the role in the context of the mention at the query."""
     agent, patient = roles(cut, context)
     follows = context.start < query.start
     stop = context.stop if follows else 0
-    who = asked.one_in_the_blank(roles(cut, query, stop=stop, over=_query_stems(asked)))
+    who = asked.one_in_the_blank(roles(cut, query, stop=stop, over=_collect_query_stems(asked)))
     is_left_out = who.token is None and follows and asked.blank == "subject"
     if is_left_out and any(map(is_boundary, cut[stop : query.start])):
         # "she refused, fearing violence": who is omitted is the subject
@@ -407,10 +399,10 @@ def _part(
     return None
 
 
-def _query_stems(asked: Query) -> frozenset[str]:
+def _collect_query_stems(asked: Query) -> frozenset[str]:
     return frozenset(stem for term in asked.query for stem in term.stems)
 
 
-def negated(tokens: Sequence[str], start: int, reach: int = 3) -> bool:
+def is_negated(tokens: Sequence[str], start: int, reach: int = 3) -> bool:
     """Return whether a negation is at most `reach` tokens before a place."""
     return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - reach) : start])

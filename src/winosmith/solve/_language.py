@@ -105,7 +105,7 @@ class LanguageSolver(ABC):
     def _parameters(self, solver: str, **own: Any) -> dict[str, Any]:
         return {
             "solver": solver,
-            "model": models.weights_digest(models.model_folder(self.model))[:12],
+            "model": models.digest_weights(models.find_model_folder(self.model))[:12],
             **{name: value for name, value in own.items() if value is not None},
             "sees": self.sees,
             "dtype": self.dtype,
@@ -150,10 +150,10 @@ class Causal(LanguageSolver):
 
     Attributes:
         kind: which score; see `CausalScore`.
-        prompt: a text before each sentence, such as solved problems (`solve.shots`), with the
+        prompt: a text before each sentence, such as solved problems (`solve.make_prompt`), with the
             white space between them.
         bos: whether a token that starts texts comes first; by default as the tokeniser does. See
-            `models.passages`.
+            `models.make_passages`.
 
     >>> Causal("openai-community/gpt2").kind
     'partial'
@@ -178,7 +178,7 @@ class Causal(LanguageSolver):
 
     def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores:
         asked = ask_referents(problems, self.sees)
-        found = models.passages(self._loaded, asked, prompt=self.prompt, bos=self.bos)
+        found = models.make_passages(self._loaded, asked, prompt=self.prompt, bos=self.bos)
         flat = [
             passage if part == "full" else other
             for part in wanted
@@ -253,10 +253,10 @@ class Masked(LanguageSolver):
 
 
 BETWEEN = "\n\n"
-"""What parts one sentence from the next, as in lm-evaluation-harness."""
+"""The text between two sentences, as in lm-evaluation-harness."""
 
 
-def shots(
+def make_prompt(
     problems: Sequence[Problem], count: int = 30, *, seed: int = 0, sees: Sees = "blank"
 ) -> str:
     r"""Return a prompt of some problems with the right option filled in, drawn at random.
@@ -265,15 +265,15 @@ def shots(
     problems that are not scored; EvoGrad (2024, section 4.1) takes 30 of the training part.
 
     Args:
-        problems: where to draw from; those without an answer are passed over.
-        count: how many.
-        seed: of the draw.
+        problems: The problems to draw from; those without an answer are skipped.
+        count: The number of problems.
+        seed: The random seed.
         sees: the blank, or the pronoun: each shot then names its referent.
 
     Raises:
         DataError: too few problems have an answer, or a pronoun to be seen is not known.
 
-    >>> shots([Problem("1", "The cup hit the jug, so the _ broke.", ("cup", "jug"), 1)], 1)
+    >>> make_prompt([Problem("1", "The cup hit the jug, so the _ broke.", ("cup", "jug"), 1)], 1)
     'The cup hit the jug, so the jug broke.\n\n'
     """
     drawn = draw_solved(problems, count, seed)
@@ -281,10 +281,10 @@ def shots(
 
 
 Combination = Literal["product", "vote"]
-"""`product`: the sum of the solvers' scores; of log-likelihoods, it is the logarithm of the product
+"""`product`: the sum of the solvers' scores. For log-likelihoods it is the logarithm of the product
 of the likelihoods (Trinh and Le 2018, section 4), so that calibration is that of the product.
-`vote`: the solvers whose best option it is (a solver's vote is shared by its equal best ones), and
-half the share that the product gives it, scaled so that this only settles a tie of votes."""
+`vote`: the number of solvers whose best option it is (a solver's vote is split between tied
+options), plus half the option's fraction of the product, scaled so that it only breaks ties."""
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ class Ensemble:
         parts = [getattr(solver, "parameters", repr(solver)) for solver in self.solvers]
         parameters = {"solver": "ensemble", "combine": self.combine, "parts": parts}
         seen = {part.get("sees") if isinstance(part, dict) else None for part in parts}
-        if None in seen:  # a solver of somebody else's
+        if None in seen:  # a third-party solver
             return parameters
         return {**parameters, "sees": "pronoun" if "pronoun" in seen else "blank"}
 
@@ -402,7 +402,7 @@ class EncoderSolver:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that determine the scores, for signatures and headers."""
-        model = models.weights_digest(models.model_folder(self.model))[:12]
+        model = models.digest_weights(models.find_model_folder(self.model))[:12]
         how = self._how
         parameters = {} if self.how is None else asdict(how)
         if how.local is not None:
@@ -437,7 +437,7 @@ class EncoderSolver:
             raise InputError(
                 f"{self.model}: this model was not trained on claims; train it on some"
             )
-        rows = self._loaded.inputs([models.claim_as_problem(claim) for claim in claims], options=1)
+        rows = self._loaded.inputs([models.convert_claim(claim) for claim in claims], options=1)
         given = self._loaded.text_scores(
             rows, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress
         )

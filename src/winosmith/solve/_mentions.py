@@ -1,8 +1,8 @@
-"""Who is mentioned next to a predicate, who does it to whom, and whom a pronoun may mean.
+"""The mentions next to a predicate, their roles, and the possible referents of pronouns.
 
-Everything goes by the form of words, without a parser: pronouns by number, gender and whether they
-are for people or things; the passive by its auxiliary and participle. The lists of nouns are ours;
-a noun in no list may be a person or a thing, so that a pronoun next to it decides nothing.
+Everything depends on the form of words, without a parser: pronouns by number, gender and whether
+they refer to people or things; the passive by its auxiliary and participle. The lists of nouns are
+ours. A noun in no list may be a person or a thing, so that a pronoun next to it is inconclusive.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from winosmith.text import FUNCTION_WORDS
-from winosmith.validate import gender_of
+from winosmith.validate import find_gender
 
 _GROUPS = {
     "he": "he him his himself",
@@ -33,7 +33,7 @@ _BOUNDARIES = frozenset(
     """although and as because before but if or since so that though unless until when whereas
     which while who after""".split()
 )
-"""What opens a clause."""
+"""Words that open a clause."""
 
 _BE = frozenset("am are be been being is was were 're 'm".split())
 """Without "'s", which is "has" as often as "is"."""
@@ -77,7 +77,7 @@ _MANNER = frozenset(
     noon now phone plane post rail reason request rote sea sight surprise then train turns
     virtue weight""".split()
 )
-"""Nouns after "by" alone that name no agent: "chipped by hand"."""
+"""Nouns that do not name an agent after "by": "chipped by hand"."""
 
 _PLURALS = frozenset(
     """cattle children clothes feet geese mice oxen people police teeth they we""".split()
@@ -189,7 +189,6 @@ def passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
 
 
 def _by(cut: Sequence[str], start: int) -> int | None:
-    """Return the place of the "by" of an agent in the rest of a clause."""
     for at in range(start, len(cut) - 1):
         if is_boundary(cut[at]):
             return None
@@ -208,7 +207,6 @@ def is_adverb(token: str) -> bool:
 
 
 def _before(cut: Sequence[str], place: int, stop: int, over: frozenset[str]) -> Mention:
-    """Return who is before a place in its clause, past auxiliaries, adverbs and `over`."""
     for token in reversed(cut[stop:place]):
         lowered = token.lower()
         if lowered in PRONOUNS:
@@ -222,7 +220,6 @@ def _before(cut: Sequence[str], place: int, stop: int, over: frozenset[str]) -> 
 
 
 def _after(cut: Sequence[str], place: int) -> Mention:
-    """Return who is after a place in its clause: a pronoun, or the head of the next nouns."""
     head = None
     for at in range(place, len(cut)):
         lowered = cut[at].lower()
@@ -236,7 +233,6 @@ def _after(cut: Sequence[str], place: int) -> Mention:
 
 
 def _owns(cut: Sequence[str], at: int) -> bool:
-    """Return whether a pronoun is a possessive before a noun: "his son", not "saw her"."""
     following = cut[at + 1] if at + 1 < len(cut) else "."
     alone = is_boundary(following) or following.lower() in FUNCTION_WORDS or is_adverb(following)
     return cut[at].lower() in POSSESSIVES and not alone
@@ -275,13 +271,12 @@ def _fits(group: str, noun: str) -> bool:
     kind = _kind(noun)
     if group == "it":
         return kind != "person" and noun.islower()
-    return kind != "thing" and gender_of(noun) in (None, _GENDERS[group])
+    return kind != "thing" and find_gender(noun) in (None, _GENDERS[group])
 
 
 def _kind(noun: str) -> Literal["person", "thing"] | None:
-    """Return whether a singular noun is a person or a thing; None if no list has it."""
     lowered = noun.lower()
-    if gender_of(noun) or lowered in _PEOPLE or lowered.endswith(("man", "woman", "person")):
+    if find_gender(noun) or lowered in _PEOPLE or lowered.endswith(("man", "woman", "person")):
         return "person"
     return "thing" if lowered in _THINGS else None
 

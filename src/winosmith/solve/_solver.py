@@ -138,7 +138,6 @@ class TwoWay:
 
 
 def _comparisons(problem: Problem) -> Iterator[Problem]:
-    """Yield the problem with each pair of its options; unchanged if it has two."""
     if len(problem.options) == 2:
         yield problem
         return
@@ -237,14 +236,12 @@ _last: list[Solver] = []
 
 
 def _predict_in_worker(solver: Solver, chunk: Sequence[Problem]) -> tuple[Prediction, ...]:
-    """Solve a chunk, with the last solver if it is equal, as its model is loaded."""
     if not _last or _last[0] != solver:
         _last[:] = [solver]
     return predict(_last[0], chunk)
 
 
 def _is_finished(path: Path, header: str, force: bool) -> bool:
-    """Return whether the same call wrote a file; refuse that of another one, unless forced."""
     if not path.is_file():
         raise OutputError(f"{path} is not a file; name one")
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -257,7 +254,6 @@ def _is_finished(path: Path, header: str, force: bool) -> bool:
 
 
 def _keep_whole_chunks(part: Path, file: IO[str], header: str, force: bool) -> int:
-    """Leave only whole chunks in the file of unfinished work; return their number of problems."""
     file.seek(0)
     lines = file.read().split("\n")[:-1]  # what follows the last newline was cut short
     if lines and lines[0] != header and not force:
@@ -275,7 +271,6 @@ def _keep_whole_chunks(part: Path, file: IO[str], header: str, force: bool) -> i
 
 
 def _difference(held: str, header: str) -> str:
-    """Return how the header of a file differs from the new one."""
     there, here = _header(held), _header(header)
     if "predictions" not in there:
         return "was not written by winosmith solve"
@@ -290,7 +285,6 @@ def _difference(held: str, header: str) -> str:
 
 
 def _header(line: str) -> dict[str, Any]:
-    """Return the header in a line with its parameters; empty if it is not a header."""
     try:
         record = parse_json(line)
     except ValueError:

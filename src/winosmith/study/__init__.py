@@ -1,7 +1,7 @@
 """Studies: transfer to the data sets of the field, training in sequence, learning curves.
 
 >>> from winosmith import study
->>> [(row.name, row.printed) for row in study.published(6, "wsc") if row.own][:2]
+>>> [(row.name, row.printed) for row in study.get_published(6, "wsc") if row.own][:2]
 [('RoBERTa-DPR *', '83.1'), ('RoBERTa-WinoGrande *', '90.1')]
 """
 
@@ -14,35 +14,35 @@ from winosmith.study._published import (
     PUBLISHED_GENDER,
     PUBLISHED_STABILITY,
     Published,
-    accuracy_lines,
-    gender_lines,
-    published,
-    transfer_sections,
+    get_published,
+    make_accuracy_lines,
+    make_gender_lines,
+    make_transfer_sections,
 )
 from winosmith.study._solvers import (
     MadeSolver,
     Trainable,
     TrainedOn,
-    curve_runs,
+    draw_nested_parts,
+    find_overlap,
+    find_training_data,
     hold_out,
-    joined,
+    join_data,
+    make_curve_runs,
     make_solver,
-    nested_parts,
-    overlap,
-    paper_split,
+    split_as_in_paper,
     train_on_all,
-    trained_on,
     write_curve,
 )
 from winosmith.study._transfer import (
     TARGETS,
     Solved,
     Target,
+    count_lone_claims,
     judge,
-    lone_claims,
+    list_test_files,
     read_target,
     solve_target,
-    test_files,
 )
 
 __all__ = [
@@ -60,23 +60,23 @@ __all__ = [
     "Target",
     "Trainable",
     "TrainedOn",
-    "accuracy_lines",
-    "curve_runs",
-    "gender_lines",
+    "count_lone_claims",
+    "draw_nested_parts",
+    "find_overlap",
+    "find_training_data",
+    "get_published",
     "hold_out",
-    "joined",
+    "join_data",
     "judge",
-    "lone_claims",
+    "list_test_files",
+    "make_accuracy_lines",
+    "make_curve_runs",
+    "make_gender_lines",
     "make_solver",
-    "nested_parts",
-    "overlap",
-    "paper_split",
-    "published",
+    "make_transfer_sections",
     "read_target",
     "solve_target",
-    "test_files",
+    "split_as_in_paper",
     "train_on_all",
-    "trained_on",
-    "transfer_sections",
     "write_curve",
 ]

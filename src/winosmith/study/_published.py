@@ -63,11 +63,11 @@ class Published:
     def counts(self) -> str:
         """What it is of which number of questions, where it can't be of one, or may be of several.
 
-        >>> [found.counts for found in published(6, "pdp") if found.system == "RoBERTa-DPR"]
+        >>> [found.counts for found in get_published(6, "pdp") if found.system == "RoBERTa-DPR"]
         ['86.3 is no share of 60; of 80 it is 69']
-        >>> [found.counts for found in published(6, "wsc") if found.printed in ("83.1", "96.5")]
+        >>> [found.counts for found in get_published(6, "wsc") if found.printed in ("83.1", "96.5")]
         ['83.1 is no share of 273; 227 is 83.15', '96.5 is no share of 273']
-        >>> published(0, "winogender")[0].counts
+        >>> get_published(0, "winogender")[0].counts
         '97.1 is 699 of 720 or 466 of 480'
         """
         counts = {n: possible_counts(self.printed, n) for n in self.n}
@@ -159,10 +159,10 @@ class PublishedStability:
         )
 
 
-def published(table: int | None = None, data: str | None = None) -> tuple[Published, ...]:
+def get_published(table: int | None = None, data: str | None = None) -> tuple[Published, ...]:
     """Return the printed accuracies of a table, a data set, or both, in the order of print.
 
-    >>> [found.name for found in published(6, "dpr") if found.own][:2]
+    >>> [found.name for found in get_published(6, "dpr") if found.own][:2]
     ['BERT-WinoGrande *', 'RoBERTa-ft']
     """
     return tuple(
@@ -170,7 +170,7 @@ def published(table: int | None = None, data: str | None = None) -> tuple[Publis
     )
 
 
-def _loaded() -> tuple[
+def _load() -> tuple[
     tuple[Published, ...], tuple[PublishedGender, ...], tuple[PublishedStability, ...]
 ]:
     text = resources.files(__package__).joinpath("published.toml").read_text("utf-8")
@@ -188,7 +188,7 @@ def _loaded() -> tuple[
     )
 
 
-PUBLISHED, PUBLISHED_GENDER, PUBLISHED_STABILITY = _loaded()
+PUBLISHED, PUBLISHED_GENDER, PUBLISHED_STABILITY = _load()
 """Every printed accuracy of WinoGrande's tables 3, 4 and 6 with section 1's on Winogender; its
 table 7; and EvoGrad's table 4."""
 
@@ -220,7 +220,7 @@ class Line(Result):
     counts: str = ""
 
 
-def accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list[Line]]:
+def make_accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list[Line]]:
     """Return, for each data set that was solved, all systems by increasing accuracy.
 
     Printed rows are those of WinoGrande's section 1 and tables 3 and 6, and of EvoGrad's table 4.
@@ -246,7 +246,7 @@ def accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list[Line
                     impossible=row.impossible,
                     counts=row.counts,
                 )
-                for row in published(data=name)
+                for row in get_published(data=name)
                 if row.table in (0, 3, 6)
             ]
             printed += [
@@ -264,8 +264,9 @@ def accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list[Line
     return lines
 
 
-def _both(title: str, other: str, scale: float, form: Callable[[float], str]) -> dict[str, Any]:
-    """Return the metadata of a pair for women and men: two columns."""
+def _format_both(
+    title: str, other: str, scale: float, form: Callable[[float], str]
+) -> dict[str, Any]:
     return shown(
         title, lambda pair: form(scale * pair[0]), (other, lambda pair: form(scale * pair[1]))
     )
@@ -284,16 +285,16 @@ class GenderLine(Result):
     """
 
     system: str = field(metadata=shown("system"))
-    plain: tuple[float, float] = field(metadata=_both("F", "M", 1, fixed))
-    gotcha: tuple[float, float] = field(metadata=_both("F, gotcha", "M, gotcha", 1, fixed))
-    gaps: tuple[float, float] = field(metadata=_both("ΔF", "ΔM", 0.01, points))
+    plain: tuple[float, float] = field(metadata=_format_both("F", "M", 1, fixed))
+    gotcha: tuple[float, float] = field(metadata=_format_both("F, gotcha", "M, gotcha", 1, fixed))
+    gaps: tuple[float, float] = field(metadata=_format_both("ΔF", "ΔM", 0.01, points))
     printed: tuple[str, ...] = field(
         default=(),
         metadata=shown("|ΔF|, |ΔM| printed", lambda printed: ", ".join(printed) or "—"),
     )
 
 
-def gender_lines(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
+def make_gender_lines(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
     """Return table 7 with the user's systems as its last rows; nothing without a gap."""
     mine = [
         GenderLine(
@@ -328,7 +329,7 @@ MARKS = (
 """What the marks of the tables mean."""
 
 
-def transfer_sections(
+def make_transfer_sections(
     found: Mapping[str, Sequence[Solved]], withheld: Sequence[str] = ()
 ) -> list[Section]:
     """Return a table for each data set, table 7, and the printed figures that can't be.
@@ -337,22 +338,25 @@ def transfer_sections(
         found: the user's systems by name, with what each solved.
         withheld: why other data sets were not solved.
     """
-    lines = accuracy_lines(found)
+    lines = make_accuracy_lines(found)
     sections = [
         Section(
             TARGETS[name],
-            [_table(name, own), *_notes(name, found, own)],
-            _lead(own),
+            [_make_table(name, own), *_write_notes(name, found, own)],
+            _write_lead(own),
         )
         for name, own in lines.items()
     ]
-    gender = gender_lines(found)
+    gender = make_gender_lines(found)
     if gender:
         rows = table("Accuracy on Winogender by gender, and the gaps", gender)
         sections.append(Section("Gender gap on Winogender (table 7)", [rows], GENDER))
     if withheld:
         sections.append(Section("Not solved", [Text([f"{reason}." for reason in withheld])]))
-    return [*sections, Section("Printed figures that can't be", [_impossible(lines)], IMPOSSIBLE)]
+    return [
+        *sections,
+        Section("Printed figures that can't be", [_report_impossible(lines)], IMPOSSIBLE),
+    ]
 
 
 GENDER = (
@@ -368,7 +372,7 @@ IMPOSSIBLE = (
 )
 
 
-def _lead(lines: Sequence[Line]) -> str:
+def _write_lead(lines: Sequence[Line]) -> str:
     return "; ".join(
         f"{line.system}: {percent(line.accuracy)} ({line.own.in_words})"
         for line in lines
@@ -376,7 +380,7 @@ def _lead(lines: Sequence[Line]) -> str:
     )
 
 
-def _table(name: str, lines: Sequence[Line]) -> Table:
+def _make_table(name: str, lines: Sequence[Line]) -> Table:
     rows = [
         [
             f"→ {line.system}" if line.own else line.system,
@@ -390,8 +394,9 @@ def _table(name: str, lines: Sequence[Line]) -> Table:
     return Table(f"Accuracy on {TARGETS[name]}", head, rows)
 
 
-def _notes(name: str, found: Mapping[str, Sequence[Solved]], lines: Sequence[Line]) -> list[Text]:
-    """Return what to know of a data set's figures, and the signatures of the user's."""
+def _write_notes(
+    name: str, found: Mapping[str, Sequence[Solved]], lines: Sequence[Line]
+) -> list[Text]:
     solved = [(system, one) for system, own in found.items() for one in own if one.data == name]
     notes = dict.fromkeys(note for _, one in solved for note in one.notes)
     counts = [
@@ -403,7 +408,7 @@ def _notes(name: str, found: Mapping[str, Sequence[Solved]], lines: Sequence[Lin
     return [*([Text([*notes, *counts], "list")] if notes or counts else []), Text(signed)]
 
 
-def _impossible(lines: Mapping[str, Sequence[Line]]) -> Table | Text:
+def _report_impossible(lines: Mapping[str, Sequence[Line]]) -> Table | Text:
     rows = [
         [TARGETS[name], line.system, line.counts]
         for name, own in lines.items()

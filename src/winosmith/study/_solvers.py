@@ -106,7 +106,7 @@ def make_solver(
         rule.settings,
         folder,
         cache or embed.cache_folder() / "texts",
-        practice.handwritten() if train is None else train,
+        practice.read_handwritten() if train is None else train,
         patience,
     )
     make = _MAKERS.get(rule.solver)
@@ -126,7 +126,7 @@ Parts = tuple[Solver, str, str]
 """A solver, a digest of what it has learnt or reads, and its revision."""
 
 
-def _association(source: _Source) -> Parts:
+def _make_association(source: _Source) -> Parts:
     """Return word association that knows the twins that ship, or what it is taught.
 
     By `words` it has an opinion on nearly every sentence, if no better than chance; the few
@@ -140,29 +140,27 @@ def _association(source: _Source) -> Parts:
     return asked, state.hexdigest(), __version__
 
 
-def _hunting(source: _Source) -> Parts:
-    """Return knowledge hunting in a collection of texts, by default the articles that ship."""
+def _make_hunting(source: _Source) -> Parts:
     named = source.options.collection
     index = solve.FullTextIndex.of(named and source.folder / named, source.cache)
     return source.solver(index=index), index.digest, index.digest[:12]
 
 
-def _language(source: _Source) -> Parts:
+def _make_language(source: _Source) -> Parts:
     """Return a language model or an encoder as a solver.
 
     A model in a folder has the folder's digest as its revision; one of the hub the commit, which
     is the folder's name.
     """
     named = source.folder / source.options.model
-    place = models.model_folder(named if named.is_dir() else source.options.model)
-    digest = models.weights_digest(place)
+    place = models.find_model_folder(named if named.is_dir() else source.options.model)
+    digest = models.digest_weights(place)
     in_hub = place.parent.name == "snapshots"
     solver = source.solver(models=(str(place),))
     return solver, digest, place.name[:12] if in_hub else digest[:12]
 
 
-def _chat(source: _Source) -> Parts:
-    """Return a chat model as a solver; the key is read from the environment, request by request."""
+def _make_chat(source: _Source) -> Parts:
     asked = source.options
     client = chat.Client(
         asked.model,
@@ -180,18 +178,18 @@ def _chat(source: _Source) -> Parts:
 
 
 _MAKERS: dict[str, Callable[[_Source], Parts]] = {
-    "association": _association,
-    "hunting": _hunting,
-    "causal": _language,
-    "masked": _language,
-    "encoder": _language,
-    "chat": _chat,
+    "association": _make_association,
+    "hunting": _make_hunting,
+    "causal": _make_language,
+    "masked": _make_language,
+    "encoder": _make_language,
+    "chat": _make_chat,
 }
 
 
 # What a solver was trained on, as far as it is known, and which problems it may have seen there.
 # Four things tell: what the solver learns from here (the twins that ship), what its rule says
-# (`trained_on`), what `winosmith train` left next to the weights, and, on the command line,
+# (`find_training_data`), what `winosmith train` left next to the weights, and, on the command line,
 # `--trained-on`.
 
 OTHER = "other:"
@@ -248,13 +246,13 @@ class TrainedOn:
         return Overlap(dict(sorted(rows.items())), len(test), self.unknown)
 
 
-def trained_on(rule: SolverRule, folder: Path) -> TrainedOn:
+def find_training_data(rule: SolverRule, folder: Path) -> TrainedOn:
     """Return what the solver of a rule was trained on before anybody here teaches it.
 
     Raises:
         InputError: what the rule says is not there, as `TrainedOn.named`.
 
-    >>> len(trained_on(SolverRule("words", "association"), Path()).datasets)
+    >>> len(find_training_data(SolverRule("words", "association"), Path()).datasets)
     1
     """
     from winosmith import practice
@@ -265,7 +263,7 @@ def trained_on(rule: SolverRule, folder: Path) -> TrainedOn:
         raise InputError(f"the solver {rule.name}: trained_on: {error}") from None
     # The majority's answer is the same whatever the sentence: it has seen none.
     ships = rule.solver == "association" or rule.options.get("shots")
-    datasets = (practice.handwritten(),) if ships and not rule.learn else ()
+    datasets = (practice.read_handwritten(),) if ships and not rule.learn else ()
     left: tuple[Contents, ...] = ()
     if "model" in rule.options and rule.solver != "chat":
         left = published.read_contents(folder / str(rule.options["model"]))
@@ -280,7 +278,7 @@ SMALLEST, TIMES = 160, 4
 that whole twins ask for."""
 
 
-def joined(parts: Sequence[Trainable], name: str = "") -> Trainable:
+def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
     """Return several data sets as one; if ids occur twice, each gets its part's number in front.
 
     Raises:
@@ -288,7 +286,7 @@ def joined(parts: Sequence[Trainable], name: str = "") -> Trainable:
 
     >>> from winosmith import Problem
     >>> one = Dataset([Problem("1", "A _ b.", ("x", "y"), 0)])
-    >>> joined([one, one]).ids
+    >>> join_data([one, one]).ids
     ('1/1', '2/1')
     """
     problems = [part for part in parts if isinstance(part, Dataset)]
@@ -324,7 +322,7 @@ def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trai
         return data.select(left), data.select(sorted(drawn))
     texts: dict[bytes, list[int]] = {}
     for row, claim in enumerate(data):
-        digest = hashlib.sha256(f"{seed}\0{text_of(claim)}".encode()).digest()
+        digest = hashlib.sha256(f"{seed}\0{get_text(claim)}".encode()).digest()
         texts.setdefault(digest, []).append(row)
     drawn = set()
     for digest in sorted(texts):
@@ -338,18 +336,18 @@ def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trai
     )
 
 
-def text_of(item: Problem | Claim) -> str:
+def get_text(item: Problem | Claim) -> str:
     """Return the sentence, with the pronoun in the blank if it is known."""
     return item.sentence.replace("_", item.pronoun or "_")
 
 
-def nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
+def draw_nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
     """Return nested parts of 160, 640, 2,560 … problems in whole blocks, and then all of it.
 
     Each holds the one before it. A part that would hold nearly all (80 %) is omitted.
 
     >>> from winosmith.testing import made_twins
-    >>> [len(part) for part in nested_parts(made_twins(1000))]
+    >>> [len(part) for part in draw_nested_parts(made_twins(1000))]
     [160, 640, 2000]
     """
     rows: list[int] = []
@@ -388,7 +386,7 @@ def train_on_all(
         device: as torch names it.
         on_step: called after every step.
     """
-    both = joined([train, dev])
+    both = join_data([train, dev])
     settings = replace(chosen.settings, last=chosen.best + 1)
     measured = both[len(train) :]  # with the ids that they have there
     return train_multiple_choice(
@@ -409,7 +407,7 @@ class CurveRun:
     run: TrainingRun
 
 
-def curve_runs(
+def make_curve_runs(
     parts: Sequence[Trainable],
     dev: Trainable,
     *,
@@ -420,7 +418,7 @@ def curve_runs(
     """Train on each part, and return the best run of each seed and size.
 
     Args:
-        parts: nested, such as `nested_parts` gives, or WinoGrande's xs to xl.
+        parts: nested, such as `draw_nested_parts` gives, or WinoGrande's xs to xl.
         dev: what measures all of them.
         out: a folder; each size gets one in it.
         on_size: is called with each size and what it gave.
@@ -457,14 +455,14 @@ COPA_TRAIN, COPA_SIZE = 400, 500
 """SuperGLUE trains on the first 400 of COPA's dev set and chooses by the last 100, in its order."""
 
 
-def paper_split(name: str, data: Trainable, seed: int = 0) -> tuple[Trainable, Trainable]:
+def split_as_in_paper(name: str, data: Trainable, seed: int = 0) -> tuple[Trainable, Trainable]:
     """Return what to train on and what to choose by, of the training data of a data set.
 
     DPR: 1,200 and 122, drawn in whole twins, as the paper does not say how. COPA: 400 and 100, as
     SuperGLUE. Elsewhere a tenth is drawn in whole blocks to choose by.
 
     >>> from winosmith.testing import made_twins
-    >>> [len(part) for part in paper_split("dpr", made_twins(661))]
+    >>> [len(part) for part in split_as_in_paper("dpr", made_twins(661))]
     [1200, 122]
     """
     if name == "copa" and isinstance(data, Dataset) and len(data) == COPA_SIZE:
@@ -472,16 +470,18 @@ def paper_split(name: str, data: Trainable, seed: int = 0) -> tuple[Trainable, T
     return hold_out(data, DPR_DEV if name == "dpr" else -(-len(data) // 10), seed)
 
 
-def overlap(one: Iterable[Problem | Claim], other: Iterable[Problem | Claim]) -> list[str]:
+def find_overlap(one: Iterable[Problem | Claim], other: Iterable[Problem | Claim]) -> list[str]:
     """Return the distinct texts of the second set that are in the first one too, in order.
 
     Only letters and digits are compared, in lower case, with the pronoun in the blank if it is
     known: so a Winograd schema is found in SuperGLUE-WSC.
     """
-    held = {_letters(item) for item in one}
-    shared = {_letters(item): item.sentence for item in other if _letters(item) in held}
+    held = {_strip_to_letters(item) for item in one}
+    shared = {
+        _strip_to_letters(item): item.sentence for item in other if _strip_to_letters(item) in held
+    }
     return list(shared.values())
 
 
-def _letters(item: Problem | Claim) -> str:
-    return "".join(letter for letter in text_of(item).lower() if letter.isalnum())
+def _strip_to_letters(item: Problem | Claim) -> str:
+    return "".join(letter for letter in get_text(item).lower() if letter.isalnum())

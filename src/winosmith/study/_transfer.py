@@ -17,7 +17,7 @@ from winosmith.records import canonical, claim_record
 from winosmith.report import Signature, fixed
 from winosmith.results import Result
 from winosmith.solve import EncoderSolver, Solver, predict, predict_to_file
-from winosmith.study._solvers import text_of
+from winosmith.study._solvers import get_text
 
 TARGETS = {
     "wsc": "WSC (Levesque et al. 2011)",
@@ -146,7 +146,7 @@ def read_target(
     return Target(name, asked, str(path), len(contents.bad))
 
 
-def test_files(folder: str | Path) -> list[tuple[str, Path]]:
+def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
     """Return the name and path of each data set of table 5 below a folder, the first of each.
 
     Files are known by the names that `winosmith data get` gives them; see `TEST_FILES`.
@@ -226,7 +226,7 @@ def solve_target(
         OutputError: the folder holds predictions of another solver.
     """
     if not isinstance(target.asked, Dataset):
-        return _judged(target, target.asked, solver)
+        return _solve_claims(target, target.asked, solver)
     found = predict_to_file(
         solver,
         target.asked,
@@ -257,10 +257,10 @@ def solve_target(
     )
 
 
-def _judged(target: Target, claims: tuple[Claim, ...], solver: Solver) -> Solved:
+def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> Solved:
     held = judge(solver, claims)
     right = [said == claim.holds for said, claim in zip(held, claims, strict=True)]
-    texts = [text_of(claim) for claim in claims]
+    texts = [get_text(claim) for claim in claims]
     labels = [texts.index(text) for text in texts]
     lines = "\n".join(canonical(claim_record(claim)) for claim in claims)
     parameters = dict(getattr(solver, "parameters", {"solver": type(solver).__name__}))
@@ -269,7 +269,7 @@ def _judged(target: Target, claims: tuple[Claim, ...], solver: Solver) -> Solved
     usual = "false" if share >= 0.5 else "true"
     notes = [f"always saying {usual} gives {fixed(100 * max(share, 1 - share))}"]
     if not (isinstance(solver, EncoderSolver) and solver.judges_claims):
-        lone = lone_claims(claims)
+        lone = count_lone_claims(claims)
         notes.append(
             "candidates of one blank were compared with each other, which SuperGLUE does not "
             f"provide for; {lone:,} claims alone on theirs were said to be false"
@@ -294,7 +294,7 @@ def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
     """
     if isinstance(solver, EncoderSolver) and solver.judges_claims:
         return tuple(score > 0 for score in solver.judge(claims))
-    blanks = [(rows, tuple(sorted(own))) for rows, own in _blanks(claims) if len(own) > 1]
+    blanks = [(rows, tuple(sorted(own))) for rows, own in _group_by_blank(claims) if len(own) > 1]
     asked = [
         Problem(str(at), claims[rows[0]].sentence, options, pronoun=claims[rows[0]].pronoun)
         for at, (rows, options) in enumerate(blanks)
@@ -307,13 +307,12 @@ def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
     return tuple(holds)
 
 
-def lone_claims(claims: Sequence[Claim]) -> int:
+def count_lone_claims(claims: Sequence[Claim]) -> int:
     """Return how many claims have a blank to themselves."""
-    return sum(len(rows) for rows, options in _blanks(claims) if len(options) == 1)
+    return sum(len(rows) for rows, options in _group_by_blank(claims) if len(options) == 1)
 
 
-def _blanks(claims: Sequence[Claim]) -> list[tuple[list[int], list[str]]]:
-    """Return the rows of the claims on each blank, and their distinct candidates."""
+def _group_by_blank(claims: Sequence[Claim]) -> list[tuple[list[int], list[str]]]:
     blanks: dict[tuple[str, str], list[int]] = {}
     for row, claim in enumerate(claims):
         blanks.setdefault((claim.problem_id, claim.sentence), []).append(row)

@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from winosmith.validate._check import Checked, Count, Funnel, check, funnel
-from winosmith.validate._gender import gender_of
+from winosmith.validate._check import Checked, Count, Funnel, check, make_funnel
+from winosmith.validate._gender import find_gender
 from winosmith.validate._structure import (
     DOMAINS,
     Applied,
@@ -18,18 +18,18 @@ from winosmith.validate._structure import (
     Finding,
     RuleSet,
     StructureRules,
-    applied,
     examine_structure,
+    find_applied_rules,
     structure,
 )
 from winosmith.validate._votes import (
     VoteRules,
+    count_unvalidated,
     examine_votes,
     read_votes,
+    remove_marks,
     select_eligible,
-    unvalidated,
     votes,
-    without_marks,
     write_votes,
 )
 
@@ -44,17 +44,17 @@ __all__ = [
     "RuleSet",
     "StructureRules",
     "VoteRules",
-    "applied",
     "check",
+    "count_unvalidated",
     "examine_structure",
     "examine_votes",
-    "funnel",
-    "gender_of",
+    "find_applied_rules",
+    "find_gender",
+    "make_funnel",
     "read_votes",
+    "remove_marks",
     "select_eligible",
     "structure",
-    "unvalidated",
     "votes",
-    "without_marks",
     "write_votes",
 ]

@@ -48,7 +48,7 @@ class Checked:
     @property
     def kept(self) -> Dataset:
         """What was kept; generated problems that judges found valid are no longer marked."""
-        return _votes.without_marks(self.result.kept, self.valid)
+        return _votes.remove_marks(self.result.kept, self.valid)
 
 
 def check(
@@ -77,9 +77,9 @@ def check(
         return Checked(
             (first,),
             (),
-            funnel({"structure": filtered}),
+            make_funnel({"structure": filtered}),
             filtered,
-            sign(dataset, **_parameters(structure)),
+            sign(dataset, **_get_parameters(structure)),
         )
     responses = tuple(responses)
     counted, aside = _votes.select_eligible(dataset, responses, both_halves=votes.both_halves)
@@ -90,20 +90,19 @@ def check(
     return Checked(
         (first, second),
         aside,
-        funnel({"structure": filtered, "votes": voted}),
+        make_funnel({"structure": filtered, "votes": voted}),
         Filtered(voted.kept, tuple(sorted((*filtered.dropped, *later), key=lambda of: of.row))),
         sign(
             dataset,
             votes_file=digest.hexdigest()[:12],
-            **_parameters(structure),
-            **_parameters(votes),
+            **_get_parameters(structure),
+            **_get_parameters(votes),
         ),
-        _votes.found_valid(voted.kept, counted, votes),
+        _votes.find_valid(voted.kept, counted, votes),
     )
 
 
-def _parameters(rules: StructureRules | VoteRules) -> dict[str, Any]:
-    """Return the settings as a signature shows them, ranges as "15-30" and what is off omitted."""
+def _get_parameters(rules: StructureRules | VoteRules) -> dict[str, Any]:
     on = {n: v for n, v in asdict(rules).items() if v is not None and v is not False}
     if on.get("rules") == "none":
         on = {n: v for n, v in on.items() if n in ("rules", "complete")}
@@ -165,7 +164,7 @@ class Funnel(Result):
         return self.kept.problems / self.collected.problems if self.collected.problems else None
 
 
-def funnel(stages: Mapping[str, Filtered]) -> Funnel:
+def make_funnel(stages: Mapping[str, Filtered]) -> Funnel:
     """Return the funnel of the filters, by stage, each fed with what the one before it kept.
 
     A reason is counted by its part before the first colon ("length: 12 words" as "length").
@@ -177,7 +176,7 @@ def funnel(stages: Mapping[str, Filtered]) -> Funnel:
     >>> data = Dataset([Problem(str(i), "A _ b.", ("x", "y")) for i in range(4)])
     >>> first = data.drop({1: "length: 12 words", 2: "length: 40 words"}, "structure")
     >>> second = first.kept.drop({0: "majority: 1 of 3"}, "votes")
-    >>> whole = funnel({"structure": first, "votes": second})
+    >>> whole = make_funnel({"structure": first, "votes": second})
     >>> [(step.stage, step.kept.problems, step.dropped) for step in whole.steps]
     [('structure', 2, {'length': 2}), ('votes', 1, {'majority': 1})]
     """

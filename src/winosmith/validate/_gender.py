@@ -115,11 +115,11 @@ _POSSESSIVES = frozenset("his her hers".split())
 """Pronouns that show the gender of an owner, not of the person: "her brother"."""
 
 
-def gender_of(option: str) -> Gender | None:
+def find_gender(option: str) -> Gender | None:
     """Return the gender that an option's words show; None if they show none, or both.
 
-    >>> gender_of("Robert"), gender_of("the old queen"), gender_of("Alex"), gender_of("her brother")
-    ('male', 'female', None, 'male')
+    >>> [find_gender(option) for option in ("Robert", "the old queen", "Alex", "her brother")]
+    ['male', 'female', None, 'male']
     """
     words = [word.strip(".,'’").removesuffix("'s").removesuffix("’s") for word in option.split()]
     found: set[Gender] = set()
@@ -135,7 +135,7 @@ def gender_of(option: str) -> Gender | None:
     return found.pop() if len(found) == 1 else None
 
 
-def unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | None:
+def explain_unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | None:
     """Return how the two people of a social problem differ in gender; "" if they don't.
 
     A person's gender is what the name or word shows; if that shows none, it is that of the pronoun
@@ -161,8 +161,7 @@ def unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | None:
 
 
 def _gender_in(option: str, halves: Sequence[Problem]) -> Gender | None:
-    """Return the gender of an option's person, by its words and by the halves' pronouns."""
-    found = {gender_of(option)}
+    found = {find_gender(option)}
     found |= {
         _OF_PRONOUNS.get((half.pronoun or "").lower())  # the pronoun stands for the answer
         for half in halves

@@ -27,7 +27,7 @@ from winosmith.options import Numbers, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.report import percent
 from winosmith.text import writing
-from winosmith.validate._gender import unlike_people
+from winosmith.validate._gender import explain_unlike_people
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,25 +183,25 @@ class Applied:
         }
 
 
-def applied(dataset: Dataset, rules: RuleSet) -> Applied:
+def find_applied_rules(dataset: Dataset, rules: RuleSet) -> Applied:
     """Return to which problems WinoGrande's rules apply; halves of one twin go together.
 
     >>> from winosmith import Problem
     >>> wsc = Problem("0", "The trophy doesn't fit into the brown suitcase because the _ is too "
     ...               "large.", ("trophy", "suitcase"))
-    >>> applied(Dataset([wsc]), "auto").exempt
+    >>> find_applied_rules(Dataset([wsc]), "auto").exempt
     {0: 'of WSC, published'}
     """
     exempt: dict[int, str] = {}
     if rules == "none":
         exempt = dict.fromkeys(range(len(dataset)), "as asked for")
     elif rules == "auto":
-        exempt = _exempt(dataset)
+        exempt = _find_exempt(dataset)
     written = Counter(writing(problem.sentence) for problem in dataset)
     return Applied(rules, exempt, len(dataset), written["unspaced"], written["spaced"])
 
 
-def _exempt(dataset: Dataset) -> dict[int, str]:
+def _find_exempt(dataset: Dataset) -> dict[int, str]:
     exempt: dict[int, str] = {}
     for rows in dataset.families.values():
         if any(dataset[row].lineage for row in rows):
@@ -296,11 +296,11 @@ def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
 
 def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examined:
     """Check each rule on each problem and twin, and return what was found."""
-    using = applied(dataset, rules.rules)
+    using = find_applied_rules(dataset, rules.rules)
     names = [rule.name for rule in (*OF_A_HALF, *OF_A_TWIN) if _is_on(rule, rules)]
     names += [_TWIN_ID] * any(len(rows) > 2 for rows in dataset.groups)
     names += ["lineage"] * any(problem.lineage for problem in dataset)
-    found = gather(dataset, "structure", _outcomes(dataset, rules, using), names)
+    found = gather(dataset, "structure", _examine(dataset, rules, using), names)
     return replace(found, applied=using)
 
 
@@ -314,7 +314,7 @@ _TWIN_ID = "twin id"
 """The rule that two problems share a twin id, and no third; listed only if it is broken."""
 
 
-def _outcomes(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterator[Outcome]:
+def _examine(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterator[Outcome]:
     of_a_half = [(rule, getattr(rules, rule.setting)) for rule in OF_A_HALF if _is_on(rule, rules)]
     of_a_twin = [(rule, getattr(rules, rule.setting)) for rule in OF_A_TWIN if _is_on(rule, rules)]
     for rows in dataset.groups:
@@ -354,7 +354,9 @@ class Rule(NamedTuple):
     check: Callable[[Any, Any, Any], str | None]
 
 
-def _length(problem: Problem, group: Sequence[Problem], limits: tuple[int, int]) -> str | None:
+def _check_text_length(
+    problem: Problem, group: Sequence[Problem], limits: tuple[int, int]
+) -> str | None:
     if problem.blank is None or text.writing(problem.sentence) == "unspaced":
         return None
     low, high = limits
@@ -362,24 +364,26 @@ def _length(problem: Problem, group: Sequence[Problem], limits: tuple[int, int])
     return "" if low <= count <= high else f"{count} words; {low} to {high} are asked for"
 
 
-def _options(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
+def _check_options(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     if problem.blank is None:
         return None
     sentence = problem.sentence.casefold()
-    return _missing([option for option in problem.options if _plain(option) not in sentence])
+    return _format_missing(
+        [option for option in problem.options if _normalize(option) not in sentence]
+    )
 
 
-def _anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
+def _check_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchors = {half.origin.anchor for half in group if half.origin and half.origin.anchor}
     if any(text.writing(one) != "latin" for one in (problem.sentence, *anchors)):
         return None
     wanted = {word for anchor in anchors for word in text.content_words(anchor)}
     if not wanted:
         return None
-    return _missing(sorted(wanted.difference(map(str.lower, text.tokens(problem.sentence)))))
+    return _format_missing(sorted(wanted.difference(map(str.lower, text.tokens(problem.sentence)))))
 
 
-def _content_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
+def _check_content_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchor = problem.origin.anchor if problem.origin else None
     if not anchor or not anchor.strip() or text.writing(anchor) != "latin":
         return None
@@ -390,41 +394,43 @@ DOMAINS = ("social", "physical")
 """The domains of WinoGrande's twins (section 2): people, and things."""
 
 
-def _domain_of(problem: Problem) -> str:
+def _get_domain(problem: Problem) -> str:
     return ((problem.origin and problem.origin.domain) or "").strip()
 
 
-def _domain(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
-    named = _domain_of(problem)
+def _check_domain(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
+    named = _get_domain(problem)
     if not named:
         return None
     return "" if named.lower() in DOMAINS else f"{named!r}; {' or '.join(DOMAINS)} is asked for"
 
 
-def _same_gender(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
-    return unlike_people(problem, group) if _domain_of(problem).lower() == "social" else None
+def _check_gender(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
+    return (
+        explain_unlike_people(problem, group) if _get_domain(problem).lower() == "social" else None
+    )
 
 
-def _complete(problem: Problem, group: Sequence[Problem], _: bool) -> str:
+def _check_complete(problem: Problem, group: Sequence[Problem], _: bool) -> str:
     return "the other half is missing" if len(group) == 1 else ""
 
 
-def _same_options(first: Problem, second: Problem, _: bool) -> str:
-    if set(map(_plain, first.options)) == set(map(_plain, second.options)):
+def _check_same_options(first: Problem, second: Problem, _: bool) -> str:
+    if set(map(_normalize, first.options)) == set(map(_normalize, second.options)):
         return ""
-    return f"{_listed(first.options)} in one half, {_listed(second.options)} in the other"
+    return f"{_format_list(first.options)} in one half, {_format_list(second.options)} in the other"
 
 
-def _flipped(first: Problem, second: Problem, _: bool) -> str | None:
+def _check_flipped(first: Problem, second: Problem, _: bool) -> str | None:
     if first.answer is None or second.answer is None:
         return None
     answer = first.options[first.answer]
-    if _plain(answer) != _plain(second.options[second.answer]):
+    if _normalize(answer) != _normalize(second.options[second.answer]):
         return ""
     return f"both halves say {answer!r}"
 
 
-def _overlap(first: Problem, second: Problem, least: float) -> str | None:
+def _check_overlap(first: Problem, second: Problem, least: float) -> str | None:
     if _has_no_words(first, second):
         return None
     share = text.overlap(text.words(first.sentence), text.words(second.sentence))
@@ -433,7 +439,7 @@ def _overlap(first: Problem, second: Problem, least: float) -> str | None:
     return f"the halves share {percent(share)} of their words; {percent(least, 0)} are asked for"
 
 
-def _edit(first: Problem, second: Problem, most: float) -> str | None:
+def _check_edit(first: Problem, second: Problem, most: float) -> str | None:
     mine, theirs = text.tokens(first.sentence), text.tokens(second.sentence)
     distance, longer = text.edit_distance(mine, theirs), max(len(mine), len(theirs))
     if distance == 0:
@@ -449,30 +455,30 @@ def _has_no_words(*halves: Problem) -> bool:
     return any(text.writing(half.sentence) == "unspaced" for half in halves)
 
 
-def _plain(option: str) -> str:
+def _normalize(option: str) -> str:
     return option.strip().casefold()
 
 
-def _listed(names: Sequence[str]) -> str:
+def _format_list(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
 
 
-def _missing(names: Sequence[str]) -> str:
-    return f"{_listed(names)} not in the sentence" if names else ""
+def _format_missing(names: Sequence[str]) -> str:
+    return f"{_format_list(names)} not in the sentence" if names else ""
 
 
 OF_A_HALF = (
-    Rule("length", "length", _length),
-    Rule("options", "options_in_sentence", _options),
-    Rule("anchor", "anchor", _anchor),
-    Rule("function word", "content_anchor", _content_anchor),
-    Rule("domain", "domain", _domain),
-    Rule("same gender", "same_gender", _same_gender),
-    Rule("other half", "complete", _complete),
+    Rule("length", "length", _check_text_length),
+    Rule("options", "options_in_sentence", _check_options),
+    Rule("anchor", "anchor", _check_anchor),
+    Rule("function word", "content_anchor", _check_content_anchor),
+    Rule("domain", "domain", _check_domain),
+    Rule("same gender", "same_gender", _check_gender),
+    Rule("other half", "complete", _check_complete),
 )
 OF_A_TWIN = (
-    Rule("same options", "same_options", _same_options),
-    Rule("flipped answers", "flipped", _flipped),
-    Rule("overlap", "overlap", _overlap),
-    Rule("edit distance", "edit", _edit),
+    Rule("same options", "same_options", _check_same_options),
+    Rule("flipped answers", "flipped", _check_flipped),
+    Rule("overlap", "overlap", _check_overlap),
+    Rule("edit distance", "edit", _check_edit),
 )

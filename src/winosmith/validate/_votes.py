@@ -124,9 +124,9 @@ def examine_votes(
     outcomes = (
         (rule, (row,), detail)
         for row, problem in enumerate(dataset)
-        for rule, detail in _verdict(problem, whole[row], local[row], rules)
+        for rule, detail in _decide(problem, whole[row], local[row], rules)
     )
-    return gather(dataset, "votes", outcomes, _active(rules))
+    return gather(dataset, "votes", outcomes, _iterate_active_rules(rules))
 
 
 class _Rule(NamedTuple):
@@ -160,7 +160,7 @@ _OF_THE_WHOLE = (
 )
 
 
-def _active(rules: VoteRules) -> Iterator[str]:
+def _iterate_active_rules(rules: VoteRules) -> Iterator[str]:
     if rules.undecided == "drop":
         yield "enough votes"
     for rule in _OF_THE_WHOLE:
@@ -170,7 +170,7 @@ def _active(rules: VoteRules) -> Iterator[str]:
         yield "local context"
 
 
-def _verdict(
+def _decide(
     problem: Problem, whole: Sequence[Response], local: Sequence[Response], rules: VoteRules
 ) -> Iterator[tuple[str, str | None]]:
     enough = len(whole) >= rules.judges
@@ -186,22 +186,22 @@ def _verdict(
             continue
         yes = sum(rule.yes(vote, problem) for vote in whole)
         fault = f"{yes} of {len(whole)} judges {rule.words}"
-        yield rule.name, "" if _agree(yes, len(whole), how) else fault
+        yield rule.name, "" if _is_agreed(yes, len(whole), how) else fault
     if rules.local != "off":
-        yield "local context", _local(problem, local, rules)
+        yield "local context", _check_local(problem, local, rules)
 
 
-def _local(problem: Problem, local: Sequence[Response], rules: VoteRules) -> str | None:
+def _check_local(problem: Problem, local: Sequence[Response], rules: VoteRules) -> str | None:
     if problem.answer is None or len(local) < rules.judges:
         return None
     right = sum(vote.choice == problem.answer for vote in local)
-    if not _agree(right, len(local), rules.local):
+    if not _is_agreed(right, len(local), rules.local):
         return ""
     context = text.local_context(problem.sentence, rules.local_before, blank=problem.blank)
     return f"{right} of {len(local)} judges found the right option from {context!r}"
 
 
-def _agree(yes: int, judges: int, how: Agreement) -> bool:
+def _is_agreed(yes: int, judges: int, how: Agreement) -> bool:
     return yes == judges if how == "unanimous" else 2 * yes > judges
 
 
@@ -287,7 +287,7 @@ def _check_options(response: Response, problem: Problem) -> None:
         )
 
 
-def found_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> frozenset[str]:
+def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> frozenset[str]:
     """Return the ids of the kept problems that enough judges read whole, and answered rightly.
 
     None is when its answer is withheld, or when nobody asks how many chose the right option.
@@ -307,16 +307,16 @@ def found_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) ->
     )
 
 
-def unvalidated(problems: Iterable[Problem]) -> int:
+def count_unvalidated(problems: Iterable[Problem]) -> int:
     """Return how many problems were generated and not found valid by people.
 
-    >>> unvalidated([Problem("a", "A _ b.", ("x", "y"), extra=Extra({UNVALIDATED: True}))])
+    >>> count_unvalidated([Problem("a", "A _ b.", ("x", "y"), extra=Extra({UNVALIDATED: True}))])
     1
     """
     return sum(bool(problem.extra.get(UNVALIDATED)) for problem in problems)
 
 
-def without_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
+def remove_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
     """Return the data set, the problems of these ids no longer marked as not validated."""
     problems = [
         replace(p, extra=Extra({key: of for key, of in p.extra.items() if key != UNVALIDATED}))
@@ -344,7 +344,9 @@ def read_votes(path: str | Path) -> tuple[Response, ...]:
     text = read_text(path)
     if not text.strip():
         raise FormatError("the file is empty", path)
-    records = _json_records(text, path) if text.lstrip()[0] in "{[" else csv_records(text, path)
+    records = (
+        _read_json_records(text, path) if text.lstrip()[0] in "{[" else read_csv_records(text, path)
+    )
     responses = []
     for line, record in records:
         try:
@@ -383,7 +385,7 @@ def check_names(names: Iterable[str], needed: tuple[str, ...], path: str | Path,
             raise FormatError(f"the column {name!r} {what}; the columns are {known}", path, line)
 
 
-def csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line and the fields of each response; raises FormatError."""
     table = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
@@ -400,41 +402,41 @@ def csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, An
             if len(cells) != len(header):
                 reason = f"the row has {len(cells)} cells; the header has {len(header)}"
                 raise FormatError(reason, path, line)
-            yield line, _parsed(dict(zip(header, cells, strict=True)), path, line)
+            yield line, _parse_row(dict(zip(header, cells, strict=True)), path, line)
     except csv.Error as error:
         raise FormatError(f"the row is not CSV: {error}", path, start) from None
 
 
-def _parsed(row: Mapping[str, str], path: str | Path, line: int) -> dict[str, Any]:
+def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str, Any]:
     try:
         return {
             "problem_id": unguard_cell(row["problem_id"]),
             "participant": unguard_cell(row["participant"]),
             "purpose": row.get("purpose", "").strip() or "validate",
-            "choice": _number(row["choice"]) if row["choice"].strip() else None,
-            "ambiguous": _flag(row, "ambiguous"),
-            "associative": _flag(row, "associative"),
-            "shown": tuple(map(_number, row.get("shown", "").split())),
-            "seconds": _seconds(row.get("seconds", "")),
+            "choice": _parse_number(row["choice"]) if row["choice"].strip() else None,
+            "ambiguous": _parse_flag(row, "ambiguous"),
+            "associative": _parse_flag(row, "associative"),
+            "shown": tuple(map(_parse_number, row.get("shown", "").split())),
+            "seconds": _parse_seconds(row.get("seconds", "")),
         }
     except ProblemError as error:
         raise FormatError(str(error), path, line) from None
 
 
-def _number(cell: str) -> int:
+def _parse_number(cell: str) -> int:
     if re.fullmatch(r"\s*[1-9][0-9]{0,2}\s*", cell):
         return int(cell) - 1
     raise ProblemError(f"{cell!r} is not the number of an option; they count from 1")
 
 
-def _flag(row: Mapping[str, str], name: str) -> bool:
+def _parse_flag(row: Mapping[str, str], name: str) -> bool:
     cell = row.get(name, "").strip().lower()
     if cell not in _YES_NO:
         raise ProblemError(f"{name} is {cell!r}; it must be 1, 0 or empty")
     return _YES_NO[cell]
 
 
-def _seconds(cell: str) -> float | None:
+def _parse_seconds(cell: str) -> float | None:
     try:
         return float(cell) if cell.strip() else None
     except ValueError:
@@ -445,10 +447,10 @@ def write_csv(responses: Iterable[Response], file: IO[str]) -> None:
     """Write responses as CSV with a header, by RFC 4180."""
     table = csv.writer(file, lineterminator="\r\n")
     table.writerow(COLUMNS)
-    table.writerows(map(_cells, responses))
+    table.writerows(map(_make_cells, responses))
 
 
-def _cells(response: Response) -> list[str]:
+def _make_cells(response: Response) -> list[str]:
     return [
         guard_cell(response.problem_id),
         guard_cell(response.participant),
@@ -461,7 +463,7 @@ def _cells(response: Response) -> list[str]:
     ]
 
 
-def _json_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_json_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, record in json_lines(text, path):
         check_names(record, ("problem_id", "participant", "purpose"), path, number)
         for name, value in record.items():

@@ -493,7 +493,7 @@ def load_all() -> None:
     from winosmith.web.api.models import Token
 
     get_resolver().reverse_dict  # noqa: B018 - every view is loaded to know its address
-    practice.handwritten()
+    practice.read_handwritten()
     _load_templates()
     if Token.objects.exists():
         import_module("winosmith.web.api.app")

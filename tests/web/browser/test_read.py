@@ -23,7 +23,7 @@ from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.records import row_fields, twin_fields
-data = practice.handwritten()
+data = practice.read_handwritten()
 ann = Person.objects.create_user("ann")
 with writing():
     for pair in data.twins[:15]:

@@ -91,7 +91,7 @@ def test_the_share_is_that_of_the_solver(pairs: Any) -> None:
     assert share == pytest.approx(1 / (1 + math.exp(scores[1] - scores[0])))
 
 
-SHIPPED = len(practice.handwritten())
+SHIPPED = len(practice.read_handwritten())
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], lea
 
 def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> None:
     """Each pair has to the last bit the weight that `WordAssociation` gives; others have none."""
-    problems = list(practice.handwritten())
+    problems = list(practice.read_handwritten())
     Pairs.learnt_from(problems).save(tmp_path / "pairs.npy")
     pairs = Pairs.read(tmp_path / "pairs.npy")
     known = solve.WordAssociation.of_pairs(problems, smoothing=SMOOTHING).weights

@@ -159,7 +159,7 @@ def test_characters_are_named() -> None:
 
 def test_what_is_written_with_care_gets_no_hint(db: Any) -> None:
     """None of the twins that ship gives a hint of its text."""
-    for problem in practice.handwritten():
+    for problem in practice.read_handwritten():
         assert text_hints([problem]) == []
 
 

@@ -19,7 +19,7 @@ from django.test.utils import CaptureQueriesContext
 
 from winosmith import Dataset, formats
 from winosmith.errors import InputError
-from winosmith.practice import handwritten
+from winosmith.practice import read_handwritten
 from winosmith.validate import read_votes
 from winosmith.web._export import export
 from winosmith.web.judge.models import Slot
@@ -41,12 +41,12 @@ def _body(answer: Any) -> bytes:
 @pytest.fixture
 def handmade(db: Any, person: Callable[..., Any]) -> Any:
     """Import the twins written by hand as public problems."""
-    for pair in handwritten().twins:
-        halves = [handwritten()[row] for row in pair]
+    for pair in read_handwritten().twins:
+        halves = [read_handwritten()[row] for row in pair]
         made = Twin.objects.create(ref=halves[0].twin_id, **twin_fields(halves[0]))
         for half in halves:
             Problem.objects.create(twin=made, state=State.VALID, **row_fields(half))
-    return handwritten()
+    return read_handwritten()
 
 
 def test_an_import_comes_out_as_it_went_in(handmade: Any) -> None:
@@ -275,7 +275,7 @@ def test_look_alikes_stay_singles_in_every_file(
     db: Any, monkeypatch: pytest.MonkeyPatch, visit: Any, tmp_path: Path
 ) -> None:
     """Downloads in any number of chunks, a round's pool and an export are read without twins."""
-    for half in handwritten()[:6]:
+    for half in read_handwritten()[:6]:
         fields = records.row_fields(half)
         fields["record"] = {**fields.get("record", {}), "single": True}
         twin = Twin.objects.create(ref=f"of-{half.id}", **records.twin_fields(half))

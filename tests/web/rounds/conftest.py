@@ -41,7 +41,7 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Carried:
     made = practice.corpus(TWINS, seed=3, strength=0.6)
     formats.write(made.dataset.problems, folder / "problems.jsonl")
     recipe = {"name": "one", **SMALL, "solvers": [WORDS]}
-    read = rounds.round_of({**recipe, "data": "problems.jsonl"}, folder=folder)
+    read = rounds.parse_round({**recipe, "data": "problems.jsonl"}, folder=folder)
     return Carried(rounds.run_round(read, folder / "results"), recipe)
 
 

@@ -29,7 +29,7 @@ def usual() -> dict[str, Any]:
 def twins(count: int, start: int = 0, singles: int = 0) -> Dataset:
     """Return hand-written twins under ids that no other test has, and singles of other texts."""
     mark = next(_numbers)
-    held = practice.handwritten()
+    held = practice.read_handwritten()
     pairs = [[held[row] for row in rows] for rows in held.twins[start : start + count + singles]]
     whole = [
         replace(half, id=f"h{mark}-{at}-{n}", twin_id=f"h{mark}-{at}")

@@ -38,7 +38,7 @@ def testing(
     def start(context: dict[str, Any] | None = None, name: str = "ann") -> tuple[Any, Any]:
         site = served_anew(gold_every=0)
         site.people("ann", bob="judge", eva="moderator")
-        formats.write(practice.handwritten()[:20].problems, tmp_path / "twins.jsonl")
+        formats.write(practice.read_handwritten()[:20].problems, tmp_path / "twins.jsonl")
         site.admin("test", str(site.folder), "open", str(tmp_path / "twins.jsonl"),
                    "--name", "spring", "--orders", "2")  # fmt: skip
         return site, come(site, context, name)

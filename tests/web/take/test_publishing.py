@@ -125,7 +125,7 @@ def test_results_are_those_of_the_same_answers_in_forms(
         path = tmp_path / f"{sitting.subject.code}.json"
         path.write_text(json.dumps(record), "utf-8")
         sittings.append(humans.read_answer_form(path, sheets))
-    again = humans.results(data, humans.responses_of(sittings), humans.subjects_of(sittings))
+    again = humans.results(data, humans.make_responses(sittings), humans.make_subjects(sittings))
     assert again.record() == found.record()
     ledger = humans.read_ledger(out / "ledger.json")
     assert Counter(given.state for given in ledger.given) == {"done": 8}

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from winosmith.metrics import DepthKind, counted, error_depth
+from winosmith.metrics import DepthKind, error_depth, round_count
 from winosmith.prediction import Prediction
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
 from winosmith.web.pages import drawn, fixed
@@ -215,7 +215,7 @@ def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
     right = np.bincount(of, answers.credit[here], len(counts))
     ties = np.bincount(of, answers.tied[here], len(counts))
     return [
-        AtDepth(depth, int(counts[depth]), counted(float(right[depth])), int(ties[depth]))
+        AtDepth(depth, int(counts[depth]), round_count(float(right[depth])), int(ties[depth]))
         for depth in np.flatnonzero(counts).tolist()
     ]
 
@@ -254,7 +254,7 @@ def _error_depth(answers: Answers, kind: DepthKind) -> Depth:
     return Depth(
         kind,
         len(depths),
-        counted(float(wrong.sum())),
+        round_count(float(wrong.sum())),
         error_depth(depths, wrong, "mean"),
         float(np.average(depths, weights=1 - chance)),
         error_depth(depths, wrong, "first"),
@@ -298,9 +298,9 @@ def _ends_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[PathsAtDept
     return [
         PathsAtDepth(
             depth,
-            counted(float(before[depth])),
-            counted(float(errors[depth])),
-            counted(float(ends[depth])),
+            round_count(float(before[depth])),
+            round_count(float(errors[depth])),
+            round_count(float(ends[depth])),
             int(ties[depth]),
         )
         for depth in np.flatnonzero(here).tolist()

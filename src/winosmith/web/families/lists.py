@@ -10,7 +10,7 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.metrics import counted
+from winosmith.metrics import round_count
 from winosmith.web._kept import Refreshed
 from winosmith.web.families.figures import tie_credit
 from winosmith.web.people.models import Person, pseudonym
@@ -99,7 +99,7 @@ def list_families() -> list[Family]:
     for root, model, choice, scores, answer, n in tied.annotate(n=Count("pk")):
         if root in found and model in found[root].errors:
             missed = n * (1 - tie_credit(choice, scores, answer))
-            found[root].errors[model] = counted(found[root].errors[model] + missed)
+            found[root].errors[model] = round_count(found[root].errors[model] + missed)
     return list(found.values())
 
 

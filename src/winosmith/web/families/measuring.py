@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from winosmith import Dataset, Prediction, __version__, answers, metrics
 from winosmith.errors import DataError, MissingExtraError
-from winosmith.metrics import Graded, Stability, stability_drawings
+from winosmith.metrics import Graded, Stability
 from winosmith.prediction import best_of
 from winosmith.records import canonical, problem_record
 from winosmith.web._lock import writing
@@ -207,7 +207,7 @@ def draw_stability(found: Mapping[str, Stability]) -> list[str]:
     Args:
         found: The result of each model by its name, all for one kind of depth.
     """
-    made = [svg for panels in stability_drawings(found) for svg in panels]
+    made = [svg for panels in metrics.draw_stability(found) for svg in panels]
     return [without_styles(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 
 

@@ -20,4 +20,4 @@ class Config(AppConfig):
 
         erasers.append(erase_predictions)
         # The module loads the libraries of solvers.
-        watchers.append(lambda: import_module("winosmith.web.predict.process").watch())
+        watchers.append(lambda: import_module("winosmith.web.predict.process").manage_processes())

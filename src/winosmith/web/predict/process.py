@@ -441,7 +441,7 @@ def _warm_up(made: MadeSolver, rule: SolverRule) -> None:
         return
     from winosmith import practice
 
-    made.solver.score([practice.handwritten()[0].blind()])
+    made.solver.score([practice.read_handwritten()[0].blind()])
 
 
 def fault_file(folder: Path, name: str) -> Path:

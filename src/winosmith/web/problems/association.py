@@ -211,7 +211,7 @@ def train() -> Pairs:
 
     def problems() -> Iterator[Problem]:
         """Yield one by one, because a worker never returns the memory of a whole list."""
-        yield from practice.handwritten()
+        yield from practice.read_handwritten()
         for ref, text, options, answer in rows.iterator(chunk_size=CHUNK):
             yield Problem(f"site:{ref}", text, tuple(options), answer)
 

@@ -128,7 +128,7 @@ def _group_by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Proble
 
 
 GOOD = ("a6ed7e2a3673", "a24f68d1337b", "0258b8f13fd4", "12255c3853b9")
-"""Example twins from `winosmith.practice.handwritten`: two social, two physical."""
+"""The twins of `winosmith.practice.read_handwritten` on the page: two social, two physical."""
 
 
 PREDATORS = "The lions ate the zebras because the _ are {}."
@@ -140,7 +140,7 @@ LOAN = "Paula lent Nadia her good umbrella on the way to the station, because _ 
 def guidelines_context() -> dict[str, Any]:
     """Return the rules and the examples of the page."""
     rules = StructureRules()
-    handwritten = practice.handwritten()
+    handwritten = practice.read_handwritten()
     least, most = rules.length or (0, 0)
     return {
         "least": least,

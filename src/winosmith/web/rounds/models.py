@@ -19,7 +19,7 @@ class Round(models.Model):
     Attributes:
         name: in addresses, and of its folder.
         busy: it waits or runs; of all rounds one at most.
-        recipe: a table as `winosmith.rounds.round_of` takes it, without the files of the pool.
+        recipe: a table as `winosmith.rounds.parse_round` takes it, without the files of the pool.
         base: from where relative paths of the recipe's solvers are seen.
         last: the published round that it is compared with.
         step: the last step that was finished.

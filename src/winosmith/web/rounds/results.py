@@ -26,7 +26,7 @@ from winosmith.options import Method
 from winosmith.outputs import write_aside
 from winosmith.records import canonical, parse_json
 from winosmith.report import fixed, shown
-from winosmith.rounds import Change, NextRound, round_page
+from winosmith.rounds import Change, NextRound, make_round_page
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.gates import existing_writer
@@ -268,7 +268,7 @@ def render_report(round_: Round) -> str:
         {one.id: tuple(found[one.id]) for one in fooling},
     )
     changes = [Change(*change) for change in round_.changes]
-    return round_page(record, changes, following, subtitle="")
+    return make_round_page(record, changes, following, subtitle="")
 
 
 def build_report(round_: Round) -> Path | None:

@@ -32,11 +32,11 @@ from winosmith.rounds import (
     Change,
     Round as Found,
     RoundRecipe,
-    changes,
-    round_of,
+    find_changes,
+    parse_round,
     run_round,
 )
-from winosmith.study import make_solver, trained_on
+from winosmith.study import find_training_data, make_solver
 from winosmith.validate import write_votes
 from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import chunked, writing
@@ -118,7 +118,7 @@ def validate_recipe(table: Mapping[str, Any]) -> RoundRecipe:
     Raises:
         RecipeError: A key or a value is not valid.
     """
-    return round_of({**table, "data": PROBLEMS, "votes_file": VOTES})
+    return parse_round({**table, "data": PROBLEMS, "votes_file": VOTES})
 
 
 def load_recipe(round_: Round, pool: Path) -> RoundRecipe:
@@ -130,7 +130,7 @@ def load_recipe(round_: Round, pool: Path) -> RoundRecipe:
     files = {"data": str(pool / PROBLEMS)}
     if (pool / VOTES).stat().st_size:
         files["votes_file"] = str(pool / VOTES)
-    return round_of({**round_.recipe, **files}, folder=Path(round_.base or settings.SITE.folder))
+    return parse_round({**round_.recipe, **files}, folder=Path(round_.base or settings.SITE.folder))
 
 
 LEAST = 20
@@ -484,7 +484,7 @@ def store_results(
                 busy=False,
                 ended=timezone.now(),
                 record=dict(found.record),
-                changes=list(map(_change_record, changes(found.record, last))),
+                changes=list(map(_change_record, find_changes(found.record, last))),
                 timings=[list(timing) for timing in timings],
             )
         )
@@ -579,7 +579,7 @@ def _run_steps(round_: Round) -> None:
     recipe = load_recipe(round_, pool)
     for rule in recipe.solvers:
         if not rule.learn:
-            trained_on(rule, recipe.folder)
+            find_training_data(rule, recipe.folder)
             make_solver(rule, recipe.folder)  # missing files are reported at once
     found = run_round(recipe, round_.folder / "results", last=_last_folder(round_), step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]

@@ -74,7 +74,7 @@ class Sheet(models.Model):
     Attributes:
         code: The code made by `humans.Sheet` from the items and their order.
         test: "a" or "b" (a half of each schema), or "common".
-        record: The content, from `humans.sheet_record`.
+        record: from `humans.make_sheet_record`.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="sheets", db_index=False)

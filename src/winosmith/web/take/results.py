@@ -102,11 +102,11 @@ def _format_time(at: datetime | None) -> str | None:
 def gather_input(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> ResultsInput:
     """Return the input of `humans.results`, without questions whose text is erased."""
     asked = set(dataset.ids)
-    responses = humans.responses_of(sittings)
+    responses = humans.make_responses(sittings)
     return (
         dataset,
         tuple(response for response in responses if response.problem_id in asked),
-        tuple(_without_erased(subject, asked) for subject in humans.subjects_of(sittings)),
+        tuple(_without_erased(subject, asked) for subject in humans.make_subjects(sittings)),
     )
 
 
@@ -140,7 +140,7 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
     Raises:
         OutputError: The folder can't be used.
     """
-    records = [humans.answers_record(sitting) for sitting in load_sittings(round_)]
+    records = [humans.make_answers_record(sitting) for sitting in load_sittings(round_)]
     given = [[one.subject, one.sheet, one.state] for one in load_ledger(round_).given]
     said = hashlib.sha256(canonical({"answers": records, "given": given}).encode())
     recipe = {
@@ -170,14 +170,14 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
     sittings = load_sittings(round_)
     dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
     for sheet in map(read_sheet, round_.sheets.order_by("pk")):
-        _write_records(out, f"{under}sheets/{sheet.name}.json", [humans.sheet_record(sheet)])
-    for record in map(humans.answers_record, sittings):
+        _write_records(out, f"{under}sheets/{sheet.name}.json", [humans.make_sheet_record(sheet)])
+    for record in map(humans.make_answers_record, sittings):
         name = f"{under}answers/answers-{record['subject']}-{record['sheet']}.json"
         with out.write(name) as file:
             file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     write_votes(responses, out.path / f"{under}responses.jsonl")
     out.add(f"{under}responses.jsonl")
-    _write_records(out, f"{under}subjects.jsonl", map(humans.subject_record, subjects))
+    _write_records(out, f"{under}subjects.jsonl", map(humans.make_subject_record, subjects))
     humans.write_ledger(load_ledger(round_), out.path / f"{under}ledger.json")
     out.add(f"{under}ledger.json")
     _write_records(out, f"{under}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))

@@ -118,7 +118,7 @@ def open_round(
                 code=sheet.code,
                 test=sheet.test,
                 order=sheet.order,
-                record=humans.sheet_record(sheet),
+                record=humans.make_sheet_record(sheet),
             )
             for sheet in made.sheets
         )

@@ -55,7 +55,7 @@ def minutes(questions: int) -> int:
 
 def read_sheet(row: Sheet) -> humans.Sheet:
     """Return the sheet stored in a row."""
-    return humans.sheet_of(row.record)
+    return humans.parse_sheet(row.record)
 
 
 def problem_ids(sheets: Iterable[Sheet]) -> set[str]:
