@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from winosmith.report._svg import GONE, KEPT, ONE, draw
-from winosmith.report._text import percent_tick, shown
+from winosmith.report._text import format_value, percent_tick
 
 LOOKS = ((KEPT, "o", "solid"), (GONE, "s", (0, (5, 2))), (ONE, "^", (0, (1.5, 1.5))))
 """Colour, marker and dash of each curve in turn."""
@@ -36,7 +36,7 @@ def curves(settings, lines, *, title, x, y):
     description = "; ".join(
         f"{name}: "
         + ", ".join(
-            f"{shown(points[0], '.1%')} at {setting:g}"
+            f"{format_value(points[0], '.1%')} at {setting:g}"
             for setting, points in zip(settings, along, strict=True)
         )
         for name, along in lines.items()

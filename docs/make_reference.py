@@ -21,7 +21,7 @@ import click
 from winosmith.build import Recipe
 from winosmith.cli._main import group
 from winosmith.formats import FORMATS, Writer
-from winosmith.options import schema, words
+from winosmith.options import describe_values, schema
 from winosmith.problem import Claim, Problem
 from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
 from winosmith.web._rules import GROUPS, SERVER, Mail, settings_of
@@ -161,7 +161,7 @@ def table_section(title: str, table: dict[str, Any]) -> str:
 
 def _values(key: dict[str, Any]) -> str:
     """Return the values that a key allows, in words."""
-    text = re.sub(r'("[^"]*"|\bfalse$)', r"`\1`", words(key))
+    text = re.sub(r'("[^"]*"|\bfalse$)', r"`\1`", describe_values(key))
     return re.sub(r"\ba (whole|number|list)", r"\1", text).replace(
         "true or `false`", "true or false"
     )

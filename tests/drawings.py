@@ -17,7 +17,7 @@ import pytest
 
 from winosmith.report import _svg
 
-ANEW = _svg._painted
+ANEW = _svg._paint
 """Draws, whatever was drawn before."""
 
 

@@ -14,14 +14,14 @@ from hypothesis import example, given, strategies as st
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.blocks import (
     Side,
-    _place,
+    _sort_key,
     assign_sides,
     blocks,
+    comparable_text,
     contradictions,
     copies,
     draw,
     find_lookalikes,
-    plain,
     shuffle,
     shuffled_blocks,
 )
@@ -56,7 +56,7 @@ def test_a_shuffled_set_is_its_blocks_one_after_the_other(seed, twins, singles):
     """Its rows are those of the shuffled blocks, which keep their sizes and leave out no row."""
     data = made_twins(twins, singles=singles)
     order = shuffled_blocks(data, seed)
-    firsts = [_place(data[block[0]], seed) for block in order]
+    firsts = [_sort_key(data[block[0]], seed) for block in order]
     assert firsts == sorted(firsts)
     moved, now = shuffle(data, seed)
     assert moved.ids == tuple(data.ids[row] for block in order for row in block)
@@ -404,7 +404,8 @@ def test_the_same_text_is_that_of_the_same_tokens(parts: list[str]) -> None:
         Problem(str(row), f"{part} _.", (f"x{row}", f"y{row}"))
         for row, part in enumerate(part.replace("_", "") for part in parts)
     )
-    alike = {frozenset(r for r, p in enumerate(data) if plain(p.sentence) == plain(one.sentence))
+    alike = {frozenset(r for r, p in enumerate(data) if comparable_text(p.sentence)
+                       == comparable_text(one.sentence))
              for one in data}  # fmt: skip
     assert {frozenset(block) for block in blocks(data)} == alike
 

@@ -20,7 +20,7 @@ from winosmith.lineage import (
     perturbed,
 )
 from winosmith.problem import Extra
-from winosmith.text import changes, differing, tokens
+from winosmith.text import changes, mark_differences, tokens
 
 ROWS = st.lists(st.sampled_from(["a", "b", "c", "the"]), max_size=9)
 BOTTLE = ("bottle", "cup")
@@ -349,8 +349,8 @@ SENTENCES = st.lists(
 @given(SENTENCES, SENTENCES)
 def test_what_differs_between_sentences_leaves_each_whole(mine: str, other: str) -> None:
     """The stretches of a sentence are the sentence, marked or changed; none differs from itself."""
-    found = differing(mine, other)
+    found = mark_differences(mine, other)
     assert "".join(one.text for one in found) == mine
-    assert {one.kind for one in differing(mine, mine)} <= {""}
+    assert {one.kind for one in mark_differences(mine, mine)} <= {""}
     left = "".join(one.text for one in changes(other, mine) if one.kind != "del")
     assert "".join(left.split()) == "".join(mine.split())

@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from winosmith.locks import FileLock, look
+from winosmith.locks import FileLock, read_lock
 
 HOLDER = """
 import sys
@@ -25,22 +25,22 @@ sys.stdin.read()
 def test_a_lock_has_one_holder_until_that_process_is_killed(tmp_path: Path) -> None:
     """Nobody else gets it, all read what its holder wrote, and the kernel gives it back."""
     path = tmp_path / "locks" / "work.lock"
-    assert look(path) == (False, None)
+    assert read_lock(path) == (False, None)
     command = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"locked\n"
         assert FileLock.take(path) is None
-        assert look(path) == (True, {"at": "work"})
+        assert read_lock(path) == (True, {"at": "work"})
         holder.kill()
-    assert look(path) == (False, {"at": "work"})
+    assert read_lock(path) == (False, {"at": "work"})
     lock = FileLock.take(path)
     assert lock is not None
-    assert look(path) == (True, {"at": "work"})  # whoever comes next reads the last note
+    assert read_lock(path) == (True, {"at": "work"})  # whoever comes next reads the last note
     lock.write(7)
-    assert look(path) == (True, 7)
+    assert read_lock(path) == (True, 7)
     lock.close()
-    assert look(path) == (False, 7)
+    assert read_lock(path) == (False, 7)
 
 
 def test_who_looks_keeps_nobody_from_the_lock(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_who_looks_keeps_nobody_from_the_lock(tmp_path: Path) -> None:
 
     def watch() -> None:
         while looking.is_set():
-            look(path)
+            read_lock(path)
 
     with ThreadPoolExecutor(2) as executor:
         watching = [executor.submit(watch) for _ in range(2)]

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples
 from winosmith.errors import DataError, OutputError
-from winosmith.outputs import MANIFEST, OutputFolder, sha256, write_aside
+from winosmith.outputs import MANIFEST, OutputFolder, atomic_write, sha256
 
 RECIPE = {"command": "build", "aflite": {"threshold": 0.75}}
 
@@ -28,7 +28,7 @@ def names(folder: Path) -> set[str]:
 def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
     """The file takes its name at the end of the block; nothing else is left."""
     path = tmp_path / "a.txt"
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         file.write("one\n")
         assert not path.exists()
     assert path.read_bytes() == b"one\n"
@@ -42,7 +42,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, failure: type[BaseExcepti
     path.write_text("old")
 
     def fail() -> None:
-        with write_aside(path) as file:
+        with atomic_write(path) as file:
             file.write("new")
             raise failure
 
@@ -54,7 +54,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, failure: type[BaseExcepti
 
 def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
     """A binary file holds the bytes that were written, and text has plain line ends."""
-    with write_aside(tmp_path / "b", "wb") as file:
+    with atomic_write(tmp_path / "b", "wb") as file:
         file.write(b"\r\n\x00")
     assert (tmp_path / "b").read_bytes() == b"\r\n\x00"
 
@@ -62,14 +62,14 @@ def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
 def test_a_new_file_has_the_usual_rights(tmp_path: Path) -> None:
     """A file has the rights that the umask leaves, as any new file."""
     (tmp_path / "usual").touch()
-    with write_aside(tmp_path / "ours"):
+    with atomic_write(tmp_path / "ours"):
         pass
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
 def test_missing_folders_are_made(tmp_path: Path) -> None:
     """Writing into a folder that is not there makes it, and those above it."""
-    with write_aside(tmp_path / "missing" / "too" / "a.txt") as file:
+    with atomic_write(tmp_path / "missing" / "too" / "a.txt") as file:
         file.write("a")
     assert (tmp_path / "missing" / "too" / "a.txt").read_text() == "a"
 
@@ -79,7 +79,7 @@ def test_a_folder_that_is_a_file_is_told(tmp_path: Path, below: str) -> None:
     """Writing below what is a file says so, and what to do."""
     (tmp_path / "file").touch()
     told = "a file has the name of .* choose another place"
-    with pytest.raises(OutputError, match=told), write_aside(tmp_path / "file" / below):
+    with pytest.raises(OutputError, match=told), atomic_write(tmp_path / "file" / below):
         pass
 
 
@@ -88,7 +88,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     """A full disk ends in an OutputError that says so, and leaves nothing behind."""
 
     def write() -> None:
-        with write_aside(tmp_path / "a.txt") as file:
+        with atomic_write(tmp_path / "a.txt") as file:
             os.dup2(os.open("/dev/full", os.O_WRONLY), file.fileno())
             file.write("x" * 100_000)
 
@@ -99,7 +99,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 
 def test_another_files_error_is_its_own(tmp_path: Path) -> None:
     """A file that is missing while another is written is not put down to the one written."""
-    with pytest.raises(FileNotFoundError) as told, write_aside(tmp_path / "a.txt") as file:
+    with pytest.raises(FileNotFoundError) as told, atomic_write(tmp_path / "a.txt") as file:
         file.write((tmp_path / "missing").read_text())
     assert told.value.errno == errno.ENOENT
     assert str(told.value.filename).endswith("missing")
@@ -247,7 +247,7 @@ def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    with write_aside(pipe) as file:
+    with atomic_write(pipe) as file:
         file.write("through")
     assert os.read(reader, 99) == b"through"
     assert pipe.is_fifo()

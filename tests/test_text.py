@@ -173,13 +173,13 @@ def test_content_is_neither_blank_nor_punctuation() -> None:
 )
 def test_a_text_is_written_in_letters_of_a_script(sentence: str, expected: text.Writing) -> None:
     """The share of the letters of each script decides; a quoted word does not."""
-    assert text.writing(sentence) == expected
+    assert text.kind_of_script(sentence) == expected
 
 
 @given(st.text(), st.text())
 def test_the_writing_depends_on_the_letters_alone(one: str, other: str) -> None:
     """Neither the order of the letters nor what is no letter changes how a text is written."""
-    assert text.writing(one + other) == text.writing(other + " _ 12, " + one)
+    assert text.kind_of_script(one + other) == text.kind_of_script(other + " _ 12, " + one)
 
 
 @given(st.text())
@@ -222,7 +222,7 @@ def test_whole_pieces_lose_no_sign(sentence: str) -> None:
 def test_units_are_tokens_or_letters_and_their_pairs(sentence: str) -> None:
     """With spaces, units are the lower-cased tokens; without, letters, of which none is lost."""
     found = text.units(sentence)
-    if text.writing(sentence) != "unspaced":
+    if text.kind_of_script(sentence) != "unspaced":
         assert found == [token.lower() for token in text.tokens(sentence)]
         return
     assert {*"".join(found)} == {*"".join(sentence.lower().split())}
@@ -237,11 +237,11 @@ def test_units_are_tokens_or_letters_and_their_pairs(sentence: str) -> None:
 def test_a_text_is_composed_as_unicode_says_however_long(some: str, times: int, form: Any) -> None:
     """Letters and marks that stand apart are one, wherever in a long text they are."""
     whole = f"{some}か" * times  # no letter of this has hundreds of marks
-    assert text.composed(whole, form) == unicodedata.normalize(form, whole)
+    assert text.normalize(whole, form) == unicodedata.normalize(form, whole)
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFKC"])
 def test_marks_without_end_are_composed_at_once(form: Any) -> None:
     """300,000 marks on one letter, which Python alone would sort for minutes, lose none of them."""
     for marks in ("\u0301\u0316" * 150_000, "\u0f73" * 150_000):
-        assert len(text.composed(f"x{marks}", form)) == 1 + 300_000
+        assert len(text.normalize(f"x{marks}", form)) == 1 + 300_000

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Lineage, Problem
-from winosmith.text import composed, pieces, tokens, visible
+from winosmith.text import normalize, pieces, tokens, visible
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -32,16 +32,16 @@ __all__ = [
     "Side",
     "assign_sides",
     "blocks",
+    "comparable_text",
     "contradictions",
     "copies",
     "draw",
     "find_lookalikes",
     "former_sides",
     "join_blocks",
-    "plain",
+    "kept_side",
     "shuffle",
     "shuffled_blocks",
-    "side_kept",
     "whole_twins",
 ]
 
@@ -73,7 +73,7 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
         for row in rows:
             forest.join(row, rows[0])
     for row, problem in enumerate(dataset):
-        for key in _ties_of(problem):
+        for key in _keys_of(problem):
             forest.join(row, first.setdefault(key, row))
     if lookalikes:
         _join_lookalikes(dataset, forest)
@@ -107,7 +107,7 @@ class _Forest:
         return list(together.values())
 
 
-def _ties_of(problem: Problem) -> Iterable[tuple[str, str]]:
+def _keys_of(problem: Problem) -> Iterable[tuple[str, str]]:
     if problem.twin_id is not None:
         yield "twin", problem.twin_id
     yield "family", problem.root
@@ -121,16 +121,16 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
     """
     problems = dataset.problems
     options = [_lowered_options(problem) for problem in problems]
-    for rows, words in _several_owners(problems, _by_key(options), forest.root):
+    for rows, words in _several_owners(problems, _repeated_keys(options), forest.root):
         share = ALIKE_ALONE if _may_be_twin(problems, rows, words) else ALIKE
-        _find(words, _Joined(forest, rows), [forest.root(row) for row in rows], share)
+        _find(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
     changed: dict[tuple[int, frozenset[str]], list[int]] = {}
     for row, held in enumerate(options):
         for option in held if len(held) > 1 else ():
             changed.setdefault((len(held), frozenset(held) - {option}), []).append(row)
     for rows, words in _several_owners(problems, changed.values(), forest.root):
         if _may_be_twin(problems, rows, words):
-            _find(words, _Joined(forest, rows), [forest.root(row) for row in rows])
+            _find(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
 
 
 def _may_be_twin(
@@ -143,7 +143,7 @@ def _may_be_twin(
     return len({*words}) == 2 and any(problems[row].twin_id is None for row in rows)
 
 
-class _Joined:
+class _UnjoinedRows:
     """Similar rows that are not yet in one tree; see `lookalikes.Wanted`."""
 
     def __init__(self, forest: _Forest, rows: Sequence[int]):
@@ -177,7 +177,7 @@ def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> s
 
     found, start = set[int](), len(others)
     both = [*others, *problems]
-    groups = _by_key([_lowered_options(problem) for problem in both])
+    groups = _repeated_keys([_lowered_options(problem) for problem in both])
     for rows, words in _several_owners(both, groups, lambda row: row < start):
         asks = (np.array(rows) >= start).astype(int)
         partners = Partners(asks, asks)
@@ -236,11 +236,11 @@ def copies(dataset: Dataset) -> list[list[int]]:
         alike: dict[tuple[frozenset[str], int | None], dict[str | None, list[int]]] = {}
         for row in same:
             problem = dataset[row]
-            pronoun = None if problem.pronoun is None else plain(problem.pronoun)
+            pronoun = None if problem.pronoun is None else comparable_text(problem.pronoun)
             number = None if problem.blank is None else problem.before.count(BLANK)
             by_pronoun = alike.setdefault((frozenset(_options(problem)), number), {})
             by_pronoun.setdefault(pronoun, []).append(row)
-        groups += [rows for by_pronoun in alike.values() for rows in _grouped(by_pronoun)]
+        groups += [rows for by_pronoun in alike.values() for rows in _group_by_pronoun(by_pronoun)]
     return sorted(rows for rows in groups if len(rows) > 1)
 
 
@@ -269,15 +269,15 @@ def same_text(dataset: Dataset) -> list[list[int]]:
     Tokenising is slow, so only sentences with the same letters are tokenised.
     """
     letters = ("".join(_lowered(problem.sentence).split()) for problem in dataset)
-    by_letters = _by_key(letters)
+    by_letters = _repeated_keys(letters)
     return [
         same
         for rows in by_letters
-        for same in _by_key((plain(dataset[row].sentence) for row in rows), rows)
+        for same in _repeated_keys((comparable_text(dataset[row].sentence) for row in rows), rows)
     ]
 
 
-def _by_key(keys: Iterable[Hashable], rows: Iterable[int] | None = None) -> list[list[int]]:
+def _repeated_keys(keys: Iterable[Hashable], rows: Iterable[int] | None = None) -> list[list[int]]:
     """Return the rows of each key that occurs at least twice."""
     first: dict[Hashable, int] = {}
     together: dict[int, list[int]] = {}
@@ -304,16 +304,16 @@ def contradictions(
     return [list(rows) for rows in groups if len(_right(dataset[row] for row in rows)) > 1]
 
 
-def plain(text: str) -> str:
+def comparable_text(text: str) -> str:
     """Return the visible tokens of a text, lower-cased and in composed form, for comparison."""
     return " ".join(tokens(_lowered(text)))
 
 
 def _lowered(text: str) -> str:
-    return composed(visible(text)).lower()
+    return normalize(visible(text)).lower()
 
 
-def _grouped(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:
+def _group_by_pronoun(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:
     """Return the rows of each pronoun; rows without one join the others if these share one."""
     if len(by_pronoun.keys() - {None}) > 1:
         return by_pronoun.values()
@@ -322,7 +322,7 @@ def _grouped(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:
 
 def _options(problem: Problem) -> tuple[str, ...]:
     """Return the options for comparison, lower-cased unless only their case differs."""
-    lowered = tuple(plain(option) for option in problem.options)
+    lowered = tuple(comparable_text(option) for option in problem.options)
     return lowered if len({*lowered}) == len(lowered) else problem.options
 
 
@@ -330,7 +330,7 @@ def _right(problems: Iterable[Problem]) -> set[str]:
     return {_options(p)[p.answer] for p in problems if p.answer is not None}
 
 
-def _place(problem: Problem, seed: int) -> tuple[bytes, bytes]:
+def _sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
     """Return a problem's sort key in the shuffled order: a digest of its sentence and options.
 
     The order of the input may reveal the answers (such as the correct option first), and the seed
@@ -343,7 +343,7 @@ def _place(problem: Problem, seed: int) -> tuple[bytes, bytes]:
 
 def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
     """Return the blocks and their rows in the shuffled order."""
-    places = [_place(problem, seed) for problem in dataset]
+    places = [_sort_key(problem, seed) for problem in dataset]
     shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
     return sorted(shuffled, key=lambda block: places[block[0]])
 
@@ -476,9 +476,11 @@ def former_sides(
     keys = tuple(keys)
     both = Dataset(
         replace(p, id=f"{at}", lineage=Lineage(root, root), twin_id=twin)
-        for at, (p, root, twin) in enumerate((*_now(dataset), *_then(dataset, former)))
+        for at, (p, root, twin) in enumerate(
+            (*_current_keys(dataset), *_former_keys(dataset, former))
+        )
     )
-    named = [[*_keys_held(problem, keys)] for problem in both]
+    named = [[*_field_keys(problem, keys)] for problem in both]
     found: list[frozenset[Side]] = [frozenset()] * len(dataset)
     for tree in join_blocks(blocks(both), named):
         past = [former[at - len(dataset)].side for at in tree if at >= len(dataset)]
@@ -542,7 +544,7 @@ def assign_sides(
     keys = tuple(keys)
     groups: Sequence[Sequence[int]] = order
     if keys:
-        groups = join_blocks(order, [[*_keys_held(problem, keys)] for problem in dataset])
+        groups = join_blocks(order, [[*_field_keys(problem, keys)] for problem in dataset])
     count = [sum(counted is None or row in counted for row in rows) for rows in groups]
     most = {
         side: size * (1 + SLACK) if keys else max(size * (1 + BLOCK_SLACK), 2)
@@ -551,9 +553,9 @@ def assign_sides(
     before: Sequence[frozenset[Side]] = [frozenset()] * len(groups)
     if former:
         before = former_sides(dataset, groups, former, keys)
-        sides = _continued(count, list(map(side_kept, before)), wanted, most)
+        sides = _continue_splits(count, list(map(kept_side, before)), wanted, most)
     else:
-        sides = _filled(count, wanted, most)
+        sides = _fill_splits(count, wanted, most)
     if not keys:
         _fill_empty(sides, count, wanted, [at for at, were in enumerate(before) if not were])
     return [
@@ -562,7 +564,7 @@ def assign_sides(
     ]
 
 
-def _filled(
+def _fill_splits(
     count: Sequence[int], wanted: Mapping[Side, int], most: Mapping[Side, float]
 ) -> list[Side]:
     """Return the split of each group: the first one that is not full, or training."""
@@ -575,7 +577,7 @@ def _filled(
     return found
 
 
-def _continued(
+def _continue_splits(
     count: Sequence[int],
     before: Sequence[Side | None],
     wanted: Mapping[Side, int],
@@ -615,10 +617,10 @@ def _fill_empty(
                 sides[min(left, key=count.__getitem__)] = side
 
 
-def side_kept(sides: Iterable[Side]) -> Side | None:
+def kept_side(sides: Iterable[Side]) -> Side | None:
     """Return the split of a block with former splits; None for a new block.
 
-    >>> side_kept(["test", "dev"]), side_kept([])
+    >>> kept_side(["test", "dev"]), kept_side([])
     ('dev', None)
     """
     return min(sides, key=SIDES.index, default=None)
@@ -628,11 +630,11 @@ _NamedProblem = tuple[Problem, str, str | None]
 """Keys of a problem, its root and its twin; those of old and new problems differ."""
 
 
-def _now(dataset: Dataset) -> Iterable[_NamedProblem]:
+def _current_keys(dataset: Dataset) -> Iterable[_NamedProblem]:
     return ((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset)
 
 
-def _then(dataset: Dataset, former: Sequence[Former]) -> Iterable[_NamedProblem]:
+def _former_keys(dataset: Dataset, former: Sequence[Former]) -> Iterable[_NamedProblem]:
     now = {problem.id: problem for problem in dataset}
     reused = {
         old.problem.id
@@ -653,6 +655,6 @@ def _one_problem(old: Problem, new: Problem) -> bool:
     return (a & b).total() >= ALIKE * max(a.total(), b.total())
 
 
-def _keys_held(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
+def _field_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
     values = ((key, problem.origin and getattr(problem.origin, key)) for key in keys)
     return ((key, value) for key, value in values if value is not None)

@@ -63,7 +63,7 @@ def connect(
     """
     distributed = require("distributed", "cluster")
     where = _scheduler(address)
-    with _quietly(), contextlib.ExitStack() as stack:
+    with _silence_log(), contextlib.ExitStack() as stack:
         try:
             client = distributed.Client(
                 where, security=security, timeout=HANDSHAKE, set_as_default=False, name="winosmith"
@@ -104,7 +104,7 @@ def _scheduler(address: str | Path) -> str:
 
 
 @contextlib.contextmanager
-def _quietly() -> Iterator[None]:
+def _silence_log() -> Iterator[None]:
     """Silence the log of Dask's client: errors contain everything that a user needs."""
     logger = logging.getLogger("distributed.client")
     before = logger.level
@@ -135,7 +135,9 @@ class ClusterExecutor(Executor):
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
         """Run `fn(*args, **kwargs)` on a worker, with values in place of tokens of `hold`."""
-        future: Future[Result] = self._executor.submit(_called, __version__, fn, args, kwargs)
+        future: Future[Result] = self._executor.submit(
+            _run_on_worker, __version__, fn, args, kwargs
+        )
         return future
 
     @contextlib.contextmanager
@@ -155,7 +157,7 @@ class ClusterExecutor(Executor):
             self._executor.shutdown(wait=wait and not cancel_futures)
 
 
-def _called(
+def _run_on_worker(
     version: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Run the work on a worker; refuse if winosmith's version differs, as results may differ."""

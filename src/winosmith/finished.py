@@ -34,7 +34,7 @@ class BuildFiles:
     """The files of a finished build, each read when it is needed.
 
     Attributes:
-        folder: of the build.
+        folder: folder of the build.
     """
 
     folder: Path

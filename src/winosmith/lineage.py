@@ -22,7 +22,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, ProblemError
 from winosmith.problem import Edit, Extra, Lineage, Origin, Problem, Scalar
 from winosmith.seen import check_blanks
-from winosmith.text import edit_distance, number_of, tokens
+from winosmith.text import count_noun, edit_distance, tokens
 
 __all__ = [
     "MEASURED",
@@ -205,7 +205,7 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
     >>> [tuple(found) for found in depths(Dataset([root, one, two]))]
     [(0, 0, 0), (None, 1, 1), (None, 2, 1)]
     """
-    found = [Depths(_declared(problem), None, None) for problem in dataset]
+    found = [Depths(_declared_depth(problem), None, None) for problem in dataset]
     roots: dict[str, list[str] | None] = {}
     for stop in _walk(dataset):
         lineage = dataset[stop.row].lineage
@@ -216,23 +216,23 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
                 roots[lineage.root] = root if root is None else tokens(dataset[root].sentence)
             known = roots[lineage.root]
             edit = (
-                _measured(dataset[stop.row], "edit")
+                _measured_depth(dataset[stop.row], "edit")
                 if known is None
                 else edit_distance(known, stop.tokens)
             )
         touched = stop.touched.count if stop.touched else None
         if touched is None and lineage is not None and stop.fault is None:
-            touched = _measured(dataset[stop.row], "lineage")
+            touched = _measured_depth(dataset[stop.row], "lineage")
         found[stop.row] = found[stop.row]._replace(lineage=touched, edit=edit)
     return tuple(found)
 
 
-def _measured(problem: Problem, kind: str) -> int | None:
+def _measured_depth(problem: Problem, kind: str) -> int | None:
     stated = problem.extra.get(MEASURED[kind])
     return stated if isinstance(stated, int) and not isinstance(stated, bool) else None
 
 
-def _declared(problem: Problem) -> int | None:
+def _declared_depth(problem: Problem) -> int | None:
     if problem.lineage is not None:
         return problem.lineage.declared
     stated = problem.extra.get(DISTANCE, 0)
@@ -273,7 +273,7 @@ def _walk(dataset: Dataset) -> Iterator[_Stop]:
         row, parent_stop = waiting.pop()
         cut = tuple(tokens(dataset[row].sentence))
         if parent_stop is not None:
-            stop = _stop_below(dataset[row], row, cut, parent_stop)
+            stop = _next_stop(dataset[row], row, cut, parent_stop)
         elif dataset[row].lineage is None and not _is_orphan(dataset, row):
             stop = _Stop(row, cut, _Touched(bytes(len(cut)), (0,) * (len(cut) + 1), 0))
         else:
@@ -282,7 +282,7 @@ def _walk(dataset: Dataset) -> Iterator[_Stop]:
         waiting.extend((child, stop) for child in reversed(children.get(row, ())))
 
 
-def _stop_below(problem: Problem, row: int, cut: tuple[str, ...], parent: _Stop) -> _Stop:
+def _next_stop(problem: Problem, row: int, cut: tuple[str, ...], parent: _Stop) -> _Stop:
     edits = problem.lineage.edits if problem.lineage else ()
     if edits and (fault := _edits_fault(parent.tokens, edits, cut)):
         return _Stop(row, cut, None, edits, fault)
@@ -329,7 +329,7 @@ def _parents(dataset: Dataset) -> list[int | None]:
     ]
 
 
-def _loops(above: list[int | None]) -> list[tuple[int, ...]]:
+def _cycles(above: list[int | None]) -> list[tuple[int, ...]]:
     """Return the rows of each cycle of problems that are their own ancestors.
 
     Args:
@@ -424,7 +424,7 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     if not any(problem.lineage for problem in dataset):
         return {}
     above = _parents(dataset)
-    wrong = {row: _loop_fault(dataset, loop) for loop in _loops(above) for row in loop}
+    wrong = {row: _cycle_fault(dataset, loop) for loop in _cycles(above) for row in loop}
     for row, parent in enumerate(above):
         lineage = dataset[row].lineage
         if parent is not None and lineage and lineage.root != (other := dataset[parent]).root:
@@ -446,7 +446,7 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     return dict(sorted(wrong.items()))
 
 
-def _loop_fault(dataset: Dataset, loop: tuple[int, ...]) -> str:
+def _cycle_fault(dataset: Dataset, loop: tuple[int, ...]) -> str:
     ids = [repr(dataset[row].id) for row in loop]
     if len(ids) == 1:
         return "the problem is its own parent; a root has no lineage"
@@ -468,7 +468,7 @@ def _faults_of_missing(dataset: Dataset) -> dict[int, str]:
             found[row] = f"the root {lineage.root!r} is not in the data set"
         elif of.declared == 0 and of.edit:
             found[row] = (
-                f"the declared depth is 0, but the root is {number_of(of.edit, 'edit')} away"
+                f"the declared depth is 0, but the root is {count_noun(of.edit, 'edit')} away"
             )
         elif of.declared and of.edit == 0 and dataset[root].options == problem.options:
             found[row] = (

@@ -73,7 +73,7 @@ def wait_for_lock(number: int) -> None:
     fcntl.flock(number, fcntl.LOCK_EX)
 
 
-def look(path: Path) -> tuple[bool, Any]:
+def read_lock(path: Path) -> tuple[bool, Any]:
     """Return whether a process holds the lock of a file, and the note (None if there is none)."""
     import fcntl
 

@@ -67,7 +67,7 @@ Seed = Annotated[int, Field(ge=0)]
 """A random seed."""
 
 
-def matching(pattern: str, wanted: str) -> AfterValidator:
+def text_matching(pattern: str, wanted: str) -> AfterValidator:
     """Return a validator of texts that must match a pattern; errors print `wanted`."""
 
     def check(text: str) -> str:
@@ -101,8 +101,8 @@ def declaration(kind: type[T]) -> type[T]:
 
     @functools.wraps(check)
     def checked(self: Any, *args: Any, **values: Any) -> None:
-        args = tuple(map(_plain, args))
-        values = {name: _plain(value) for name, value in values.items()}
+        args = tuple(map(_python_scalar, args))
+        values = {name: _python_scalar(value) for name, value in values.items()}
         try:
             check(self, *args, **values)
         except ValidationError as error:
@@ -174,7 +174,11 @@ def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> Re
         return RecipeError(f"the key {key!r} is missing")
     if key not in properties:
         return RecipeError(_unknown(key, kind, kind))
-    wanted = message if found["type"] == "value_error" else f"it must be {words(properties[key])}"
+    wanted = (
+        message
+        if found["type"] == "value_error"
+        else f"it must be {describe_values(properties[key])}"
+    )
     held = list(given[key]) if isinstance(given[key], tuple) else given[key]  # as in a file
     value = "not valid" if properties[key].get("writeOnly") else repr(held)
     refusal = RecipeError(f"{key} is {value}; {wanted}")
@@ -182,7 +186,7 @@ def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> Re
     return refusal
 
 
-def _plain(value: Any) -> Any:
+def _python_scalar(value: Any) -> Any:
     """Return a numpy scalar as a Python scalar, and any other value unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
@@ -209,17 +213,17 @@ def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None)
             if is_dataclass(of) and not all(map(is_dataclass, value)):
                 if not all(isinstance(one, Mapping) for one in value):
                     raise RecipeError(f"{key} must be a list of tables: [[{key}]]")
-                values[key] = tuple(_inside(f"[[{key}]]", of, one, of) for one in value)
+                values[key] = tuple(_nested_value(f"[[{key}]]", of, one, of) for one in value)
         elif inner := _table_of(hints[key]):
             if not isinstance(value, Mapping):
                 raise RecipeError(f"{key} is {value!r}; it must be a table: [{key}]")
-            values[key] = _inside(f"[{key}]", inner, value, top or kind)
+            values[key] = _nested_value(f"[{key}]", inner, value, top or kind)
         elif value is False and type(None) in allowed and bool not in allowed:
             values[key] = None  # TOML has no null
     return kind(**values)
 
 
-def _inside(title: str, kind: Any, table: Mapping[str, Any], top: Any) -> Any:
+def _nested_value(title: str, kind: Any, table: Mapping[str, Any], top: Any) -> Any:
     try:
         return from_table(kind, table, top)
     except RecipeError as error:
@@ -275,18 +279,18 @@ def schema(kind: Any) -> dict[str, Any]:
     return found
 
 
-def words(of: Mapping[str, Any]) -> str:
+def describe_values(of: Mapping[str, Any]) -> str:
     """Describe the values that a part of a JSON schema allows.
 
-    >>> words({"type": "integer", "minimum": 1})
+    >>> describe_values({"type": "integer", "minimum": 1})
     'a whole number, 1 or more'
-    >>> words({"anyOf": [{"enum": ["mean", "cls"]}, {"type": "null"}]})
+    >>> describe_values({"anyOf": [{"enum": ["mean", "cls"]}, {"type": "null"}]})
     '"mean" or "cls" or false'
     """
     if "$ref" in of:
         return "a table"
     if "anyOf" in of:
-        choices = [words(one) for one in of["anyOf"]]
+        choices = [describe_values(one) for one in of["anyOf"]]
         return (", or " if any("," in choice for choice in choices) else " or ").join(choices)
     if "enum" in of:
         *first, last = (f'"{one}"' for one in of["enum"])
@@ -296,9 +300,9 @@ def words(of: Mapping[str, Any]) -> str:
     if "prefixItems" in of:
         return "two whole numbers"
     if "enum" in of.get("items", {}):
-        return f"a list of {words(of['items'])}"
+        return f"a list of {describe_values(of['items'])}"
     if isinstance(values := of.get("additionalProperties"), Mapping) and "minimum" in values:
-        return f"a table of numbers{_range(values)} for {words(of['propertyNames'])}"
+        return f"a table of numbers{_range(values)} for {describe_values(of['propertyNames'])}"
     kind = {
         "array": f"a list of {'one or more ' * ('minItems' in of)}" + _items(of.get("items", {})),
         "object": "a table of texts",

@@ -42,11 +42,11 @@ __all__ = [
     "MANIFEST",
     "PRIVATE",
     "OutputFolder",
+    "atomic_write",
     "guard_cell",
     "remove_remains",
     "sha256",
     "unguard_cell",
-    "write_aside",
     "write_error",
 ]
 
@@ -55,7 +55,7 @@ ROOM = 1 << 20
 
 
 @contextlib.contextmanager
-def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
+def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     r"""Open a temporary file that is renamed when the block ends without an error.
 
     Missing folders are created. Text is UTF-8 with `\n` newlines. The file is synced to the disk
@@ -225,7 +225,7 @@ class OutputFolder:
         """Write a file of the folder, then add it to the manifest."""
         target = self.path / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        with write_aside(target, mode) as file:
+        with atomic_write(target, mode) as file:
             yield file
         self.add(name)
 
@@ -291,7 +291,7 @@ class OutputFolder:
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         json.dump(content, file, indent=2, sort_keys=True, ensure_ascii=False)
         file.write("\n")
 
@@ -309,7 +309,7 @@ def _manifest(path: Path) -> dict[str, Any]:
 def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     try:
         held = parse_json(manifest.read_text("utf-8"))
-        safe = all(_inside(folder, name) for name in dict(held["files"]))
+        safe = all(_path_inside(folder, name) for name in dict(held["files"]))
         if isinstance(held["recipe"], dict) and safe:
             return dict(held)
     except (OSError, ValueError, KeyError, TypeError):
@@ -317,7 +317,7 @@ def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     raise OutputError(f"{manifest} can't be read as a manifest; choose a new folder")
 
 
-def _inside(folder: Path, name: str) -> bool:
+def _path_inside(folder: Path, name: str) -> bool:
     return (folder / name).resolve().is_relative_to(folder.resolve())
 
 

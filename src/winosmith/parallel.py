@@ -18,9 +18,9 @@ __all__ = [
     "Advance",
     "Holder",
     "Step",
+    "no_progress",
     "one_thread",
     "ordered_map",
-    "silent",
     "without_collection",
     "workers_of",
 ]
@@ -109,7 +109,7 @@ def _submitted(
     try:
         return executor.submit(function, item)
     except BrokenExecutor as error:
-        raise _gone(error, resume) from error
+        raise _workers_gone_error(error, resume) from error
     except RuntimeError as error:
         if "shutdown" not in str(error):  # the standard library has no type of its own for it
             raise
@@ -122,14 +122,14 @@ def _result(future: Future[Result], resume: str) -> Result:
     try:
         return future.result()
     except BrokenExecutor as error:
-        raise _gone(error, resume) from error
+        raise _workers_gone_error(error, resume) from error
     except CancelledError as error:
         raise InputError(
             f"the work was cancelled: the executor was shut down, or its workers are gone; {resume}"
         ) from error
 
 
-def _gone(error: BrokenExecutor, resume: str) -> InputError:
+def _workers_gone_error(error: BrokenExecutor, resume: str) -> InputError:
     return InputError(
         "the executor's workers are gone, killed or out of memory "
         f"({str(error) or type(error).__name__}); {resume}"
@@ -143,7 +143,7 @@ Step = Callable[[str, int | None], AbstractContextManager[Advance]]
 """A function that shows the progress of a step with a title, and a total if known."""
 
 
-def silent(title: str, total: int | None) -> AbstractContextManager[Advance]:
+def no_progress(title: str, total: int | None) -> AbstractContextManager[Advance]:
     """Report no progress."""
     return nullcontext(lambda done, note: None)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, OtherDataError, ProblemError
 
-__all__ = ["TIE", "Prediction", "align", "best_of", "check_fit", "first_ids"]
+__all__ = ["TIE", "Prediction", "align", "best_options", "check_fit", "first_ids"]
 
 TIE = 1e-6
 """Scores are equal if they differ from the best by at most this fraction of the larger of the two.
@@ -21,10 +21,10 @@ relative to the two scores so that a third score can't cause a tie.
 """
 
 
-def best_of(scores: Sequence[float]) -> tuple[int, ...]:
+def best_options(scores: Sequence[float]) -> tuple[int, ...]:
     """Return the options with the best score, in ascending order; several if they tie (see `TIE`).
 
-    >>> best_of((-7.25, -3.5)), best_of((-3.5, -3.5000001)), best_of((0, 0, -1))
+    >>> best_options((-7.25, -3.5)), best_options((-3.5, -3.5000001)), best_options((0, 0, -1))
     ((1,), (0, 1), (0, 1))
     """
     best = max(scores)
@@ -90,13 +90,13 @@ class Prediction:
         """
         if self.choice is None or self.tied:
             return self.tied
-        best = best_of(self.scores) if self.scores else ()
+        best = best_options(self.scores) if self.scores else ()
         return best if self.choice in best else (self.choice,)
 
     @property
     def against_scores(self) -> bool:
         """Whether the scores contradict the choice; the choice counts."""
-        return bool(self.scores) and self.chosen != best_of(self.scores)
+        return bool(self.scores) and self.chosen != best_options(self.scores)
 
     def credit(self, answer: int | None) -> float:
         """Return the credit of the prediction, 0–1: 1 / (options tied) if one of them is correct.

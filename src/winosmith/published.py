@@ -94,14 +94,14 @@ def known_contents(name: str) -> Contents:
     >>> known_contents("WSC").name, len(known_contents("wsc").whole) > 285
     ('wsc', True)
     """
-    known = {name.casefold(): name for name in _held("whole")}
+    known = {name.casefold(): name for name in _stored_digests("whole")}
     low = name.casefold().replace("_", "-")
     if low not in known:
         raise InputError(
             f"the contents of {name!r} are not known; known are {', '.join(known)}. Give the file, "
             f"or name a corpus that is not here as other:{name}"
         )
-    return Contents(low, _held("whole")[known[low]], _held("sides")[known[low]])
+    return Contents(low, _stored_digests("whole")[known[low]], _stored_digests("sides")[known[low]])
 
 
 def contents_of(name: str, items: Iterable[Problem | Claim]) -> Contents:
@@ -217,11 +217,11 @@ def _digest_of(letters: str) -> int:
 def _names_of(sentence: str) -> list[str]:
     """Return the names of the data sets that contain a sentence, in the order of the file."""
     digest = _digest(sentence)
-    return [name for name, digests in _held("whole").items() if digest in digests]
+    return [name for name, digests in _stored_digests("whole").items() if digest in digests]
 
 
 @cache
-def _held(which: str) -> Mapping[str, frozenset[int]]:
+def _stored_digests(which: str) -> Mapping[str, frozenset[int]]:
     """Return the "whole" or "sides" digests of each data set, in the order of the file."""
     with (
         resources.as_file(resources.files("winosmith") / HELD) as path,

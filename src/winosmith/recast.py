@@ -93,7 +93,7 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     problems: list[Problem] = []
     reasons: dict[int, str] = {}
     for rows in groups.values():
-        first_said, repeated = _without_repeats(claims, rows)
+        first_said, repeated = _distinct_claims(claims, rows)
         reasons |= repeated
         group = [claims[row] for row in first_said]
         reason = _fault_of(group)
@@ -108,7 +108,7 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     return Recast(Dataset(problems, name), leftovers)
 
 
-def _without_repeats(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
+def _distinct_claims(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
     """Return the rows of distinct claims, and the reasons for repeated ones by row."""
     said: dict[tuple[str, bool | None], int] = {}
     repeated: dict[int, str] = {}

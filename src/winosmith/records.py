@@ -49,7 +49,7 @@ _DROPPED_KEYS = {"stage", "reason", "copy_of"}
 _CLAIM_KEYS = {f.name for f in fields(Claim)}
 
 
-def _once(pairs: list[tuple[str, Any]]) -> Record:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
     """Return an object's keys and values; refuse repeated keys, which would hide a value."""
     record = dict(pairs)
     if len(record) < len(pairs):
@@ -58,18 +58,20 @@ def _once(pairs: list[tuple[str, Any]]) -> Record:
     return record
 
 
-def _no_number(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _finite(digits: str) -> float:
+def _parse_finite(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
         raise ValueError(f"the number {digits[:40]} is too large")
     return number
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number)
+DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_float=_parse_finite, parse_constant=_refuse_constant
+)
 """A decoder of standard JSON (RFC 8259) that refuses repeated keys in an object."""
 
 
@@ -220,7 +222,7 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
         answer=record.get("answer"),
         twin_id=record.get("twin_id"),
         pronoun=record.get("pronoun"),
-        origin=_built(Origin, record.get("origin")),
+        origin=_construct(Origin, record.get("origin")),
         lineage=_lineage_of(record.get("lineage")),
         embargo=_flag("embargo", record.get("embargo", False)),
         extra=Extra(record.get("extra")),
@@ -306,12 +308,12 @@ def _lineage_of(record: Any) -> Lineage | None:
     edits = record.get("edits", [])
     if not isinstance(edits, list):
         raise ProblemError(f"the edits must be a list, not {edits!r}")
-    edits = tuple(_built(Edit, edit) for edit in edits)
-    lineage: Lineage = _built(Lineage, {**record, "edits": edits})
+    edits = tuple(_construct(Edit, edit) for edit in edits)
+    lineage: Lineage = _construct(Lineage, {**record, "edits": edits})
     return lineage
 
 
-def _built(kind: Any, record: Any) -> Any:
+def _construct(kind: Any, record: Any) -> Any:
     """Construct `kind` from a record; the error names the invalid key."""
     if record is None:
         return None

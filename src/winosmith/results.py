@@ -64,10 +64,10 @@ class Member:
     """A field, or a property that belongs to the result.
 
     Attributes:
-        name: of the attribute.
+        name: name of the attribute.
         columns: (heading, form) of each cell that shows it; none if it is in no table by default.
         json: see `Json`.
-        key: of the record; by default the name.
+        key: key of the record; by default the name.
         rows: whether its elements are the rows of the result's DataFrame.
     """
 
@@ -301,9 +301,9 @@ def _is_scalar(value: Any) -> bool:
 def _cell(value: Any) -> Any:
     """Return a value without a format of its own as a cell."""
     if isinstance(value, Mapping) and all(map(_is_scalar, value.values())):
-        return ", ".join(f"{key}: {report.shown(of)}" for key, of in value.items())
+        return ", ".join(f"{key}: {report.format_value(of)}" for key, of in value.items())
     if isinstance(value, list | tuple) and len(value) < 5 and all(map(_is_scalar, value)):
-        return ", ".join(map(report.shown, value))
+        return ", ".join(map(report.format_value, value))
     return value if _is_scalar(value) else brief(value).strip("<>")
 
 
@@ -320,10 +320,10 @@ def table(
     Args:
         caption: what it shows.
         rows: the results by their names, which the first column has; or without names.
-        names: of the attributes to show, with dots for those of a nested result
+        names: names of the attributes to show, with dots for those of a nested result
             ("agreement.kappa"); by default those with a heading, or all if none has one.
         head: the heading of the first column, if rows have names.
-        more: as of `report.Table`.
+        more: see `report.Table`.
     """
     results = list(rows.values()) if isinstance(rows, Mapping) else list(rows)
     every = [one for one in members(type(results[0])) if one.json is not False] if results else []
@@ -363,7 +363,7 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
             later += nested
         else:
             cells = zip(heads, one.cells(value), strict=True)
-            rows += [[head.title, report.shown(cell, head.form)] for head, cell in cells]
+            rows += [[head.title, report.format_value(cell, head.form)] for head, cell in cells]
     if rows:
         yield report.Table(caption or type(result).__name__, ["", ""], rows)
     yield from later

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK, Problem
-from winosmith.text import first_three, local_context, tokens, units, writing
+from winosmith.text import first_three, kind_of_script, local_context, tokens, units
 
 __all__ = [
     "Input",
@@ -126,7 +126,7 @@ def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
     >>> units_and_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
     (['猫', 'は', '箱', 'よ', 'より', 'り', '_', 'が', 'が好', '好', '好き', 'き', '。'], 6)
     """
-    if writing(problem.sentence) != "unspaced":
+    if kind_of_script(problem.sentence) != "unspaced":
         cut, at = tokens_and_blank(problem)
         return [token.lower() for token in cut], at
     found = units(problem.sentence, problem.options)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from winosmith.errors import InputError, RecipeError
-from winosmith.options import OrFalse, declaration, from_table, words
+from winosmith.options import OrFalse, declaration, describe_values, from_table
 
 if TYPE_CHECKING:
     from winosmith.solve import Combination, Solver
@@ -281,7 +281,7 @@ LEARNERS = tuple(kind for kind, of in KINDS.items() if of.learns)
 
 def _check_kind(kind: str) -> str:
     if kind not in KINDS:
-        raise ValueError(f"it must be {words({'enum': list(KINDS)})}")
+        raise ValueError(f"it must be {describe_values({'enum': list(KINDS)})}")
     return kind
 
 

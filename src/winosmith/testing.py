@@ -144,7 +144,7 @@ def made_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
     Children declare their depths, and this number of words differs from the root's sentence.
 
     Args:
-        depths: of the perturbed problems of each family.
+        depths: depths of the perturbed problems of each family.
         roots: False omits the roots.
 
     >>> data = made_families([1, 3], [2])

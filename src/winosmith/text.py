@@ -38,22 +38,22 @@ __all__ = [
     "Change",
     "Writing",
     "changes",
-    "composed",
     "content_words",
-    "differing",
     "edit_distance",
+    "inflection_prefix",
+    "kind_of_script",
     "local_context",
+    "mark_differences",
+    "normalize",
     "occurrences",
     "overlap",
     "pieces",
-    "shared_beginning",
+    "separate_blank",
     "tokens",
     "trigger",
     "units",
     "whole_pieces",
-    "with_blank_apart",
     "words",
-    "writing",
 ]
 
 Writing = Literal["latin", "spaced", "unspaced"]
@@ -76,13 +76,13 @@ _MARKS = 256
 _NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MARKS},}}")
 
 
-def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
+def normalize(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
     """Return a text in a Unicode normalization form (UAX 15), in linear time.
 
     Python sorts the combining marks of a letter in quadratic time: a million of them would take
     hours. Text with 256 or more marks in a row is therefore normalized in parts.
 
-    >>> composed("cafe\u0301"), composed("ﬁ", "NFKC")
+    >>> normalize("cafe\u0301"), normalize("ﬁ", "NFKC")
     ('café', 'fi')
     """
     if text.isascii():
@@ -168,15 +168,17 @@ def _script(letter: str) -> str:
     return name.partition(" ")[0]
 
 
-def writing(text: str) -> Writing:
+def kind_of_script(text: str) -> Writing:
     """Return the kind of script of a text, by the Unicode names of its letters; see `Writing`.
 
     A text of several scripts is "unspaced" if at least `UNSPACED_SHARE` of its letters are, or else
     "latin" if at least `LATIN_SHARE` are Latin. A text without letters is "latin".
 
-    >>> writing("The cup hit the 茶碗 and the _ broke."), writing("Чашка упала, и _ разбилась.")
+    >>> (kind_of_script("The cup hit the 茶碗 and the _ broke."),
+    ...  kind_of_script("Чашка упала, и _ разбилась."))
     ('latin', 'spaced')
-    >>> writing("茶碗が急須に当たって_が割れた。"), writing("AliceはBobに_の本を貸した。")
+    >>> (kind_of_script("茶碗が急須に当たって_が割れた。"),
+    ...  kind_of_script("AliceはBobに_の本を貸した。"))
     ('unspaced', 'unspaced')
     """
     if text.isascii():
@@ -208,7 +210,7 @@ def pieces(text: str) -> list[str]:
     >>> pieces("It is large."), pieces("大き すぎる")
     (['It', 'is', 'large.'], ['大き', 'きす', 'すぎ', 'ぎる'])
     """
-    if writing(text) != "unspaced":
+    if kind_of_script(text) != "unspaced":
         return words(text)
     letters = "".join(text.split())
     return [letters[at : at + 2] for at in range(len(letters) - 1)] or [letters]
@@ -232,7 +234,7 @@ def units(text: str, whole: Sequence[str] = ()) -> list[str]:
     >>> units("Aliceは赤い_、茶碗。", ["茶碗"])
     ['alice', 'aliceは', 'は', 'は赤', '赤', '赤い', 'い', '_', '、', '茶碗', '。']
     """
-    if writing(text) != "unspaced":
+    if kind_of_script(text) != "unspaced":
         return [token.lower() for token in tokens(text)]
     lowered = text.lower()
     names = sorted({name.lower() for name in whole if name.strip()} | {BLANK}, key=len)
@@ -251,10 +253,10 @@ STEM, ENDING = 3, 2
 """Least length of the shared prefix of inflected forms, and the length of an ending."""
 
 
-def shared_beginning(word: str) -> str:
+def inflection_prefix(word: str) -> str:
     """Return the prefix that a word shares with its inflected forms, as in Russian.
 
-    >>> "чашку".startswith(shared_beginning("чашка")), shared_beginning("кот")
+    >>> "чашку".startswith(inflection_prefix("чашка")), inflection_prefix("кот")
     (True, 'кот')
     """
     return word[: max(STEM, len(word) - ENDING)]
@@ -263,7 +265,7 @@ def shared_beginning(word: str) -> str:
 def _letters(text: str) -> list[tuple[str, bool]]:
     """Yield letters, words and punctuation marks, and whether each is part of a word."""
     found: list[tuple[str, bool]] = []
-    for kind, run in groupby(text, _kind):
+    for kind, run in groupby(text, _kind_of_character):
         if kind == "word":
             found.append(("".join(run), True))
         elif kind != "space":
@@ -278,14 +280,18 @@ def whole_pieces(text: str) -> list[str]:
     ["Ann's", ' ', '茶', '碗', ' ', 'fell', '.']
     """
     kinds = "".join(
-        "-" if sign in "'’-" else "+" if unicodedata.category(sign)[0] == "M" else _kind(sign)[0]
+        "-"
+        if sign in "'’-"
+        else "+"
+        if unicodedata.category(sign)[0] == "M"
+        else _kind_of_character(sign)[0]
         for sign in text
     )
     cuts = re.finditer(r"w[w+]*(?:-w[w+]*)*|.\+*", kinds)
     return [text[slice(*found.span())] for found in cuts]
 
 
-def _kind(sign: str) -> Literal["space", "letter", "word", "mark"]:
+def _kind_of_character(sign: str) -> Literal["space", "letter", "word", "mark"]:
     """Classify a character: letter of a script without spaces, part of a word, or neither."""
     if sign.isspace():
         return "space"
@@ -308,7 +314,8 @@ def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
 
     >>> occurrences("he", "The man said he knew the others; He did.")
     [13, 33]
-    >>> occurrences("它", "狗追它，因为它慢。"), occurrences("он", "Кони видят: он тут.")
+    >>> (occurrences("它", "狗追它，因为它慢。"),
+    ...  occurrences("он", "Кони видят: он тут."))
     ([2, 6], [12])
     """
     if not phrase.strip():
@@ -327,7 +334,9 @@ def _cuts(text: str, at: int, joined: re.Pattern[str]) -> bool:
     if not 0 < at < len(text):
         return False
     one, other = text[at - 1], text[at]
-    in_word = _kind(one) == _kind(other) == "word" and joined.match(one + other)
+    in_word = _kind_of_character(one) == _kind_of_character(other) == "word" and joined.match(
+        one + other
+    )
     return bool(in_word) or unicodedata.category(other)[0] == "M"
 
 
@@ -337,7 +346,7 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Ann's cup can't fit. It's 1,000 mm, the _ is.")
     ['Ann', "'s", 'cup', 'ca', "n't", 'fit', '.', 'It', "'s", '1,000', 'mm', ',', 'the', '_', 'is', '.']
     """  # noqa: E501
-    return list(_cut(text)) if len(text) <= LONGEST_KEPT else _tokens(text)
+    return list(_cached_tokens(text)) if len(text) <= LONGEST_KEPT else _tokens(text)
 
 
 def _tokens(text: str) -> list[str]:
@@ -348,7 +357,7 @@ def _tokens(text: str) -> list[str]:
 
 
 @lru_cache(200)
-def _cut(text: str) -> tuple[str, ...]:
+def _cached_tokens(text: str) -> tuple[str, ...]:
     """Return the tokens of a text, cached because several rules need them."""
     return tuple(_tokens(text))
 
@@ -374,10 +383,10 @@ def is_content(token: str) -> bool:
     return token not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
-def number_of(number: int, noun: str, several: str = "") -> str:
+def count_noun(number: int, noun: str, several: str = "") -> str:
     """Return a number with its noun; `several` is an irregular plural.
 
-    >>> number_of(1, "block"), number_of(1_022, "single"), number_of(2, "family", "families")
+    >>> count_noun(1, "block"), count_noun(1_022, "single"), count_noun(2, "family", "families")
     ('1 block', '1,022 singles', '2 families')
     """
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
@@ -392,16 +401,16 @@ def first_three(ids: Sequence[str]) -> str:
     return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
 
 
-def with_blank_apart(sentence: str) -> str:
+def separate_blank(sentence: str) -> str:
     """Return a sentence with a space between its blank and a word that touches it.
 
     EvoGrad has such blanks ("because _had", appendix A.1); a filled-in option and the word would be
     one token. Punctuation ("_,", "(_)", "_'s", "_-like"), plural endings ("_s") and text in scripts
     without spaces may touch the blank. Sentences without exactly one blank are unchanged.
 
-    >>> with_blank_apart("Monica was kind because _had time.")
+    >>> separate_blank("Monica was kind because _had time.")
     'Monica was kind because _ had time.'
-    >>> with_blank_apart("She was glad (_'s hat was back).")
+    >>> separate_blank("She was glad (_'s hat was back).")
     "She was glad (_'s hat was back)."
     """
     if sentence.count(BLANK) != 1:
@@ -470,7 +479,7 @@ def local_context(
     >>> local_context("The trophy doesn't fit into the suitcase because the _ is too large.")
     'because the _ is too large.'
     """
-    if not whole and writing(sentence) == "unspaced":
+    if not whole and kind_of_script(sentence) == "unspaced":
         raise ProblemError(
             f"there are no spaces between the words of {sentence!r}, so it has no local context"
         )
@@ -496,17 +505,17 @@ def changes(before: str, after: str) -> list[Change]:
     >>> [(one.kind, one.text) for one in changes("The cup is full.", "The mug is so full.")]
     [('', 'The '), ('del', 'cup'), ('', ' '), ('ins', 'mug'), ('', ' is '), ('ins', 'so'), ('', ' full.')]
     """  # noqa: E501
-    found = _stretches(before, after)
+    found = _align(before, after)
     joined = (
         (kind, "".join(text for text, _ in run)) for kind, run in groupby(found, attrgetter("kind"))
     )
     return [Change(text, kind) for kind, text in joined if text]
 
 
-def differing(sentence: str, other: str) -> list[Change]:
+def mark_differences(sentence: str, other: str) -> list[Change]:
     """Return the pieces of a sentence; pieces that another sentence lacks are marked "ins".
 
-    >>> [(one.kind, one.text) for one in differing("The _ is big.", "The _ is small.")]
+    >>> [(one.kind, one.text) for one in mark_differences("The _ is big.", "The _ is small.")]
     [('', 'The _ is '), ('ins', 'big'), ('', '.')]
     """
     spans, found, at = _spans(sentence), list[Change](), 0
@@ -518,7 +527,7 @@ def differing(sentence: str, other: str) -> list[Change]:
     return [one for one in (*found, Change(sentence[at:], "")) if one.text]
 
 
-def _stretches(before: str, after: str) -> Iterator[Change]:
+def _align(before: str, after: str) -> Iterator[Change]:
     old, new = _spans(before), _spans(after)
     for same, out, put in _runs(before, after):
         gone, here = "" if same else _stretch(before, old[out]), _stretch(after, new[put])

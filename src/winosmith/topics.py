@@ -38,8 +38,8 @@ __all__ = [
     "JsonlTopics",
     "Topic",
     "Topics",
+    "built_in",
     "open_topics",
-    "shipped",
 ]
 
 ANCHORS = 3
@@ -128,7 +128,7 @@ _MOST_TRIES = 50
 """Number of unusable topics in a row after which a source is refused."""
 
 
-def _drawn(count: int, read: Callable[[int], Topic], seed: int, where: str) -> Topic:
+def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, where: str) -> Topic:
     """Return one of `count` topics; all usable topics are equally likely.
 
     Args:
@@ -202,7 +202,7 @@ class FolderTopics:
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""
-        return _drawn(
+        return _draw_topic(
             len(self.paths),
             lambda number: _topic_of_file(self.paths[number]),
             seed,
@@ -275,7 +275,7 @@ class JsonlTopics:
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""
-        return _drawn(len(self), self.__getitem__, seed, str(self.path))
+        return _draw_topic(len(self), self.__getitem__, seed, str(self.path))
 
 
 def _check_line(line: bytes, path: Path, number: int) -> None:
@@ -288,7 +288,7 @@ def _check_line(line: bytes, path: Path, number: int) -> None:
 
 
 @cache
-def shipped() -> JsonlTopics:
+def built_in() -> JsonlTopics:
     """Return the how-to articles in this package, half of them social and half physical.
 
     They were written for winosmith and have its licence (Apache-2.0).
@@ -402,7 +402,7 @@ class HttpTopics:
                 self._asking.release()
         cached = list(self._cached.values())
         where = f"{self.url} ({self._reason})" if self._reason and not cached else self.url
-        return _drawn(len(cached), cached.__getitem__, seed, where)
+        return _draw_topic(len(cached), cached.__getitem__, seed, where)
 
     def _ask(self) -> None:
         """Request topics and add them to the cache."""
@@ -449,7 +449,7 @@ def open_topics(where: str | None, base: Path | None = None) -> Topics:
         InputError: the folder or file does not exist or is unusable, with the reason.
     """
     if where is None:
-        return shipped()
+        return built_in()
     if "://" in where:
         return HttpTopics(where)
     path = (base or Path()) / Path(where).expanduser()

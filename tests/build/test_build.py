@@ -16,7 +16,7 @@ from winosmith.build._report_filter import key_figures, verdict
 from winosmith.cli.build import print_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
-from winosmith.report import percent, shown
+from winosmith.report import format_value, percent
 from winosmith.testing import made_twins
 
 
@@ -256,8 +256,8 @@ def test_halves_whose_filters_ended_elsewhere_are_told_apart_from_this_one(small
     share = len(run.kept) / len(run.pool)
     for kept, told in ((share + 0.09, False), (share - 0.11, True)):
         measures = replace(small_build.measures, verified=replace(known, kept=kept))
-        said = f"; the filter kept {shown(kept, '.1%')} of the halves, "
-        said += f"{shown(share, '.1%')} of the whole"
+        said = f"; the filter kept {format_value(kept, '.1%')} of the halves, "
+        said += f"{format_value(share, '.1%')} of the whole"
         assert (said in verdict(run, measures)) == told
         assert (said in key_figures(run, measures)[0].note) == told
 

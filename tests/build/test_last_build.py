@@ -11,7 +11,7 @@ from hypothesis import assume, given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Lineage, Origin, Problem, formats
-from winosmith.blocks import Former, assign_sides, former_sides, shuffled_blocks, side_kept
+from winosmith.blocks import Former, assign_sides, former_sides, kept_side, shuffled_blocks
 from winosmith.build import build, finished_build, read_last, read_recipe
 from winosmith.build._split import split
 from winosmith.cli import main
@@ -279,7 +279,7 @@ def test_a_problem_is_known_again(now, stays):
     old = Problem("r", "The _ stood near the old red wall of the town.", ("cup", "jug"), 0)
     new = replace(old, **now)
     (sides,) = former_sides(Dataset([new]), [[0]], [Former(old, "test")])
-    assert (side_kept(sides) == "test") is stays
+    assert (kept_side(sides) == "test") is stays
 
 
 def test_nothing_new_and_a_side_that_is_wanted_is_told():

@@ -11,12 +11,12 @@ import pytest
 
 from winosmith import Dataset, Lineage, debias
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, run_filter
-from winosmith.build._filter import _of_fewer
+from winosmith.build._filter import _scale_settings
 from winosmith.build._filtering import Filtering, changes_sign
 from winosmith.build._report_filter import key_figures
 from winosmith.embed import LightEmbedder, save_array
 from winosmith.outputs import OutputFolder
-from winosmith.parallel import silent
+from winosmith.parallel import no_progress
 from winosmith.testing import made_twins
 
 DATA = made_twins(40, singles=20)
@@ -84,11 +84,11 @@ def test_a_half_is_filtered_by_its_share_of_what_the_recipe_counts():
     X = np.random.default_rng(0).normal(size=(len(DATA), 4))
     chosen = FilterRecipe(ensemble_size=8, train_size=40, cutoff=4, target_size=80, null="report")
     run = run_filter(DATA, X, chosen, seed=0)
-    half = _of_fewer(run, chosen, len(DATA) // 2)
+    half = _scale_settings(run, chosen, len(DATA) // 2)
     assert (half.train_size, half.cutoff, half.target_size, half.null) == (20, 2, 40, "off")
-    assert _of_fewer(run, replace(chosen, cutoff=0.1), 10).cutoff == 0.1
+    assert _scale_settings(run, replace(chosen, cutoff=0.1), 10).cutoff == 0.1
     drawn = replace(chosen, method="random", keep=None)
-    half = _of_fewer(run_filter(DATA, X, drawn, seed=0), drawn, len(DATA) // 2)
+    half = _scale_settings(run_filter(DATA, X, drawn, seed=0), drawn, len(DATA) // 2)
     assert half.keep == round(len(run.kept) / 2)
 
 
@@ -142,7 +142,7 @@ def test_a_figure_reports_vectors_that_tell_few_problems_apart(tmp_path):
     separability = debias.measure_separability(data, X)
     chosen, folder = FilterRecipe(ensemble_size=8, null_draws=20), OutputFolder(tmp_path, {})
     run = replace(run_filter(data, X, chosen, seed=0), separability=separability)
-    filtering = Filtering(EmbedRecipe(), chosen, 0, 0, folder, silent)
+    filtering = Filtering(EmbedRecipe(), chosen, 0, 0, folder, no_progress)
     measures = filtering.measured(run, digest=data.digest, n=80, shown=range(80))
     figures = {figure.label: figure.value for figure in key_figures(run, measures)}
     assert figures["of twins and singles have vectors that depend on the answer"] == 15 / 40

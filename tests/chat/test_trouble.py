@@ -13,7 +13,7 @@ import pytest
 
 from tests.waiting import LONGEST
 from winosmith.chat import ChatError, Client, Message
-from winosmith.chat._server import MOST_BYTES, is_passing, retry_delay
+from winosmith.chat._server import MOST_BYTES, is_transient, retry_delay
 
 Make = Callable[..., Client]
 
@@ -43,7 +43,7 @@ def test_passing_trouble_is_waited_for(server: Any, client: Make, status: int) -
 )
 def test_what_passes_is_known(status: int, words: str, passing: bool) -> None:
     """Each status is one that may pass, or one that won't."""
-    assert is_passing(status, words) is passing
+    assert is_transient(status, words) is passing
 
 
 @pytest.mark.parametrize(

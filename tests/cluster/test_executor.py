@@ -91,9 +91,9 @@ def test_after_shutdown_nothing_is_taken(local_cluster):
 
 def test_another_version_at_a_worker_is_refused(executor):
     """A worker with another winosmith names itself and both versions."""
-    from winosmith.cluster import _called
+    from winosmith.cluster import _run_on_worker
 
-    asked = executor._client.submit(_called, "0.0", abs, (1,), {}, pure=False)
+    asked = executor._client.submit(_run_on_worker, "0.0", abs, (1,), {}, pure=False)
     with pytest.raises(InputError, match=r"the worker tcp://.* has winosmith .*, and 0\.0 asks"):
         asked.result()
 

@@ -13,7 +13,7 @@ from winosmith import Dataset, build, debias
 from winosmith.build._filtering import Filtering
 from winosmith.models._texts import read_questions
 from winosmith.outputs import OutputFolder
-from winosmith.parallel import silent
+from winosmith.parallel import no_progress
 from winosmith.testing import made_twins
 
 COPIES = 3
@@ -41,7 +41,9 @@ def measured(copies: int, method: Any) -> tuple[build.FilterRun, build.Measures]
         null_draws=40,
     )
     run = build.run_filter(data, np.tile(NOISE, (copies, 1)), chosen, seed=0)
-    filtering = Filtering(build.EmbedRecipe(), chosen, 0, 0, OutputFolder("unused", {}), silent)
+    filtering = Filtering(
+        build.EmbedRecipe(), chosen, 0, 0, OutputFolder("unused", {}), no_progress
+    )
     return run, filtering.measured(run, digest=data.digest, n=len(data), shown=())
 
 

@@ -192,7 +192,7 @@ def test_what_a_format_keeps_it_keeps_of_every_file(
     for path in ONE_OF_EACH.values():
         found = _items(data_dir / path)[:300]
         items = [item for item in found if isinstance(item, writer.holds)]
-        reasons = formats.unfit(items, name)
+        reasons = formats.find_unwritable(items, name)
         fitting = [tidied(item) for row, item in enumerate(items) if row not in reasons]
         if not fitting:
             assert len(reasons) == len(items), path

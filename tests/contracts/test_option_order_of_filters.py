@@ -22,7 +22,7 @@ from tests.conftest import examples
 from winosmith import Dataset, Problem, blocks, build, debias, embed, metrics, practice
 from winosmith.build._filtering import Filtering
 from winosmith.outputs import OutputFolder
-from winosmith.parallel import silent
+from winosmith.parallel import no_progress
 from winosmith.testing import made_twins
 
 CROSSED = (
@@ -131,7 +131,9 @@ def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> No
     for data in (DATA, swapped(DATA, rows)):
         X = embed.LightEmbedder(64).embed(data)
         run = build.run_filter(data, X, chosen, seed=1)
-        filtering = Filtering(build.EmbedRecipe(), chosen, 0, 1, OutputFolder("unused", {}), silent)
+        filtering = Filtering(
+            build.EmbedRecipe(), chosen, 0, 1, OutputFolder("unused", {}), no_progress
+        )
         measures = filtering.measured(run, digest=DATA.digest, n=len(DATA), shown=ROWS)
         record = measures.record()
         for subset in record["assessment"]["subsets"]:

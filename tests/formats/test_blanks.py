@@ -13,7 +13,7 @@ from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import ReadingNote
 from winosmith.lineage import depths
 from winosmith.problem import Edit
-from winosmith.text import tokens, with_blank_apart
+from winosmith.text import separate_blank, tokens
 
 ROOT = "Monica was kind to Rebecca because _ had time."
 GLUED = "Monica was kind to Rebecca because _had time."
@@ -31,7 +31,7 @@ GLUED = "Monica was kind to Rebecca because _had time."
 )
 def test_a_word_is_parted_from_the_blank(printed: str, meant: str) -> None:
     """A space parts the blank from the word on either side of it."""
-    assert with_blank_apart(printed) == meant
+    assert separate_blank(printed) == meant
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_word_is_parted_from_the_blank(printed: str, meant: str) -> None:
 )  # fmt: skip
 def test_what_belongs_to_the_blank_stays(sentence: str) -> None:
     """Marks, endings, and scripts whose words no spaces part are left as they are."""
-    assert with_blank_apart(sentence) == sentence
+    assert separate_blank(sentence) == sentence
 
 
 def files(tmp_path: Path) -> dict[str, Path]:

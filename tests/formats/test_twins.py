@@ -91,7 +91,7 @@ def test_neighbours_that_share_little_words_are_no_twin(tmp_path: Path, way: str
     path = tmp_path / "two"
     path.write_text(WAYS[way]([LAWYER, DOCTOR]))
     assert not formats.read(path).twins
-    assert formats.alike([LAWYER, DOCTOR]) == []
+    assert formats.find_unmarked_pairs([LAWYER, DOCTOR]) == []
 
 
 VERSIONS = [
@@ -114,7 +114,7 @@ def test_the_order_of_rows_makes_no_twin(
         read = formats.read(path)
     pairs = {tuple(sorted((read[a].id, read[b].id))) for a, b in read.twins}
     assert pairs == {(f"q{at}", f"q{at + 1}") for at in range(0, 10, 2)}
-    assert len(formats.alike(problems)) == 5
+    assert len(formats.find_unmarked_pairs(problems)) == 5
 
 
 def test_twins_without_spaces_between_words_are_found(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_twins_without_spaces_between_words_are_found(tmp_path: Path) -> None:
         Problem(str(at), text.format(word), options, at) for at, word in enumerate(("大き", "小さ"))
     ]
     assert told(tmp_path / "ja.jsonl", as_own(halves)).twins == ((0, 1),)
-    assert formats.alike(halves) == [(0, 1)]
+    assert formats.find_unmarked_pairs(halves) == [(0, 1)]
     asked = [
         replace(
             halves[0], sentence="花子は友子に_の本を貸したが、それは彼女がとても忙しい日だった。"
@@ -134,7 +134,7 @@ def test_twins_without_spaces_between_words_are_found(tmp_path: Path) -> None:
             halves[1], sentence="花子は友子に彼女の本を貸したが、それは_がとても忙しい日だった。"
         ),
     ]
-    assert formats.alike(asked) == []
+    assert formats.find_unmarked_pairs(asked) == []
 
 
 def test_many_problems_with_the_same_options_are_compared() -> None:
@@ -150,7 +150,7 @@ def test_many_problems_with_the_same_options_are_compared() -> None:
         for half, word in enumerate(("late", "early"))
     ]
     shuffled = [problems[row] for row in np.random.default_rng(0).permutation(1000)]
-    pairs = formats.alike(shuffled)
+    pairs = formats.find_unmarked_pairs(shuffled)
     assert len(pairs) == 500
     assert all(shuffled[a].id.split("-")[0] == shuffled[b].id.split("-")[0] for a, b in pairs)
 
@@ -173,10 +173,12 @@ def test_comparing_what_shares_a_rare_word_passes_nothing_over(
     every = [
         (a, b)
         for a, b in combinations(range(len(problems)), 2)
-        if formats.alike([problems[a], problems[b]])
+        if formats.find_unmarked_pairs([problems[a], problems[b]])
     ]
     times = Counter(row for pair in every for row in pair)
-    assert formats.alike(problems) == [(a, b) for a, b in every if times[a] == times[b] == 1]
+    assert formats.find_unmarked_pairs(problems) == [
+        (a, b) for a, b in every if times[a] == times[b] == 1
+    ]
 
 
 def test_what_says_who_is_a_twin_is_believed(tmp_path: Path) -> None:
@@ -255,9 +257,13 @@ def test_what_looks_like_twins_is_counted() -> None:
     """Pairs of singles that look like twins are found, also when their answers are withheld."""
     data = made_twins(5).problems
     mixed = [*data[:4], *bare(data[4:])]
-    assert formats.alike(mixed) == [(4, 5), (6, 7), (8, 9)]
-    assert formats.alike([replace(p, answer=None) for p in mixed]) == [(4, 5), (6, 7), (8, 9)]
-    assert formats.alike(data) == []
+    assert formats.find_unmarked_pairs(mixed) == [(4, 5), (6, 7), (8, 9)]
+    assert formats.find_unmarked_pairs([replace(p, answer=None) for p in mixed]) == [
+        (4, 5),
+        (6, 7),
+        (8, 9),
+    ]
+    assert formats.find_unmarked_pairs(data) == []
 
 
 TWO_KINDS = (

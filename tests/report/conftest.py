@@ -31,10 +31,10 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
     counts = rng.integers(0, 50, (2, 40))
     edges = np.linspace(-3, 3, 41)
     names = ["all", "random", "pmi", "aflite"]
-    along = report.Along(
+    along = report.DepthCurve(
         [0, 1, 3, 7], [1, 0.9, 0.6, 0.3], [1, 0.8, 0.4, 0.1], [1, 1, 0.8, 0.5], [4]
     )
-    other = report.Along([0, 2, 9], [1, 0.7, 0.2])
+    other = report.DepthCurve([0, 2, 9], [1, 0.7, 0.2])
     return {
         "funnel": (report.funnel([("collected", 7000), ("valid", 4760), ("kept", 1100)]),),
         "phases": (
@@ -51,8 +51,8 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
         "accuracies": (
             report.accuracies(
                 [
-                    report.Measured("toy", 0.62, 0.5, 0.74),
-                    report.Measured("people", 0.97, 0.93, 1.0, marked=True),
+                    report.FractionWithInterval("toy", 0.62, 0.5, 0.74),
+                    report.FractionWithInterval("people", 0.97, 0.93, 1.0, marked=True),
                 ],
                 chance=0.5,
             ),

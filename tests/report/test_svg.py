@@ -21,7 +21,7 @@ from winosmith.report._svg import COLOURS
 
 Drawings = dict[str, tuple[report.Svg, ...]]
 
-ALONG = report.Along([0, 2], [1, 0.75], [1, 0.5], [1, 0.9], [3])
+ALONG = report.DepthCurve([0, 2], [1, 0.75], [1, 0.5], [1, 0.9], [3])
 
 
 def a_funnel(name: str = "valid") -> report.Svg:
@@ -167,7 +167,8 @@ def test_long_names_are_cut_not_lost() -> None:
     [
         (lambda names: report.survival(dict.fromkeys(names, ALONG)), 5, "solvers"),
         (lambda names: report.depth_accuracy(dict.fromkeys(names, ALONG), []), 5, "solvers"),
-        (lambda names: report.learning([(160.0, 0.5)], lines=dict.fromkeys(names, ([1.0], [0.5]))),
+        (lambda names: report.learning_curve(
+            [(160.0, 0.5)], lines=dict.fromkeys(names, ([1.0], [0.5]))),
          5, "extrapolations"),
     ],
 )  # fmt: skip
@@ -203,7 +204,9 @@ def test_a_long_name_beside_a_dot_is_wrapped_and_not_cut() -> None:
     """All its words are drawn, on lines of their own, and its row is higher for it."""
     long = "contradiction, where the hypothesis has few of its words in the premise"
     short, tall = (
-        report.dots([report.Measured(name, 0.4, 0.2, 0.35, expected=0.3)], title="Cues")
+        report.dots_over_chance(
+            [report.FractionWithInterval(name, 0.4, 0.2, 0.35, expected=0.3)], title="Cues"
+        )
         for name in ("the longest", long)
     )
     drawn = " ".join(re.findall(r"<text[^>]*>([^<]+)</text>", tall.markup))
@@ -220,16 +223,22 @@ POINTS = [(160.0, 0.515), (640.0, 0.586), (2558.0, 0.669)]
 def test_a_learning_curve_tells_its_points_and_names_its_continuations() -> None:
     """The description has the accuracies by size, the legend each continuation."""
     lines = {"logarithm": ([160.0, 1e6], [0.5, 0.9]), "power <law>": ([160.0, 1e6], [0.5, 0.8])}
-    drawn = report.learning(POINTS, runs=POINTS[:1], lines=lines, level=0.94)
+    drawn = report.learning_curve(POINTS, runs=POINTS[:1], lines=lines, level=0.94)
     assert "51.5\u00a0% at 160; 58.6\u00a0% at 640" in drawn.description
     assert ">logarithm<" in drawn.markup
     assert "power &lt;law&gt;" in drawn.markup
-    assert drawn.markup == report.learning(POINTS, runs=POINTS[:1], lines=lines, level=0.94).markup
+    assert (
+        drawn.markup
+        == report.learning_curve(POINTS, runs=POINTS[:1], lines=lines, level=0.94).markup
+    )
 
 
 def test_a_reliability_diagram_tells_each_point() -> None:
     """The description has how many are right at each confidence."""
-    rows = [report.Stated(0.6, 0.5, 0.4, 0.6, 80), report.Stated(0.95, 0.7, 0.6, 0.8, 1200)]
+    rows = [
+        report.ConfidenceBin(0.6, 0.5, 0.4, 0.6, 80),
+        report.ConfidenceBin(0.95, 0.7, 0.6, 0.8, 1200),
+    ]
     drawn = report.reliability(rows, name="toy", note="calibration error 0.2")
     assert drawn.title == "toy: calibration"
     assert "70\u00a0% correct of 1,200 at 95\u00a0%" in drawn.description

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import winosmith
-from winosmith.report import fixed, percent, shown
+from winosmith.report import fixed, format_value, percent
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from winosmith.report import fixed, percent, shown
 )
 def test_values_print_alike_everywhere(value: object, form: str, printed: str) -> None:
     """Numbers have commas and few decimals, nothing is a dash, text stays."""
-    assert shown(value, form) == printed
+    assert format_value(value, form) == printed
 
 
 @given(st.integers(0, 5000), st.integers(1, 5000), st.integers(0, 3))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from winosmith.locks import look
+from winosmith.locks import read_lock
 
 from .browser import Browser, Unanswered
 from .postgres import PostgresServer
@@ -130,7 +130,7 @@ class Server:
         """
         until = time.monotonic() + 30
         while time.monotonic() < until:
-            _, of_jobs = look(self.folder / "worker.lock")  # it answers nobody
+            _, of_jobs = read_lock(self.folder / "worker.lock")  # it answers nobody
             if workers := [one for one in self.processes()[1:] if {"process": one} != of_jobs]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(workers[number % len(workers)], signal.SIGKILL)

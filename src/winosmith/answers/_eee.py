@@ -17,7 +17,7 @@ from winosmith.answers._items import Items, Row, look_up, options_in_order
 from winosmith.answers._rules import choose_entries, read_rows
 from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
 from winosmith.records import canonical
@@ -108,7 +108,7 @@ def write_instance_records(
     >>> answers.read(file, data)["gpt"].predictions
     (Prediction(problem_id='1', choice=1, scores=(), tied=()),)
     """
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         for model, own in answers.items():
             for record in _records(dataset, model, own):
                 file.write(canonical(record) + "\n")

@@ -15,7 +15,7 @@ from typing import Any
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Row
-from winosmith.answers._rules import choose_entries, read_rows, repeated
+from winosmith.answers._rules import choose_entries, read_rows, repeated_rows_error
 from winosmith.errors import FormatError
 
 _Trial = dict[str, list[Mapping[str, Any]]]
@@ -59,7 +59,7 @@ def _row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
     """Return an item's row, made from its requests."""
     asked = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
     if (most := max(asked.values())) > 1:
-        raise repeated(file, most, name)
+        raise repeated_rows_error(file, most, name)
     instance = states[0]["instance"]
     options = tuple(str(one["output"]["text"]) for one in instance["references"])
     correct = [at for at, one in enumerate(instance["references"]) if "correct" in one["tags"]]

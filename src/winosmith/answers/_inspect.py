@@ -37,7 +37,7 @@ def read(file: AnswerFile) -> list[Answers]:
     Raises:
         FormatError: the log has no samples; see also `read_rows`.
     """
-    log = _unpacked(file) if file.rows.parts else file.document
+    log = _unpack_log(file) if file.rows.parts else file.document
     samples, head = log.get("samples"), log.get("eval")
     if "configs" in log and samples is None:
         raise file.error(
@@ -63,7 +63,7 @@ def read(file: AnswerFile) -> list[Answers]:
     return [read_rows(rows, file, str(head.get("model")), facts)]
 
 
-def _unpacked(file: AnswerFile) -> dict[str, Any]:
+def _unpack_log(file: AnswerFile) -> dict[str, Any]:
     """Return the log in an archive; the last part of each name counts."""
     parts: dict[str, Any] = {}
     for part in file.rows.parts:

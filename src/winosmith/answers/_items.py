@@ -55,24 +55,24 @@ class Items:
         self.by_text: dict[tuple[str, frozenset[str]], list[Problem]] = defaultdict(list)
         self.by_id = {problem.id: problem for problem in dataset}
         for problem in dataset:
-            options = frozenset(map(tidy, problem.options))
+            options = frozenset(map(normalise, problem.options))
             self.by_options[options].append(problem)
-            self.by_text[tidy(problem.sentence), options].append(problem)
+            self.by_text[normalise(problem.sentence), options].append(problem)
 
     def find(self, row: Row) -> list[Problem]:
         """Return the item of a row, or its copies; nothing if no item matches."""
         own = self.by_id.get(row.id)
         if not row.options:
             known = own is not None and row.target is not None and row.target == own.answer
-            return [own] if own and known and _has_item(tidy(row.text), own) else []
-        options = frozenset(map(tidy, row.options))
-        if found := self.by_text.get((tidy(row.question), options)):
+            return [own] if own and known and _has_item(normalise(row.text), own) else []
+        options = frozenset(map(normalise, row.options))
+        if found := self.by_text.get((normalise(row.question), options)):
             return [own] if own in found else found
         alike = self.by_options.get(options, [])
         if len(alike) == 1 and alike[0] is own:
             return alike
         near = alike if len(alike) <= _FEW else [one for one in alike if one is own]
-        text = tidy(row.text)
+        text = normalise(row.text)
         found = [one for one in near if _has_question(text, one)]
         return found if len(found) == 1 else [one for one in found if one is own]
 
@@ -81,15 +81,17 @@ class Items:
 
         A prompt may show other items as examples before the one that it asks.
         """
-        text = tidy(text)
+        text = normalise(text)
         near = {id(one): one for word in {*_words(text)} for one in self._by_rarest.get(word, ())}
         found = [one for one in near.values() if _has_item(text, one)]
-        return max(found, key=lambda one: _end(text, one), default=None)
+        return max(found, key=lambda one: _end_of_question(text, one), default=None)
 
     @cached_property
     def _by_rarest(self) -> dict[str, list[Problem]]:
         """The items by the rarest word of their question and options."""
-        words = [{*_words(tidy(" ".join((one.sentence, *one.options))))} for one in self.dataset]
+        words = [
+            {*_words(normalise(" ".join((one.sentence, *one.options))))} for one in self.dataset
+        ]
         counts = Counter(word for own in words for word in own)
         found: dict[str, list[Problem]] = defaultdict(list)
         for problem, own in zip(self.dataset, words, strict=True):
@@ -112,7 +114,7 @@ def look_up(record: Any, *keys: str | int) -> Any:
     return record
 
 
-def tidy(text: str) -> str:
+def normalise(text: str) -> str:
     """Return a text in lower case with single spaces, for comparisons."""
     return " ".join(text.split()).casefold()
 
@@ -123,12 +125,12 @@ def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
     >>> options_in_order("Who? A) ann B) bob", Problem("q", "Who?", ("bob", "ann"), blank=None))
     ('ann', 'bob')
     """
-    text = tidy(text)
-    start = max(0, text.rfind(tidy(problem.sentence)))
+    text = normalise(text)
+    start = max(0, text.rfind(normalise(problem.sentence)))
     places = {}
     for option in problem.options:
         marked = [
-            text.find(f"{letter}{mark} {tidy(option)}", start)
+            text.find(f"{letter}{mark} {normalise(option)}", start)
             for letter in "abcdefghijklmnopqrstuvwxyz"[: len(problem.options)]
             for mark in (")", ".", ":")
         ]
@@ -140,17 +142,17 @@ def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
 
 def _has_question(text: str, problem: Problem) -> bool:
     parts = (problem.sentence,) if problem.blank is None else (problem.before, problem.after)
-    return all(tidy(part) in text for part in parts)
+    return all(normalise(part) in text for part in parts)
 
 
-def _end(text: str, problem: Problem) -> tuple[int, int]:
+def _end_of_question(text: str, problem: Problem) -> tuple[int, int]:
     """Return the end and length of the last copy of the question in a text, for sorting."""
-    last = tidy(problem.sentence if problem.blank is None else problem.after or problem.before)
+    last = normalise(problem.sentence if problem.blank is None else problem.after or problem.before)
     return text.rfind(last) + len(last), len(problem.sentence)
 
 
 def _has_item(text: str, problem: Problem) -> bool:
-    return _has_question(text, problem) and all(tidy(one) in text for one in problem.options)
+    return _has_question(text, problem) and all(normalise(one) in text for one in problem.options)
 
 
 def _words(text: str) -> Iterator[str]:

@@ -50,7 +50,7 @@ def read(file: AnswerFile) -> list[Answers]:
     """
     source, dataset = file.rows.source or Source(file.path), file.dataset
     is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
-    given = [*_array(source)] if is_array else _lines(source)
+    given = [*_read_array(source)] if is_array else _read_lines(source)
     if len(given) != len(dataset):
         raise file.error(
             f"the list has {len(given):,} labels, but there are {len(dataset):,} problems, and "
@@ -71,7 +71,7 @@ def read(file: AnswerFile) -> list[Answers]:
     return [Answers(tuple(found), file.rows.name)]
 
 
-def _array(source: Source) -> Iterator[_Label]:
+def _read_array(source: Source) -> Iterator[_Label]:
     try:
         labels = parse_json(source.text)
     except ValueError as error:
@@ -85,7 +85,7 @@ def _array(source: Source) -> Iterator[_Label]:
         yield place, str(label), ()
 
 
-def _lines(source: Source) -> list[_Label]:
+def _read_lines(source: Source) -> list[_Label]:
     found: list[_Label] = []
     for number, text in source.lines():
         place, line = Place(str(source.path), number), text.strip()

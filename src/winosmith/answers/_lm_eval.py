@@ -13,7 +13,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Row, tidy
+from winosmith.answers._items import Row, normalise
 from winosmith.answers._rules import choose_entries, read_rows
 from winosmith.data import Place, Record
 from winosmith.errors import FormatError, InputError
@@ -90,7 +90,7 @@ def _items(
     return found, bad
 
 
-def _ends(sample: Record) -> list[str]:
+def _continuations(sample: Record) -> list[str]:
     """Return the continuations that a sample scores, in order."""
     requests = _requests(sample.get("arguments") or {})
     return [end for one in requests if isinstance(end := one.get("arg_1"), str)]
@@ -101,9 +101,9 @@ def _scores_letters(samples: Sequence[Record], items: Sequence[Problem | None]) 
     letters = texts = 0
     for sample, item in zip(samples, items, strict=True):
         if item is not None:
-            ends = [tidy(end) for end in _ends(sample)[: len(item.options)]]
+            ends = [normalise(end) for end in _continuations(sample)[: len(item.options)]]
             letters += {end.strip("(). :") for end in ends} == {*ascii_lowercase[: len(ends)]}
-            texts += {*ends} == {*map(tidy, item.options)}
+            texts += {*ends} == {*map(normalise, item.options)}
     return letters > texts
 
 
@@ -117,7 +117,7 @@ def _row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool)
     if any(score is not None for score in scores):
         reply = None
         known = [math.nan if score is None else score for score in scores]
-        placed = _placed(known, _ends(sample), item, target, by_letter=by_letter)
+        placed = _order_scores(known, _continuations(sample), item, target, by_letter=by_letter)
     elif len(replies := [*_texts(given)]) > 1:
         what = f"{len(replies)} replies per item: add a filter that takes one, such as take_first"
         raise FormatError(what, *place[:3])
@@ -172,7 +172,7 @@ def _texts(given: Any) -> Iterator[str]:
         yield from _texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
 
 
-def _placed(
+def _order_scores(
     scores: Sequence[float],
     ends: Sequence[str],
     item: Problem | None,
@@ -195,7 +195,7 @@ def _placed(
     scored = ends[:count]
     places: list[int | None] = [*range(count)]
     letters = [formats.readings(end, [""] * count).get("letter") for end in scored]
-    if not by_letter and {*map(tidy, scored)} == {*map(tidy, item.options)}:
+    if not by_letter and {*map(normalise, scored)} == {*map(normalise, item.options)}:
         places = [formats.option_of_text(end, item.options) for end in scored]
     elif sorted(at for at in letters if at is not None) == list(range(count)):
         places = [*letters]

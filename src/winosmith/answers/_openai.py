@@ -8,7 +8,7 @@ from typing import Any
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row, look_up, options_in_order
-from winosmith.answers._rules import read_rows, repeated
+from winosmith.answers._rules import read_rows, repeated_rows_error
 
 
 def recognise(file: AnswerFile) -> bool:
@@ -35,7 +35,7 @@ def read(file: AnswerFile) -> list[Answers]:
             name = str(record.get("sample_id"))
             own = events.setdefault(name, {})
             if kind == "match" and "match" in own:
-                raise repeated(file, 2, name, [own["place"], place])
+                raise repeated_rows_error(file, 2, name, [own["place"], place])
             own |= {kind: data, "place": place}
     items = Items(file.dataset)
     rows = [_row(name, own, items) for name, own in events.items()]

@@ -28,8 +28,8 @@ from winosmith.answers._file import AnswerFile
 from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
-from winosmith.outputs import write_aside
-from winosmith.prediction import Prediction, best_of
+from winosmith.outputs import atomic_write
+from winosmith.prediction import Prediction, best_options
 from winosmith.records import canonical
 
 
@@ -78,7 +78,7 @@ def write_predictions(
     """
     aligned = Answers(tuple(predictions), solver).of(dataset).predictions
     header = prediction_header(dataset, solver, parameters or {})
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         file.writelines(f"{line}\n" for line in (header, *map(prediction_record, aligned)))
 
 
@@ -99,15 +99,15 @@ def read(file: AnswerFile) -> list[Answers]:
     """
     records = file.records()
     has_header = bool(records) and "predictions" in records[0][1]
-    head = _checked(_Header, "header", *records.pop(0)) if has_header else _Header()
+    head = _validate(_Header, "header", *records.pop(0)) if has_header else _Header()
     found: dict[str, Prediction] = {}
     for place, record in records:
-        line = _checked(_Line, "prediction", place, record)
+        line = _validate(_Line, "prediction", place, record)
         if line.id in found:
             raise file.error(f"the id {line.id!r} already has a prediction", place)
         if "choice" not in record and not line.scores:
             raise file.error("the prediction has no 'choice'", place)
-        choice = line.choice if "choice" in record else best_of(line.scores)[0]
+        choice = line.choice if "choice" in record else best_options(line.scores)[0]
         try:
             found[line.id] = Prediction(line.id, choice, line.scores, line.tied)
         except ProblemError as error:
@@ -154,7 +154,7 @@ class _Line(BaseModel, strict=True, extra="forbid"):
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def _checked(model: type[_Model], what: str, place: Place, record: Record) -> _Model:
+def _validate(model: type[_Model], what: str, place: Place, record: Record) -> _Model:
     """Return a record as an instance of a model; raise FormatError if it is invalid."""
     try:
         return model.model_validate(record)

@@ -74,7 +74,7 @@ def read(
     for one in path if are_several else [path]:
         for file, answers in _files(one, dataset, columns, filters):
             known = found.get(answers.solver)
-            found[answers.solver] = _joined(known, answers, file) if known else answers
+            found[answers.solver] = _join_answers(known, answers, file) if known else answers
     check_same_filters(found.values())
     return found
 
@@ -89,7 +89,7 @@ def check_same_filters(found: Iterable[Answers]) -> None:
             raise FormatError(f"{what}{one.log.filter!r}; choose the same one with `filters=`")
 
 
-def _joined(known: Answers, more: Answers, file: str) -> Answers:
+def _join_answers(known: Answers, more: Answers, file: str) -> Answers:
     """Return one model's answers from two files."""
     twice = next((name for name in more.by_id if name in known.by_id), None)
     if twice is not None:
@@ -152,12 +152,12 @@ def _read_file(
         file = replace(whole, rows=part)
         source = next((one for one in _SOURCES if one.recognise(file)), None)
         if source is None:
-            raise _not_answers(file)
+            raise _unknown_source_error(file)
         found += source.read(file)
     return found
 
 
-def _not_answers(file: AnswerFile) -> FormatError:
+def _unknown_source_error(file: AnswerFile) -> FormatError:
     """Return the error for a file that is not a source of answers."""
     if file.rows.first:
         return FormatError(f"these are not answers; {SOURCES}", file.path, 1)

@@ -22,7 +22,7 @@ from winosmith.answers._items import Items, Row
 from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
-from winosmith.prediction import Prediction, best_of, first_ids
+from winosmith.prediction import Prediction, best_options, first_ids
 from winosmith.problem import Problem
 
 NO_LETTER = "none is the letter of an option; write A for the first one, B for the second"
@@ -190,7 +190,7 @@ def _is_wanted(name: str, wanted: Collection[str]) -> bool:
     return name in wanted or (number.isdecimal() and number in wanted)
 
 
-def repeated(
+def repeated_rows_error(
     file: AnswerFile, count: int, name: str, places: Sequence[Place | None] = ()
 ) -> FormatError:
     """Return the error for several rows of one item."""
@@ -223,7 +223,7 @@ def read_rows(
             answer can be read.
     """
     dataset = file.dataset
-    of_items = _one_per_item(rows, file, problem_with_rows)
+    of_items = _index_of_rows(rows, file, problem_with_rows)
     kind = _kind([rows[at] for at in of_items.values()], dataset)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
@@ -292,11 +292,11 @@ def _prediction(
     if row.scores:
         if {*places} == {*range(len(problem.options))} and all(map(isfinite, row.scores)):
             scores = tuple(row.scores[places.index(at)] for at in range(len(places)))
-            return Prediction(problem.id, best_of(scores)[0], scores)
+            return Prediction(problem.id, best_options(scores)[0], scores)
         finite = [at for at, score in enumerate(row.scores) if isfinite(score)]
         if not finite or any(map(isnan, row.scores)):
             return Prediction(problem.id, None)
-        best = [places[finite[at]] for at in best_of([row.scores[at] for at in finite])]
+        best = [places[finite[at]] for at in best_options([row.scores[at] for at in finite])]
         chosen = sorted(place for place in best if place is not None)
         return Prediction(
             problem.id, chosen[0] if chosen else None, tied=tuple(chosen) if chosen[1:] else ()
@@ -307,7 +307,7 @@ def _prediction(
     return Prediction(problem.id, None if reply is None else places[reply])
 
 
-def _one_per_item(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[str, int]:
+def _index_of_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[str, int]:
     """Return the index of each item's row.
 
     If an item has as many rows as copies, each row belongs to one copy; a single row belongs to
@@ -333,7 +333,7 @@ def _one_per_item(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[s
             places = places * len(names)
         if len(places) != len(names) or any(name in found for name in names):
             count = max(2, len(places) // len(names))
-            raise repeated(file, count, names[0], [rows[at].place for at in places])
+            raise repeated_rows_error(file, count, names[0], [rows[at].place for at in places])
         found |= zip(names, places, strict=True)
     if lost:
         first = lost[0].place.inside if lost[0].place else repr(lost[0].id)

@@ -21,7 +21,7 @@ from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, is_missing, read_choices
 from winosmith.data import Place, Record, cell
 from winosmith.errors import FormatError, ProblemError
-from winosmith.prediction import Prediction, best_of, first_ids
+from winosmith.prediction import Prediction, best_options, first_ids
 
 _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
@@ -45,7 +45,7 @@ def read(file: AnswerFile) -> list[Answers]:
             than half of the ids belong to items, or no cell is an answer.
     """
     if file.rows.kind == "object":
-        return [_by_id(file)]
+        return [_labels_by_id(file)]
     records = file.records()
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     by_lower = {name.lower(): name for name in reversed(names)}
@@ -61,7 +61,7 @@ def read(file: AnswerFile) -> list[Answers]:
         )
     at = names[0] if ids is None else ids
     models = [choice] if choice is not None else [name for name in names if name not in (at, "")]
-    rows = _with_ids(records, [at, *models])
+    rows = _rows_by_id(records, [at, *models])
     check_known(rows, file, "rows")
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
@@ -70,7 +70,7 @@ def read(file: AnswerFile) -> list[Answers]:
     places = {name: place for name, (place, _) in rows.items()}
     scores = {name: _scores(row, scored, place) for name, (place, row) in rows.items()}
     if choice is None and scored:
-        best = {name: best_of(own)[0] for name, own in scores.items() if own}
+        best = {name: best_options(own)[0] for name, own in scores.items() if own}
         return [Answers(_predictions(best, scores, places), file.rows.name)]
     found = {}
     for column in models:
@@ -84,14 +84,14 @@ def read(file: AnswerFile) -> list[Answers]:
             raise error.because(
                 f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
-        if column == choice or not _has_texts_of_one(labels, choices, file):
+        if column == choice or not _repeats_one_option(labels, choices, file):
             found[model] = _predictions(choices, scores, places)
     if not found:
         raise file.error(NO_LETTER)
-    return [Answers(own, name) for name, own in _of_models(found, file).items()]
+    return [Answers(own, name) for name, own in _model_columns(found, file).items()]
 
 
-def _has_texts_of_one(
+def _repeats_one_option(
     labels: Mapping[str, Any], choices: Mapping[str, int | None], file: AnswerFile
 ) -> bool:
     """Return whether labels are the texts of one option of every item: a column of the data."""
@@ -103,7 +103,7 @@ def _has_texts_of_one(
     return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
 
 
-def _by_id(file: AnswerFile) -> Answers:
+def _labels_by_id(file: AnswerFile) -> Answers:
     """Return the labels of a JSON object by id."""
     labels = file.rows.first
     check_known(labels, file, "keys of this object", SOURCES)
@@ -114,7 +114,7 @@ def _by_id(file: AnswerFile) -> Answers:
     return Answers(own, file.rows.name)
 
 
-def _with_ids(
+def _rows_by_id(
     records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
     """Return the rows that have a value in one of the columns, by the id in the first column."""
@@ -160,7 +160,7 @@ def _predictions(
     return tuple(found)
 
 
-def _of_models(
+def _model_columns(
     found: Mapping[str, tuple[Prediction, ...]], file: AnswerFile
 ) -> dict[str, tuple[Prediction, ...]]:
     """Return the columns with models' answers; report the omitted columns and why."""
@@ -172,7 +172,7 @@ def _of_models(
     if len(omitted) == len(found):
         raise file.error(NO_LETTER)
     if len(found) > len(omitted) + 1:
-        omitted |= {n: "has keys" for n in found.keys() - omitted if formats.of_answers(n)}
+        omitted |= {n: "has keys" for n in found.keys() - omitted if formats.is_answer_name(n)}
     for name, why in omitted.items():
         warnings.warn(
             f"{file.path}: the column {name!r} {why}, not a model's answers; it is omitted",

@@ -32,7 +32,7 @@ from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import ASKED, SEEN, Probe, probes
 from winosmith.audit._review import Declared, Review, find_shared, review
 from winosmith.audit._triage import Triage, triage
-from winosmith.blocks import plain
+from winosmith.blocks import comparable_text
 from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.embed import TextEmbedder
@@ -41,7 +41,7 @@ from winosmith.metrics import detectable_differences
 from winosmith.options import Seed, declaration
 from winosmith.problem import Problem
 from winosmith.records import canonical
-from winosmith.report import Svg, joined, percent, sign
+from winosmith.report import Svg, join_names, percent, signature_of
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 from winosmith.text import pieces
 
@@ -68,8 +68,8 @@ class Part(Result):
         dataset: its items.
         items: its items with a key, as cues and probes see them.
         battery: the scores of the cues; see `Found`.
-        probes: of words that see the options, the question, and both, and then of vectors; empty
-            if there are too few items.
+        probes: probes of words that see the options, the question, and both, and then of vectors;
+            empty if there are too few items.
         review: the other findings.
         refused: place and reason of each record of the file that is not an item.
         triage: the findings from models' answers; None without answers to this split.
@@ -201,9 +201,9 @@ class Check:
         '0 and 240; 3 and 5'
         """
         if all(len(ids) == 1 for ids in found):
-            return joined([ids[0] for ids in found], most)
+            return join_names([ids[0] for ids in found], most)
         more = [f"{len(found) - most:,} more"] * (len(found) > most)
-        return "; ".join([*map(joined, found[:most]), *more])
+        return "; ".join([*map(join_names, found[:most]), *more])
 
 
 def _each(name: str) -> Callable[[Part], Sequence[Sequence[str]]]:
@@ -326,7 +326,7 @@ class Audit(Result):
         shared: for two splits, the pairs of ids that are copies or near-duplicates.
         seed: of all draws.
         embedder: the parameters of the vectors that were probed; empty if none were.
-        version: of winosmith.
+        version: version of winosmith.
     """
 
     parts: tuple[Part, ...] = field(
@@ -356,7 +356,7 @@ class Audit(Result):
         """The parameters that determine the numbers."""
         return "; ".join(
             f"{part.name}: "
-            f"{sign(part.dataset, self.seed, draws=part.battery.draws, **self.embedder)}"
+            f"{signature_of(part.dataset, self.seed, draws=part.battery.draws, **self.embedder)}"
             for part in self.parts
         )
 
@@ -401,7 +401,7 @@ class Audit(Result):
         A missing licence or canary is a finding only if a rule needs it.
 
         Args:
-            rules: as for `failures`.
+            rules: see `failures`.
             known: the `points` of an earlier audit's findings by their ids. A known finding is not
                 new, except for a cue or model whose rule it breaks only now.
 
@@ -433,7 +433,7 @@ class Audit(Result):
                 `unfilled`: items with an unfilled field of a template. `refused`: records that are
                 not items. `texts`: a question is in the texts. `licence`, `canary`: none is
                 declared.
-            known: as for `judge`.
+            known: see `judge`.
 
         Raises:
             InputError: a rule is unknown.
@@ -499,7 +499,10 @@ def _finding(
         problem = part.problems.get(item)
         content = text.removeprefix(f"{place}: ")
         if problem is not None:
-            content = [plain(problem.sentence), sorted(map(plain, problem.options))]
+            content = [
+                comparable_text(problem.sentence),
+                sorted(map(comparable_text, problem.options)),
+            ]
     level: Level = "note" if rule in _NOTES else "warning"
     path = Path(place.path) if place else None
     if path and path.is_absolute() and path.is_relative_to(Path.cwd()):
@@ -542,15 +545,16 @@ def audit(
             splits by their names.
         cues: rules that select an option without reading; `[*CUES, Cue(...)]` adds one. If options
             are classes, `class_cues` are added.
-        embedder: of texts, such as `embed.EncoderEmbedder`; its vectors are probed next to words.
+        embedder: embedder of texts, such as `embed.EncoderEmbedder`; its vectors are probed next to
+            words.
         refused: by split, the records of its file that are not items.
-        answers: of models; ids are unique across the splits.
+        answers: answers of models; ids are unique across the splits.
         texts: by split, its parts that occur in a collection of texts; see `overlap`. It adds cues.
         declared: by split, its licence and its canary; see `find_declared`.
         places: by split, the place of each item by its id, and of each of `refused`.
         sample: number of items of each split that the probes see, drawn at random in whole blocks;
             0 for all. Cues always see all items.
-        step: is called with the next step.
+        step: called with the next step.
         settings: `draws`, `probe_draws` and `seed`, the attributes of `AuditSettings`.
 
     Raises:

@@ -24,7 +24,14 @@ from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._null import DealtKeys, UniformKeys, observed_scores, possible_positions
 from winosmith.errors import InputError
 from winosmith.metrics import find_nth_greatest
-from winosmith.report import Measured, Svg, dots, percent, probability, shown as as_shown
+from winosmith.report import (
+    FractionWithInterval,
+    Svg,
+    dots_over_chance,
+    format_value as as_shown,
+    percent,
+    probability,
+)
 from winosmith.results import Result, computed, shown
 
 LEVEL = 0.05
@@ -130,7 +137,7 @@ class Battery(Result):
     def charts(self, title: str = "Cues") -> list[Svg]:
         """Return the accuracy of the first cues, next to the expected value and the limit."""
         drawn = [
-            Measured(
+            FractionWithInterval(
                 found.cue,
                 found.right,
                 min(found.expected, found.high),
@@ -140,7 +147,7 @@ class Battery(Result):
             )
             for found in sorted(self.listed, key=lambda found: found.rank is None)[:DRAWN]
         ]
-        return [dots(drawn, title=title)]
+        return [dots_over_chance(drawn, title=title)]
 
 
 def in_percent(share: float) -> str:
@@ -177,13 +184,13 @@ def battery(
     A cue for each position after the fourth is added.
 
     Args:
-        items: of one split.
+        items: items of one split.
         cues: the battery.
         draws: number of draws of the null to begin with, 19 or more; p is at least
             1 / (1 + draws).
         max_draws: number up to which draws are added while a p is undecided; with at most `draws`
             none are.
-        seed: of the draws.
+        seed: random seed of the draws.
 
     Raises:
         DataError: a cue's scores don't fit the options.
@@ -276,7 +283,7 @@ class _Round:
 
     Attributes:
         right: (cues,) the observed scores, as fractions of the items.
-        mean, spread: (cues,) of the scores, in items; 0 for those held.
+        mean, spread: (cues,) mean and spread of the scores, in items; 0 for those held.
         varies: (cues,) whether draws change the score.
         z: (cues,) the observed scores, standardised; -inf for those that don't vary.
     """

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.errors import DataError
-from winosmith.text import FUNCTION_WORDS, Writing, writing
+from winosmith.text import FUNCTION_WORDS, Writing, kind_of_script
 
 Ties = NDArray[np.uint8]
 
@@ -128,7 +128,7 @@ class View:
     def script(self) -> Writing:
         """Its kind of script: "latin", "spaced" or "unspaced" (`winosmith.text.writing`)."""
         texts = (self.question, *self.options)
-        return "latin" if all(map(str.isascii, texts)) else writing(" ".join(texts))
+        return "latin" if all(map(str.isascii, texts)) else kind_of_script(" ".join(texts))
 
     @cached_property
     def asked(self) -> tuple[str, ...]:

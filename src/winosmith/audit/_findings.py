@@ -12,7 +12,7 @@ from winosmith.audit._audit import RULES, Finding, fingerprint
 from winosmith.errors import FormatError
 from winosmith.escape import for_github, for_json, for_markdown, for_page, for_sarif
 from winosmith.records import canonical, parse_json, read_text
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 _SHOWN = 50
 """Number of findings in annotations and summaries. GitHub shows ten of each level and step."""
@@ -96,7 +96,7 @@ def sarif(findings: Sequence[Finding]) -> str:
 
 def badge(findings: Sequence[Finding]) -> str:
     """Return a badge as an SVG file: the number of findings; red if there is an error."""
-    count = number_of(len(findings), "finding") if findings else "no findings"
+    count = count_noun(len(findings), "finding") if findings else "no findings"
     is_red = any(one.level == "error" for one in findings)
     colour = "#b3261e" if is_red else "#8a5a00" if findings else "#1f6f3d"
     texts = [("winosmith audit", "#444"), (count, colour)]

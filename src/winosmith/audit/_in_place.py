@@ -28,7 +28,7 @@ from winosmith.data import Place, Value
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, ProblemError
 from winosmith.formats import Contents
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
 from winosmith.results import HIDDEN, Result
 
@@ -98,14 +98,14 @@ class FixedFile(Result):
     """What became of a file.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         items: how many it has.
         changed: how many of them have their options in another order now.
         most: how many have the correct option at the place where it is most often.
         chance: how many that is at most in 95 of 100 files of as many items, by chance.
         before: the text as it was read.
         text: the new text.
-        encoding: of the file.
+        encoding: encoding of the file.
     """
 
     path: str = field(metadata={"key": "file"})
@@ -145,7 +145,7 @@ class Fixed(Result):
                 raise DataError(f"{file.path} was changed meanwhile; run the command again")
         for target, file in changed.items():
             mode = stat.S_IMODE(target.stat().st_mode)
-            with write_aside(target, "wb") as out:
+            with atomic_write(target, "wb") as out:
                 out.write(file.text.encode(file.encoding))
             target.chmod(mode)
         return [file.path for file in changed.values()]
@@ -166,10 +166,10 @@ def fix(
 
     Args:
         paths: files of JSON, JSON Lines, YAML, CSV or TSV, not packed.
-        seed: of the orders.
-        format_name: as for `formats.scan`.
-        columns: as for `formats.scan`.
-        encoding: of the files; found if None.
+        seed: random seed of the orders.
+        format_name: see `formats.scan`.
+        columns: see `formats.scan`.
+        encoding: encoding of the files; found if None.
 
     Raises:
         FormatError: the files can't be read.
@@ -254,7 +254,7 @@ def _codec(source: data.Source, encoding: str | None) -> str:
 
 
 def _rows(sources: Sequence[data.Source]) -> data.Rows:
-    return data.joined([data.read(source) for source in sources], str(sources[0].path))
+    return data.join_rows([data.read(source) for source in sources], str(sources[0].path))
 
 
 def _content(item: formats.Item) -> object:
@@ -309,7 +309,7 @@ class _Found(NamedTuple):
     Attributes:
         slots: for each option, the parts of the text that move with it.
         signs: before each option ("A. "); "" if there are none.
-        labels: of the options, such as their columns; none if they have none.
+        labels: labels of the options, such as their columns; none if they have none.
         flagged: whether the options themselves say which is correct.
         whole: the list or object that has only the options; None if they are columns.
     """
@@ -413,7 +413,7 @@ def _as_options(value: Value, problem: Problem, text: str) -> Iterator[_Found]:
         held = {
             str(name): one
             for name, one in value.inside.items()
-            if not formats.of_answers(str(name)) and formats.tidy(str(one.value)) in texts
+            if not formats.is_answer_name(str(name)) and formats.tidy(str(one.value)) in texts
         }
         if spans := _spans([*held.values()], options, text):
             whole = (value.start, value.end) if len(held) == len(value.inside) else None
@@ -508,7 +508,7 @@ _ORDER = ("label", "text", "letter", "0", "1")
 
 
 def _may_be_key(name: str, columns: formats.Columns | None) -> bool:
-    return formats.of_answers(name) or (columns is not None and name == columns.answer)
+    return formats.is_answer_name(name) or (columns is not None and name == columns.answer)
 
 
 def _others(record: Value, own: _Found) -> Iterator[tuple[str, Value]]:
@@ -566,7 +566,7 @@ def _rekeyed(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Ite
 def _names_option(name: str, value: Value, problem: Problem, own: _Found) -> bool:
     """Return whether a value that is no known key may say by a sign which option is correct."""
     by_sign = {*_readings(value, problem, own)} - {"text"}
-    return bool(by_sign) and not isinstance(value.value, bool) and formats.of_answers(name)
+    return bool(by_sign) and not isinstance(value.value, bool) and formats.is_answer_name(name)
 
 
 def _next_letter(raw: str, old: int, new: int) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.audit._cues import Corpus, Cue, Ties, View, picks, unread
-from winosmith.blocks import blocks, plain
+from winosmith.blocks import blocks, comparable_text
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.parallel import without_collection
@@ -87,7 +87,12 @@ class Items(Result):
         def place(row: int) -> tuple[object, ...]:
             problem = dataset[row]
             key = texts[row][_key(problem)]
-            return tuple(sorted(texts[row])), plain(problem.sentence), key, problem.sentence
+            return (
+                tuple(sorted(texts[row])),
+                comparable_text(problem.sentence),
+                key,
+                problem.sentence,
+            )
 
         order = sorted(answered, key=place)
         first: dict[int, int] = {}
@@ -133,7 +138,7 @@ class Items(Result):
 
         Args:
             least: number of items; 0 returns all.
-            seed: of the draw.
+            seed: random seed of the draw.
         """
         if not 0 < least < len(self):
             return self
@@ -173,7 +178,7 @@ class Items(Result):
         """The first item of which each is a copy, (n,); itself if it is not a copy."""
         seen: dict[tuple[int, str], int] = {}
         named = zip(self.unit.tolist(), self.problems, strict=True)
-        same = ((unit, plain(problem.sentence)) for unit, problem in named)
+        same = ((unit, comparable_text(problem.sentence)) for unit, problem in named)
         return np.array([seen.setdefault(one, at) for at, one in enumerate(same)])
 
     @property
@@ -260,7 +265,7 @@ class Items(Result):
 
         Args:
             cues: the cues.
-            tell: is called now and then with the number of processed items.
+            tell: called now and then with the number of processed items.
 
         Raises:
             DataError: see `picks`.
@@ -317,7 +322,9 @@ def in_classes(dataset: Dataset) -> list[bool]:
     if max(often.values(), default=0) <= _CLASSES:  # copies, too
         return [False] * len(dataset)
     sets = [*map(_lowered, dataset)]
-    different = {(options, plain(p.sentence)) for options, p in zip(sets, dataset, strict=True)}
+    different = {
+        (options, comparable_text(p.sentence)) for options, p in zip(sets, dataset, strict=True)
+    }
     many = max(_CLASSES, _SHARE * len(different))
     counts = Counter(options for options, _ in different)
     return [counts[options] > many for options in sets]
@@ -398,7 +405,7 @@ def key_text(problem: Problem) -> str:
 
 def compared(problem: Problem) -> tuple[str, ...]:
     """Return the options as units compare them: in any case, unless only their case differs."""
-    for alike in (plain, str.strip):
+    for alike in (comparable_text, str.strip):
         texts = tuple(map(alike, problem.options))
         if len({*texts}) == len(texts):
             return texts
@@ -409,7 +416,7 @@ def report_progress(step: Step, what: str, total: int, of: str) -> Tell:
     """Return a function that reports, once a minute, the progress of a step and the time left.
 
     Args:
-        step: is called with the report, in words.
+        step: called with the report, in words.
         what: the step.
         total: number of units in the step.
         of: the unit, in the plural.

@@ -40,7 +40,7 @@ def possible_positions(items: Items, kept: Ties) -> Bools:
     """Return the possible places of a unit's key if the scores of some cues stay the same.
 
     Args:
-        items: of one split.
+        items: items of one split.
         kept: (options, cues) the picks of the cues whose scores stay (`Items.picked`).
 
     Returns:
@@ -83,7 +83,7 @@ class DealtKeys:
     stratum, divided by n - 1.
 
     Attributes:
-        mean: (columns,) of the scores, in items.
+        mean: (columns,) mean of the scores, in items.
         spread: (columns,) their standard deviation; 0 if no permutation changes the score.
     """
 
@@ -91,10 +91,10 @@ class DealtKeys:
         """Compute mean and spread.
 
         Args:
-            items: of one split.
+            items: items of one split.
             ties: (options, columns) the picks (`Items.picked`).
             possible: (units, most options) where keys may be (`possible_positions`).
-            seed: of the draws.
+            seed: random seed of the draws.
         """
         self._items, self._ties, self._parts = items, ties, _parts(items)
         codes = possible @ (1 << np.arange(possible.shape[1], dtype=np.int64))
@@ -175,7 +175,7 @@ class UniformKeys:
     same scores at each position are drawn together, as numbers of keys (multinomial).
 
     Attributes:
-        mean: (columns,) of the scores, in items.
+        mean: (columns,) mean of the scores, in items.
         spread: (columns,) their standard deviation; 0 if no draw changes the score.
     """
 

@@ -157,11 +157,11 @@ def probes(
     """Probe only the options, only the question (which can predict the position), and both.
 
     Args:
-        items: of one split.
-        embedder: of texts; its vectors are probed instead of words.
-        draws: of the null.
-        seed: of folds and draws.
-        tell: is called now and then with the number of finished draws of all three.
+        items: items of one split.
+        embedder: embedder of texts; its vectors are probed instead of words.
+        draws: draws of the null.
+        seed: random seed of folds and draws.
+        tell: called now and then with the number of finished draws of all three.
     """
 
     def telling(at: int) -> Tell:
@@ -205,15 +205,15 @@ def _probed(
     """Return the accuracy on the keys, and on keys with permuted positions.
 
     Args:
-        items: of one split.
+        items: items of one split.
         by: see `Probe`.
         sees: see `Probe`.
         scored: (n, columns) numbers of correct options → (options, columns) scores by models that
             learnt from these, except for the block that they predict.
         at_once: number of columns.
-        draws: of the null.
-        seed: of the draws.
-        tell: is called with the number of finished draws.
+        draws: draws of the null.
+        seed: random seed of the draws.
+        tell: called with the number of finished draws.
     """
     own = items.keyed(items.unit_key)
     scores = scored(own[:, None])
@@ -454,7 +454,7 @@ def guessed(items: Items, matrix: csr_matrix, learnt: Floats, seed: int) -> Floa
         matrix: (options, features).
         learnt: (n,) the weight of each item in training; items without weight are predicted by the
             model of all others.
-        seed: of the folds.
+        seed: random seed of the folds.
     """
     folds = np.where(learnt > 0, _folds(items, seed), _FOLDS)
     return _cross_fitted(items, matrix, folds, items.keyed(items.unit_key)[:, None], learnt)[:, 0]
@@ -468,7 +468,7 @@ def _cross_fitted(
     Args:
         items: whose options they are.
         matrix: (options, features).
-        folds: (n,) of the items; `_FOLDS` for those that are only predicted.
+        folds: (n,) folds of the items; `_FOLDS` for those that are only predicted.
         keys: (n, columns) the numbers of the correct options.
         counted: (n,) a factor of each item's weight.
     """

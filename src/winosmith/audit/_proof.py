@@ -136,7 +136,7 @@ def prove(
         cues: the fixed rules.
         dealt: (n,) whether an item's options were shuffled, so that rules of position are at chance
             there without being measured; None for no item.
-        seed: of the halves, and of the draws.
+        seed: random seed of the halves, and of the draws.
 
     Raises:
         DataError: there are too few blocks.
@@ -203,7 +203,7 @@ def _bounds(
         speaks: (n, columns) whether it distinguishes the item's options.
         stays: (n,) the weight of each item, 0–1.
         block: (n,) its block.
-        seed: of the draws.
+        seed: random seed of the draws.
     """
     from scipy.stats import beta
 

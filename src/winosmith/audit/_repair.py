@@ -47,7 +47,7 @@ from winosmith.audit._items import (
 from winosmith.audit._probes import features, guessed, probe
 from winosmith.audit._proof import WORDS, Proof, prove, refuse_few
 from winosmith.audit._review import find_shared
-from winosmith.blocks import copies, plain
+from winosmith.blocks import comparable_text, copies
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.debias import Logit
 from winosmith.errors import DataError
@@ -105,10 +105,10 @@ class RepairPlan:
     """The inputs of a repair besides its items.
 
     Attributes:
-        answers: of models, by the items' ids. With them, items whose keys models doubt are set
-            aside before cues are learnt, since thinning keeps wrong keys more often than others.
-            This biases the accuracy of these models, and of their relatives, upwards.
-        cues: as for `audit`.
+        answers: answers of models, by the items' ids. With them, items whose keys models doubt are
+            set aside before cues are learnt, since thinning keeps wrong keys more often than
+            others. This biases the accuracy of these models, and of their relatives, upwards.
+        cues: see `audit`.
         settings: the numbers.
     """
 
@@ -211,7 +211,7 @@ class Learnt:
         cues: the flagged ones.
         places: whether a position is flagged.
         words: whether a model of words is significant.
-        posterior: (units,) of each key, 0–1.
+        posterior: (units,) posterior of each key, 0–1.
         stays: (units,) the probability to stay, 0–1.
         stays_at: (units, most options) the same for a key at each place; 0 beyond the options. None
             if it was learnt before.
@@ -246,7 +246,7 @@ def repair(
         data: the items. Those without a key are removed.
         later: further splits, by name; items that they contain, identical or nearly so, are removed
             here. Models are compared on the last split, the test set, so it keeps its items.
-        step: is called with the next step.
+        step: called with the next step.
         memo: stores the learnt rules, so that an interrupted repair can resume.
         settings: `answers` and `cues`, as of `RepairPlan`, and the attributes of `RepairSettings`.
 
@@ -279,9 +279,9 @@ class Cleared:
         dealt: by row, all other items, with shuffled options.
         fixed: the rows of items whose order of options has a meaning, and stays.
         items: those of `dealt`.
-        answers: of the models that answered any of the set.
+        answers: answers of the models that answered any of the set.
         doubts: the choice of the items set aside; None without answers.
-        plan: of the repair.
+        plan: plan of the repair.
     """
 
     data: Dataset
@@ -458,7 +458,9 @@ def _without_key_or_copies(
         # In this order, the copies that stay are halves of the same twin.
         rows = sorted(left, key=lambda row: (data[row].twin_id or "", data[row].id))
         keys = {
-            plain(p.options[p.answer]) for p in map(data.__getitem__, rows) if p.answer is not None
+            comparable_text(p.options[p.answer])
+            for p in map(data.__getitem__, rows)
+            if p.answer is not None
         }
         for row in rows if len(keys) > 1 else rows[1:]:
             if len(keys) > 1:
@@ -472,7 +474,9 @@ def _without_key_or_copies(
 
 def _identity(problem: Problem) -> str:
     """Return a text that does not depend on an item's id, its row and the order of its options."""
-    return "\n".join((problem.twin_id or plain(problem.sentence), *sorted(problem.options)))
+    return "\n".join(
+        (problem.twin_id or comparable_text(problem.sentence), *sorted(problem.options))
+    )
 
 
 def _hashed(*parts: object) -> int:
@@ -507,7 +511,7 @@ class Thinning:
     Attributes:
         items: the cleared items.
         fixed: (n,) whether the order of an item's options has a meaning.
-        plan: of the repair.
+        plan: plan of the repair.
     """
 
     items: Items

@@ -22,7 +22,7 @@ from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, RepairPlan, r
 from winosmith.audit._wrong_keys import AT_MOST, answered
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.outputs import OutputFolder, write_aside
+from winosmith.outputs import OutputFolder, atomic_write
 from winosmith.records import canonical, parse_json, problem_record
 from winosmith.results import table
 
@@ -42,7 +42,7 @@ def repair_page(repaired: Repair) -> str:
     return report.page(
         f"Repair of {repaired.filtered.kept.name or 'the set'}",
         repair_sections(repaired),
-        signature=report.sign(repaired.filtered.input(), **counted),
+        signature=report.signature_of(repaired.filtered.input(), **counted),
     )
 
 
@@ -87,7 +87,7 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
         [one.rule, one.before, one.after, *_bound(bounds.get(one.rule))] for one in repaired.changed
     ]
     rows.insert(_ON_TERMINAL - 1, [WORDS, None, None, *_bound(bounds.get(WORDS))])
-    before, after = (report.shown(share, ".1%") for share in repaired.chance)
+    before, after = (report.format_value(share, ".1%") for share in repaired.chance)
     figures = report.Table(
         "Accuracy of each rule before and after the repair",
         ["rule", report.Column("before", ".1%"), report.Column("after", ".1%"),
@@ -103,7 +103,9 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
     )  # fmt: skip
     low, high = chance - LIMIT, chance + LIMIT
     dots = [
-        report.Measured(one.rule, one.after, low, high, abs(one.after - chance) > LIMIT, chance)
+        report.FractionWithInterval(
+            one.rule, one.after, low, high, abs(one.after - chance) > LIMIT, chance
+        )
         for one in repaired.changed[:DRAWN]
     ]
     return [
@@ -119,7 +121,7 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
                     "Accuracy of each cue on the kept items. Grey bars reach 3 points below and "
                     "above chance; diamonds are outside. Shuffled positions differ from chance "
                     "only at random.",
-                    lambda: [report.dots(dots, title="Cues after the repair")],
+                    lambda: [report.dots_over_chance(dots, title="Cues after the repair")],
                     figures,
                 ),
             ],
@@ -140,7 +142,7 @@ def _steps(repaired: Repair) -> Iterator[str]:
     by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.words else [])]
     stages = Counter(entry.stage for entry in repaired.filtered.dropped)
     if by:
-        yield f"Thinning removed {stages['thinned']:,} items, by {report.joined(by, len(by))}."
+        yield f"Thinning removed {stages['thinned']:,} items, by {report.join_names(by, len(by))}."
     else:
         yield (
             "Nothing to thin: no cue of the options' content is flagged, and no model of words "
@@ -275,7 +277,7 @@ def repair_to_folder(
         data: the items. Those without a key are removed.
         out: the folder; see `winosmith.outputs` for the folders that are accepted.
         force: replace another repair there; it stays counted.
-        step: is called with the next step.
+        step: called with the next step.
         settings: see `repair`.
 
     Raises:
@@ -410,7 +412,7 @@ def _learn_once(path: Path, learn: Callable[[], Learnt]) -> Learnt:
         arrays = {name: np.array(held[name]) for name in ("posterior", "stays")}
         return Learnt(**{**held, "cues": tuple(held["cues"]), **arrays})
     learnt = learn()
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         json.dump(vars(replace(learnt, stays_at=None)), file, default=np.ndarray.tolist)
     return learnt
 
@@ -427,7 +429,7 @@ def _count_repairs(folder: OutputFolder, data: Dataset) -> int:
     this = hashlib.sha256(canonical(recipe).encode()).hexdigest()
     own = _known_repairs(folder.path / _TRIED)
     own[digest] = sorted({*own.get(digest, ()), this})
-    with write_aside(folder.path / _TRIED) as file:
+    with atomic_write(folder.path / _TRIED) as file:
         json.dump(own, file, indent=1)
         file.write("\n")
     parent = folder.path.resolve().parent

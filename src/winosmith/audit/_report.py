@@ -196,8 +196,9 @@ def _cues(part: Part) -> report.Section:
         ),
         report.Text(
             [
-                f"Number of keys at each position: {', '.join(map(report.shown, scores.positions))}"
-                f" ({p_in_words(scores.positions_p, scores.draws)}, chi-square test against random "
+                f"Number of keys at each position: "
+                f"{', '.join(map(report.format_value, scores.positions))} "
+                f"({p_in_words(scores.positions_p, scores.draws)}, chi-square test against random "
                 "positions)."
             ]
         ),
@@ -214,7 +215,7 @@ def _cues(part: Part) -> report.Section:
         notes.append(
             "Not listed, because random keys don't change their accuracy (hardly any item's "
             "options differ by them, or all do in the same way): "
-            f"{report.joined(constant)}."
+            f"{report.join_names(constant)}."
         )
     if scores.unchecked:
         notes.append(
@@ -448,7 +449,7 @@ def _models(part: Part, found: Triage) -> report.Section:
                     for name, one in found.models.items()
                 ],
                 note=" ".join(
-                    f"{report.shown(name)}: {note}."
+                    f"{report.format_value(name)}: {note}."
                     for name, one in found.models.items()
                     for note in (
                         *([describe_below_chance(one.below_chance)] if one.below_chance else []),

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from winosmith.audit._items import Step, has_unfilled_field, report_progress, uneven
-from winosmith.blocks import copies as rows_of_copies, plain
+from winosmith.blocks import comparable_text, copies as rows_of_copies
 from winosmith.data import file_of
 from winosmith.dataset import Dataset
-from winosmith.formats import content
+from winosmith.formats import read_content
 from winosmith.lookalikes import Partners, find, of_both
 from winosmith.metrics import Copies, Leak, copies, iterate_columns, leaks
 from winosmith.parallel import without_collection
@@ -99,7 +99,7 @@ def find_declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
     texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
     stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
     licence = (", ".join(sorted(stated)), "its items") if stated else _licence(texts)
-    whole = {path.name: content(path).decode("utf-8", errors="replace")} | texts
+    whole = {path.name: read_content(path).decode("utf-8", errors="replace")} | texts
     marks = ((_CANARY.search(text), name) for name, text in whole.items())
     return Declared(licence, next(((mark[1], name) for mark, name in marks if mark), None))
 
@@ -154,8 +154,8 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
 
     Args:
         dataset: the split.
-        seed: of the folds on which fields are tried.
-        step: is called with the progress, if it takes minutes.
+        seed: random seed of the folds on which fields are tried.
+        step: called with the progress, if it takes minutes.
     """
     alike = _near(dataset, step)
     return Review(
@@ -173,7 +173,7 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
 
 def _bare(option: str) -> str:
     """Return an option without case, spaces and marks that make no difference."""
-    return plain(option).rstrip(_ENDS)
+    return comparable_text(option).rstrip(_ENDS)
 
 
 def _fields(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
@@ -226,7 +226,7 @@ def find_near_duplicates(
     Args:
         problems: the items.
         owners: the owner of each; only items of different owners are paired. None pairs all.
-        step: is called with the progress, if it takes minutes.
+        step: called with the progress, if it takes minutes.
     """
     if not problems:
         return []

@@ -20,9 +20,9 @@ class Rewrite:
     """An option to lengthen.
 
     Attributes:
-        id: of the item; its place if the item was read so.
+        id: id of the item; its place if the item was read so.
         option: the 0-based number of the option: the longest incorrect one.
-        text: of the option.
+        text: text of the option.
         missing: the number of characters to add, so that it is longer than the correct option.
     """
 

@@ -37,7 +37,7 @@ class Suspect(Result):
     """An item whose key may be wrong.
 
     Attributes:
-        id: of the item.
+        id: id of the item.
         other: the option that models agree on, from 0.
         agreement: the weight of the models that chose it, as a fraction of all that answered, 0–1.
         models: number of models that chose it.
@@ -55,7 +55,7 @@ class Against(Result):
 
     Attributes:
         better, worse: their names.
-        difference: of their accuracies.
+        difference: difference of their accuracies.
         psi: the fraction of items on which only one of them is correct, 0–1.
         p_value: of the exact test that keeps blocks together (`metrics.paired_p_value`).
         adjusted: `p_value` after Holm's correction for all pairs.
@@ -140,7 +140,7 @@ def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
 
     Args:
         items: with their keys.
-        answers: of the models, by their names.
+        answers: answers of the models, by their names.
 
     Raises:
         DataError: there is no model, or an answer is not an option of its item.
@@ -279,7 +279,7 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
 
     Args:
         dataset: the split.
-        ids: of the items, in the order in which people are asked.
+        ids: ids of the items, in the order in which people are asked.
         plain: drop items with a further `_`, too, for which a site has no place.
 
     Raises:

@@ -62,7 +62,8 @@ class Doubts(Result):
             was given, the number of all suspects.
         threshold: the least agreement by the rule, 0–1; None if a number was given, or if there
             are too few models for the rule.
-        accuracy: of each model by its name, before and after the repair; empty until it is done.
+        accuracy: accuracy of each model by its name, before and after the repair; empty until it is
+            done.
     """
 
     set_aside: tuple[Suspect, ...] = field(metadata={"key": "items"})
@@ -116,9 +117,9 @@ def doubts(items: Items, answers: Mapping[str, Answers], number: int | None, see
 
     Args:
         items: with their keys, without copies.
-        answers: of models that answered some of them.
-        number: of suspects to set aside; None for the rule.
-        seed: of the order of suspects with the same agreement of as many models.
+        answers: answers of models that answered some of them.
+        number: number of suspects to set aside; None for the rule.
+        seed: random seed of the order of suspects with the same agreement of as many models.
 
     Raises:
         DataError: an answer is not an option of its item.
@@ -158,7 +159,7 @@ def accuracies(
 
     Args:
         data: the set as it came.
-        answers: of the models.
+        answers: answers of the models.
         set_aside: ids of the items set aside.
         kept: ids of the items kept.
     """
@@ -204,8 +205,8 @@ def concentration(
         items: those that are thinned, or some of them, with the keys that they have.
         refit: returns the probability to stay of each unit, (units,), for items with other keys.
         of: number of items that are thinned.
-        seed: of the wrong keys.
-        tell: is called with the number of sets done.
+        seed: random seed of the wrong keys.
+        tell: called with the number of sets done.
     """
     from scipy.stats import t
 

@@ -23,7 +23,7 @@ from winosmith.build._report import (
 )
 from winosmith.build._report_filter import key_figures
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
-from winosmith.parallel import Advance, Step, silent
+from winosmith.parallel import Advance, Step, no_progress
 
 __all__ = [
     "NAMES",
@@ -45,6 +45,7 @@ __all__ = [
     "finished_build",
     "finished_filter",
     "key_figures",
+    "no_progress",
     "read_last",
     "read_pool",
     "read_pool_votes",
@@ -55,7 +56,6 @@ __all__ = [
     "run_filter",
     "sides_blocks",
     "sides_sentences",
-    "silent",
     "small_sentences",
     "write_json",
 ]

@@ -19,7 +19,7 @@ from winosmith import validate
 from winosmith.blocks import shuffle
 from winosmith.build import _pool, _publish
 from winosmith.build._filter import FilterRun
-from winosmith.build._filtering import Filtering, Measures, refuse_unturned
+from winosmith.build._filtering import Filtering, Measures, refuse_symmetric_vectors
 from winosmith.build._pool import Inputs, Stages
 from winosmith.build._publish import LastBuild
 from winosmith.build._recipe import Recipe
@@ -28,7 +28,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.finished import LAST
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.parallel import Step, silent
+from winosmith.parallel import Step, no_progress
 
 VECTORS = f"{PRIVATE}/embeddings.npy"
 NOTES = f"{PRIVATE}/embeddings.json"
@@ -139,7 +139,7 @@ def build(
         OutputError: the folder can't be used, or the vectors belong to another recipe.
     """
     started = time.monotonic()
-    show = step or silent
+    show = step or no_progress
     with show("reading", None):
         job = _open(recipe, out, force, last, skip_bad)
         if force and _publish.is_finished(job.folder, LAST):
@@ -147,7 +147,7 @@ def build(
     if vectors_from is not None:
         _take_vectors(job, Path(vectors_from))
     with job.folder.discard_on_error():
-        built = _run(job, show)
+        built = _run_steps(job, show)
     _publish.write_run(job.folder, time.monotonic() - started)
     return built
 
@@ -200,7 +200,7 @@ def _open(
     """Read the files of the recipe, and open the folder."""
     if last is not None and Path(last).resolve() == Path(out).resolve():
         raise InputError(f"{out} is both the output and the last build; choose a new output folder")
-    refuse_unturned(recipe.embed, recipe.filter)
+    refuse_symmetric_vectors(recipe.embed, recipe.filter)
     before = None if last is None else _publish.read_last(last)
     inputs = _pool.read_inputs(recipe, skip_bad)
     collected, order = shuffle(inputs.collected, recipe.seed)
@@ -213,7 +213,7 @@ def _open(
     return _Job(recipe, inputs, collected, order, renamed, shown, folder, before)
 
 
-def _run(job: _Job, step: Step) -> Built:
+def _run_steps(job: _Job, step: Step) -> Built:
     recipe, old_ids, new_ids = job.recipe, job.collected.ids, job.renamed.ids
     former = job.last.former if job.last else ()
     filtering = Filtering(
@@ -259,7 +259,7 @@ def _run(job: _Job, step: Step) -> Built:
     )
     with step("writing", None):
         judged = validate.remove_marks(job.renamed, {new_of[old] for old in stages.valid})
-        counts, unvalidated = _published(job, judged, parts, stages)
+        counts, unvalidated = _publish_splits(job, judged, parts, stages)
         _publish.write_sides(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
         funnel = validate.make_funnel(stages.done)
@@ -288,7 +288,7 @@ def _run(job: _Job, step: Step) -> Built:
     return built
 
 
-def _published(
+def _publish_splits(
     job: _Job, judged: Dataset, parts: Split, stages: Stages
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Write the splits; return the numbers of problems and of unvalidated problems in each."""

@@ -11,13 +11,18 @@ from typing import Any
 from winosmith import formats, report
 from winosmith.build import _publish
 from winosmith.build._filter import NAMES, FilterRun
-from winosmith.build._filtering import Filtering, Measures, refuse_many_options, refuse_unturned
+from winosmith.build._filtering import (
+    Filtering,
+    Measures,
+    refuse_many_options,
+    refuse_symmetric_vectors,
+)
 from winosmith.build._pool import DISCARDED, read_tuning_ids
 from winosmith.build._report_filter import filter_record, filter_sections, key_figures, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
-from winosmith.parallel import Step, silent
+from winosmith.parallel import Step, no_progress
 from winosmith.records import canonical
 
 PAGE = "report.html"
@@ -80,14 +85,14 @@ def debias_to_folder(
         OutputError: the folder can't be used.
     """
     dataset = formats.dataset_of(dataset)
-    refuse_unturned(embed, chosen)
+    refuse_symmetric_vectors(embed, chosen)
     refuse_many_options(dataset, embed, chosen)
     parameters = _parameters(embed, chosen, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and _publish.is_finished(folder, PAGE):
         folder.clear()
     how = {"executor": executor, "scratch": scratch}
-    work = Filtering(embed, chosen, splits, seed, folder, step or silent, large=LARGE, how=how)
+    work = Filtering(embed, chosen, splits, seed, folder, step or no_progress, large=LARGE, how=how)
     with folder.discard_on_error():
         tuned = set() if embed.array is None else read_tuning_ids(embed.array)
         rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
@@ -96,7 +101,7 @@ def debias_to_folder(
         measures = work.measured(
             run, digest=_publish.problems_digest(dataset), n=len(dataset), shown=range(len(pool))
         )
-    done = Debiased(folder.path, _filtered(dataset, rows, run), run, measures)
+    done = Debiased(folder.path, _split_result(dataset, rows, run), run, measures)
     _write(folder, done, parameters)
     return done
 
@@ -133,7 +138,7 @@ def _parameters(embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int
     }
 
 
-def _filtered(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
+def _split_result(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
     """Return the kept and the dropped problems, with those that fine-tuned the encoder."""
     gone = dict.fromkeys({*range(len(dataset))} - {*rows}, DISCARDED)
     gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}

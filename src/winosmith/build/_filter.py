@@ -268,7 +268,7 @@ def filter_of_rows(
     def kept(rows: Rows) -> Rows:
         if chosen.method == "none":
             return rows
-        asked = _of_fewer(run, chosen, len(rows))
+        asked = _scale_settings(run, chosen, len(rows))
         half = run.pool.select(rows.tolist())
         # Halves are filtered at the same time, so each gets its share of the processors.
         with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // debias.AT_ONCE)) as threads:
@@ -279,7 +279,7 @@ def filter_of_rows(
     return kept
 
 
-def _of_fewer(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
+def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
     """Return a filter's table with numbers scaled to a part of the pool."""
 
     def part(value: int | None, least: int = 1) -> int | None:

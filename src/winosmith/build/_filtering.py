@@ -71,7 +71,7 @@ def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
         raise DataError(what + "an encoder is fine-tuned on problems with two")
 
 
-def refuse_unturned(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
+def refuse_symmetric_vectors(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
     """Refuse the mirror filter for vectors that don't change their sign when options are swapped.
 
     Raises:
@@ -151,7 +151,7 @@ STRANGER = "stranger"
 and for more than two options, it reads only the letters of the options."""
 
 
-def by_letters(run: FilterRun) -> bool:
+def reads_letters(run: FilterRun) -> bool:
     """Return whether the independent model reads letters of options, as there are no blanks."""
     return run.options is not None or any(problem.blank is None for problem in run.pool)
 
@@ -215,7 +215,7 @@ class Filtering:
         folder, name, notes_in = self.folder, self.vectors, self.notes
         if not (folder.finished(name) and (notes_in is None or folder.finished(notes_in))):
             with self.step("embedding", len(collected)) as advance:
-                X, notes = self._embedded(collected, collected_ids, tuning, advance)
+                X, notes = self._embed(collected, collected_ids, tuning, advance)
             if notes_in is not None:
                 with folder.write(notes_in) as file:
                     json.dump(notes, file, indent=1)
@@ -224,11 +224,11 @@ class Filtering:
         notes = {} if notes_in is None else parse_json((folder.path / notes_in).read_text("utf-8"))
         path = folder.path / name
         mapped = self.large is not None and path.stat().st_size > self.large
-        return self._filtered(
+        return self._run_filters(
             pool, np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
         ), notes
 
-    def _embedded(
+    def _embed(
         self,
         pool: Dataset,
         collected_ids: Sequence[str],
@@ -274,7 +274,7 @@ class Filtering:
         notes = {"finetuned": tuned.message, "at_chance": tuned.at_chance}
         return tuner.embed(pool), {**tuner.parameters, **notes}
 
-    def _filtered(self, pool: Dataset, X: Vectors) -> FilterRun:
+    def _run_filters(self, pool: Dataset, X: Vectors) -> FilterRun:
         """Run the filter and, unless turned off, its other runs.
 
         With blind vectors, a filter that depends on them removes nothing. Each run has its own
@@ -296,7 +296,11 @@ class Filtering:
             first = scratch.enter_context(self.folder.scratch(self.phases))
             with self.step("filtering", len(pool)) as advance:
                 run = run_filter(
-                    pool, X, chosen, checkpoint=first, **self._watched(advance, len(pool))
+                    pool,
+                    X,
+                    chosen,
+                    checkpoint=first,
+                    **self._progress_arguments(advance, len(pool)),
                 )
             run = replace(run, separability=separability)
             files = zip(OTHERS, ("seed", "perturbed"), strict=True) if chosen.again else ()
@@ -306,11 +310,11 @@ class Filtering:
             ]
             for other, checkpoint in checkpoints:
                 with self.step(f"again, {other}", len(pool)) as advance:
-                    more = self._watched(advance, len(pool))
+                    more = self._progress_arguments(advance, len(pool))
                     run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
         return run
 
-    def _watched(self, advance: Advance, problems: int) -> dict[str, Any]:
+    def _progress_arguments(self, advance: Advance, problems: int) -> dict[str, Any]:
         """Return the arguments of `run_filter` that all runs share, with progress callbacks."""
         gone = 0
 
@@ -351,7 +355,7 @@ class Filtering:
             copies: what happened to copies.
             planted: the artifact of each planted problem by its id in the pool.
         """
-        guessed, turns, assessment = self._verified(run), changes_sign(self.embed), None
+        guessed, turns, assessment = self._verify(run), changes_sign(self.embed), None
         with self.step("measuring", None):
             if run.options is None and not run.blind:
                 assessment = debias.assess(
@@ -372,10 +376,10 @@ class Filtering:
                 before=None if run.blind else _probe(run, self.seed, turns),
                 verified=guessed,
                 excess=self._excess(run),
-                found=None if planted is None else _found(run, planted),
+                found=None if planted is None else _measure_recall(run, planted),
             )
 
-    def _verified(self, run: FilterRun) -> debias.Verification | str:
+    def _verify(self, run: FilterRun) -> debias.Verification | str:
         """Return accuracies across halves that are filtered separately, or why they are unknown."""
         if run.blind:
             return run.blind
@@ -386,7 +390,7 @@ class Filtering:
         if run.options is not None:
             stranger = letters.embed_options(run.pool)
         else:
-            stranger = (letters if by_letters(run) else embed.HashedEmbedder()).embed(run.pool)
+            stranger = (letters if reads_letters(run) else embed.HashedEmbedder()).embed(run.pool)
         with self.step("filtering halves apart", 4 * self.splits) as advance:
             try:
                 return debias.verify(
@@ -490,7 +494,9 @@ def _probe(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
     )
 
 
-def _found(run: FilterRun, planted: Mapping[str, str]) -> Mapping[str, practice.FilterRecall]:
+def _measure_recall(
+    run: FilterRun, planted: Mapping[str, str]
+) -> Mapping[str, practice.FilterRecall]:
     ids = run.pool.ids
     return {
         name: practice.measure_recall(planted, ids, set(ids) - {ids[row] for row in rows})

@@ -27,7 +27,7 @@ from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.problem import Problem
 from winosmith.records import parse_json
-from winosmith.report import joined
+from winosmith.report import join_names
 from winosmith.response import Response
 
 
@@ -106,7 +106,7 @@ def _read_files(
             contents.refuse(skip_bad=skip_bad is not None)
             problems = formats.problems_of(contents)
         except FormatError as error:
-            raise error.because(_in_recipe(error.reason)) from None
+            raise error.because(_with_recipe_keys(error.reason)) from None
         for problem in problems:
             first, where = held.setdefault(problem.id, (problem, path))
             if _question(problem) != _question(first):
@@ -115,14 +115,14 @@ def _read_files(
                 )
         names.append(problems.name)
         contents.warn()
-        if omitted := _omitted(contents):
+        if omitted := _omitted_sentence(contents):
             warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
         found = (*filter(None, [omitted]), *contents.notes)
         notes += [f"{Path(path).name}: {note}" for note in found]
     return Dataset((problem for problem, _ in held.values()), names[0]), tuple(notes)
 
 
-def _omitted(contents: formats.Contents) -> str:
+def _omitted_sentence(contents: formats.Contents) -> str:
     """Return a sentence with the number of omitted records, or "".
 
     The report is public and some of the records may be test problems, so their places and reasons
@@ -137,7 +137,7 @@ def _omitted(contents: formats.Contents) -> str:
 _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)=([^`]*)`")
 
 
-def _in_recipe(reason: str) -> str:
+def _with_recipe_keys(reason: str) -> str:
     """Return a message with parameters of `formats.read` replaced by keys of a recipe."""
 
     def key(found: re.Match[str]) -> str:
@@ -181,7 +181,7 @@ class Stages:
     done: dict[str, Filtered] = field(default_factory=dict)
     valid: frozenset[str] = frozenset()
     applied: validate.Applied | None = None
-    copies: Once = field(default_factory=lambda: Once({}, {}, (), ()))
+    copies: CopiesToOmit = field(default_factory=lambda: CopiesToOmit({}, {}, (), ()))
 
     @property
     def left(self) -> Dataset:
@@ -238,7 +238,7 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     """
     rows = stages.rows()
     found = find_copies(stages.left, recipe.seed, known)
-    stages.copies = Once(
+    stages.copies = CopiesToOmit(
         {rows[row]: reason for row, reason in found.reasons.items()},
         {rows[row]: rows[of] for row, of in found.of.items()} if recipe.copies == "once" else {},
         [[rows[row] for row in group] for group in found.groups],
@@ -259,15 +259,15 @@ def set_aside(
     known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
     if not any(sizes):
-        _discard(stages, known)
+        _drop_tuning(stages, known)
         return None
     free = [row for row in stages.rows() if stages.collected.ids[row] not in known]
     train, dev = draw(order, free, sizes)
-    _discard(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
+    _drop_tuning(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
     return stages.collected.select(train), stages.collected.select(dev)
 
 
-def _discard(stages: Stages, taken: Collection[str]) -> None:
+def _drop_tuning(stages: Stages, taken: Collection[str]) -> None:
     stage, reason = DISCARDED
     rows = {row: reason for row, problem in enumerate(stages.left) if problem.id in taken}
     if rows:
@@ -297,7 +297,7 @@ _HALF_AGAINST = "contradictory: a copy of the other half has a different answer"
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class CopiesToOmit:
     """The rows to omit from a data set so that no problem occurs twice.
 
     Attributes:
@@ -313,7 +313,7 @@ class Once:
     contradictory: Sequence[Sequence[int]]
 
 
-def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Once:
+def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> CopiesToOmit:
     """Find the copies and contradictions to omit, so that each problem occurs once.
 
     A twin is kept or removed as a whole, so that no single results; a removed half need not be a
@@ -374,7 +374,7 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Onc
     for unit in gone:
         other = _HALF_OF_COPY if any(row in of for row in unit) else _ONE_TWICE
         reasons |= {row: _COPY if row in of else other for row in unit}
-    return Once(reasons, of, groups, against)
+    return CopiesToOmit(reasons, of, groups, against)
 
 
 def _digest(seed: int, text: str) -> bytes:
@@ -382,7 +382,7 @@ def _digest(seed: int, text: str) -> bytes:
 
 
 def copies_record(
-    found: Once, rule: Copies, ids: Sequence[str], shown: Collection[str]
+    found: CopiesToOmit, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
     """Return a build's record of copies; empty without copies.
 
@@ -422,7 +422,7 @@ def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
     if not record:
         return []
     groups, against = record["groups"], record["contradictory"]
-    named = "; ".join(map(joined, record["examples"]))
+    named = "; ".join(map(join_names, record["examples"]))
     whole = f"{record['problems']:,} problems are copies of {groups:,}{named and f' ({named})'}"
     once, none = record["rule"] == "once", record.get("none_left", 0)
     but = f" (none of {none:,}, since no whole twin can be kept)" if none else ""

@@ -16,7 +16,7 @@ from winosmith import answers, formats, records
 from winosmith._version import __version__
 from winosmith.blocks import SIDES, Former, Side
 from winosmith.build._filter import FilterRun
-from winosmith.build._recipe import Recipe, again_toml, paths_of, recipe_table
+from winosmith.build._recipe import Recipe, paths_of, rebuild_toml, recipe_table
 from winosmith.build._report import report_page
 from winosmith.build._report_filter import filter_record
 from winosmith.build._split import Split, nested_sizes
@@ -282,7 +282,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "recipe": recipe,
     }
     with folder.write(RECIPE) as file:
-        file.write(again_toml(built.recipe, recipe))
+        file.write(rebuild_toml(built.recipe, recipe))
     write_json(folder, "report.json", record)
     with folder.write("report.html") as file:
         file.write(report_page(built, recipe))
@@ -361,13 +361,13 @@ def read_last(folder: str | Path) -> LastBuild:
             )
     try:
         stored = (files.folder / SIDES_FILE).is_file()
-        former = _stored(files.folder / SIDES_FILE) if stored else _published(files)
+        former = _read_sides(files.folder / SIDES_FILE) if stored else _published_problems(files)
         return LastBuild(files.digest, tuple(former))
     except (OSError, ValueError, KeyError, TypeError, ProblemError, FormatError) as error:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
 
 
-def _stored(path: Path) -> Iterator[Former]:
+def _read_sides(path: Path) -> Iterator[Former]:
     for record in records.json_file(path):
         side = record.pop("side")
         if side is not None and side not in SIDES:
@@ -375,7 +375,7 @@ def _stored(path: Path) -> Iterator[Former]:
         yield Former(records.problem_of(record), side)
 
 
-def _published(files: BuildFiles) -> Iterator[Former]:
+def _published_problems(files: BuildFiles) -> Iterator[Former]:
     """Yield the problems in the files of a build, with their ids in the pool."""
     old = files.old_ids()
     seen = set[str]()
@@ -383,15 +383,15 @@ def _published(files: BuildFiles) -> Iterator[Former]:
         for problem in files.problems(name):
             if problem.id not in seen:
                 seen.add(problem.id)
-                yield Former(_in_pool(problem, old), side)
+                yield Former(_with_old_id(problem, old), side)
     for record in files.dropped():
         if record["id"] not in seen:
-            yield Former(_in_pool(records.dropped_problem(record), old), "train")
+            yield Former(_with_old_id(records.dropped_problem(record), old), "train")
     for record in files.withheld():
-        yield Former(_in_pool(records.dropped_problem(record), old), None)
+        yield Former(_with_old_id(records.dropped_problem(record), old), None)
 
 
-def _in_pool(problem: Problem, old: Mapping[str, str]) -> Problem:
+def _with_old_id(problem: Problem, old: Mapping[str, str]) -> Problem:
     lineage = problem.lineage
     if lineage is not None:
         root, parent = (old.get(id_, id_) for id_ in (lineage.root, lineage.parent))

@@ -187,13 +187,13 @@ def recipe_of(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe
     1.0
     """
     if folder is not None:
-        table = {**table, **_found_files(table, folder)}
+        table = {**table, **_resolve_files(table, folder)}
         if "array" in (embed := dict(table.get("embed", {}))):
-            table["embed"] = {**embed, **_found_files(embed, folder, keys=("array",))}
+            table["embed"] = {**embed, **_resolve_files(embed, folder, keys=("array",))}
     return from_table(Recipe, table)
 
 
-def _found_files(
+def _resolve_files(
     table: Mapping[str, Any],
     folder: Path,
     keys: tuple[str, ...] = FILE_KEYS,
@@ -202,13 +202,13 @@ def _found_files(
     for key in keys:
         named = table.get(key)
         if isinstance(named, str):
-            found[key] = _found(key, named, folder)
+            found[key] = _resolve(key, named, folder)
         elif isinstance(named, list) and all(isinstance(one, str) for one in named):
-            found[key] = [_found(key, one, folder) for one in named]
+            found[key] = [_resolve(key, one, folder) for one in named]
     return found
 
 
-def _found(key: str, named: str, folder: Path) -> str:
+def _resolve(key: str, named: str, folder: Path) -> str:
     if key == "data" and is_address(named):
         return named
     path = folder / named
@@ -237,13 +237,13 @@ def recipe_toml(recipe: Recipe) -> str:
     """
     table = recipe_table(recipe)
     tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
-    lines = _assigned({key: value for key, value in table.items() if key not in tables})
+    lines = _assignments({key: value for key, value in table.items() if key not in tables})
     for key, inner in tables.items():
-        lines += ["", f"[{key}]", *_assigned(inner)]
+        lines += ["", f"[{key}]", *_assignments(inner)]
     return "\n".join(lines) + "\n"
 
 
-def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
+def rebuild_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     """Return the recipe as a file, with instructions to repeat the build."""
     names = [Path(path).name for key in FILE_KEYS for path in paths_of(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
@@ -262,7 +262,7 @@ def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     )
 
 
-def _assigned(table: Mapping[str, Any]) -> list[str]:
+def _assignments(table: Mapping[str, Any]) -> list[str]:
     return [f"{key} = {_toml(value)}" for key, value in table.items()]
 
 

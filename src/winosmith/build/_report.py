@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith import metrics, report, validate
 from winosmith.build._pool import copies_sentences
-from winosmith.build._recipe import again_toml
+from winosmith.build._recipe import rebuild_toml
 from winosmith.build._report_filter import filter_sections, key_figures, verdict
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 if TYPE_CHECKING:
     from winosmith.build._build import Built
@@ -47,7 +47,7 @@ def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
         report.Section("What is published", _published(built, recipe)),
         report.Section(
             "How it was made",
-            _making(built, recipe),
+            _recipe_section(built, recipe),
             lead="Every number in this report can be reproduced from this recipe and the data.",
         ),
     ]
@@ -76,13 +76,13 @@ def _funnel_lead(built: Built) -> str:
     rules = "".join(f" {line}." for line in built.applied.lines) if built.applied else ""
     if built.funnel.share is None:
         return rules.strip()
-    share = report.shown(built.funnel.share, ".0%")
+    share = report.format_value(built.funnel.share, ".0%")
     return f"{share} of what was collected is left; nothing was dropped without a reason.{rules}"
 
 
 def _funnel(built: Built) -> list[report.Block]:
     return [
-        *_text([report.shown(note) for note in built.reading], "warning"),
+        *_text([report.format_value(note) for note in built.reading], "warning"),
         *_funnel_blocks(built.funnel),
         *_text(copies_sentences(built.copies)),
     ]
@@ -137,7 +137,7 @@ def _text(lines: Sequence[str], kind: Literal["plain", "warning"] = "plain") -> 
 
 
 def _sets(counts: Mapping[str, int]) -> report.Table:
-    finds = {name: _finds(counts.get(name, 0)) for name in ("dev", "test")}
+    finds = {name: _finds_sentence(counts.get(name, 0)) for name in ("dev", "test")}
     rows: list[list[report.Value]] = [
         [name, counts[name], finds.get(name, ""), told]
         for name, told in SETS.items()
@@ -152,12 +152,12 @@ def _sets(counts: Mapping[str, int]) -> report.Table:
     )
 
 
-def _least(n: int) -> float | None:
+def _detectable(n: int) -> float | None:
     return metrics.detectable_difference(n, DIFFER) if n else None
 
 
-def _finds(n: int) -> str:
-    least = _least(n)
+def _finds_sentence(n: int) -> str:
+    least = _detectable(n)
     return "none" if least is None else f"{report.fixed(100 * least)} points"
 
 
@@ -176,18 +176,22 @@ def small_sentences(record: Mapping[str, Any]) -> list[str]:
     """
     counts, wanted = record["counts"], record["recipe"]["split"]
     lines = [
-        f"{name} has {number_of(counts[name], 'problem')}; where two models differ on "
+        f"{name} has {count_noun(counts[name], 'problem')}; where two models differ on "
         f"{report.percent(DIFFER, 0)} of them, it finds "
-        + (f"{_finds(counts[name])} or more" if _least(counts[name]) else "no difference")
+        + (
+            f"{_finds_sentence(counts[name])} or more"
+            if _detectable(counts[name])
+            else "no difference"
+        )
         for name in ("dev", "test")
-        if wanted[name] and (_least(counts[name]) or 1) > WIDE
+        if wanted[name] and (_detectable(counts[name]) or 1) > WIDE
     ]
     more = "Collect more twins, or raise dev and test under [split] in the recipe"
     return [*lines, more] if lines else []
 
 
-def _making(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
-    written = again_toml(built.recipe, recipe)
+def _recipe_section(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
+    written = rebuild_toml(built.recipe, recipe)
     tuned = built.notes.get("finetuned")
     return [
         *_text(
@@ -216,8 +220,9 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
     stayed, new = (record[key] for key in ("stayed", "new"))
     old, more = sum(stayed.values()), sum(new.values())
     lines = [
-        f"{old:,} problem{' keeps its' if old == 1 else 's keep their'} split{_each(stayed)}, "
-        f"{more:,} {'is' if more == 1 else 'are'} in new blocks{_each(new)}"
+        f"{old:,} problem{' keeps its' if old == 1 else 's keep their'} "
+        f"split{_counts_by_side(stayed)}, {more:,} {'is' if more == 1 else 'are'} in new "
+        f"blocks{_counts_by_side(new)}"
     ]
     blocks, problems = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for joint in record["joined"]:
@@ -228,7 +233,7 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
         joins, is_in = ("block joins", "is") if count == 1 else ("blocks join", "are")
         lines.append(
             f"{count:,} {joins} problems of {former}, and {is_in} now in {side} "
-            f"({number_of(problems[former, side], 'problem')})"
+            f"({count_noun(problems[former, side], 'problem')})"
         )
     return lines
 
@@ -265,6 +270,6 @@ def columns_sentences(record: Mapping[str, Any] | None) -> list[str]:
     return [f"{start}, because {they} may reveal answers; {files} {have} {it}"]
 
 
-def _each(counts: Mapping[str, int]) -> str:
+def _counts_by_side(counts: Mapping[str, int]) -> str:
     told = ", ".join(f"{side} {count:,}" for side, count in counts.items() if count)
     return f" ({told})" if told else ""

@@ -8,8 +8,8 @@ from typing import Any
 
 from winosmith import debias, report
 from winosmith.build._filter import FilterRun
-from winosmith.build._filtering import STRANGER, Measures, by_letters
-from winosmith.text import number_of
+from winosmith.build._filtering import STRANGER, Measures, reads_letters
+from winosmith.text import count_noun
 
 EXAMPLES = 4
 """Number of removed twins to show, and of kept ones; the paper's table 2 shows two of each."""
@@ -27,7 +27,7 @@ ENDED = {
 def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     """Return the key figures: remaining accuracy, excess over chance, recall."""
     chosen = run.chosen
-    figures = [_guessed_figure(run, measures)]
+    figures = [_accuracy_figure(run, measures)]
     if run.separability is not None and not run.blind and run.separability.fraction < SEEN:
         figures.append(
             report.KeyFigure(
@@ -43,8 +43,8 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             report.KeyFigure(
                 "problems reach the threshold in phase 1",
                 int(null.value),
-                f"{_whole(null.mean)} by chance, when the answers of whole blocks are flipped "
-                f"({_whole(null.low)}–{_whole(null.high)}, {null.interval})",
+                f"{_whole_number(null.mean)} by chance, when the answers of whole blocks are "
+                f"flipped ({_whole_number(null.low)}–{_whole_number(null.high)}, {null.interval})",
             )
         )
     if measures.found is not None:
@@ -95,7 +95,7 @@ SEEN = 0.5
 GUESSED = "accuracy of a linear model"
 
 
-def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
+def _accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
     """Return the accuracy of a linear model before and after the filter, or why it is unknown."""
     found = measures.verified
     if isinstance(found, str):
@@ -119,7 +119,7 @@ def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
         value,
         f"{what} (simultaneous 95 % interval {_interval(after)}); {others}; chance is "
         f"{_percent(after.chance)}. Trained on one of {apart} halves and tested on the "
-        f"other, in {number_of(found.splits, 'split')}{_unlike(run, found)}",
+        f"other, in {count_noun(found.splits, 'split')}{_size_note(run, found)}",
     )
 
 
@@ -128,7 +128,7 @@ UNLIKE = 0.1
 AFLite's phases may depend on its seed."""
 
 
-def _unlike(run: FilterRun, found: debias.Verification) -> str:
+def _size_note(run: FilterRun, found: debias.Verification) -> str:
     """Return a note if the filter kept another fraction of the halves than of the whole, or ""."""
     kept = len(run.kept) / len(run.pool)
     if abs(kept - found.kept) < UNLIKE:
@@ -163,9 +163,9 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     ranked = surely if finds else beyond
     name = max(ranked, key=ranked.__getitem__)
     after, before = found.after[name], found.before[name]
-    unlike = _unlike(run, found)
+    unlike = _size_note(run, found)
     who = GUESSERS.get(name, f"a model of {name}")
-    if name == STRANGER and by_letters(run):
+    if name == STRANGER and reads_letters(run):
         who = LETTERS
     right = f"{_percent(after.accuracy)} (simultaneous 95 % interval {_interval(after)}; chance is "
     right += f"{_percent(after.chance)})"
@@ -229,7 +229,7 @@ def filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
     }
 
 
-def _again(run: FilterRun) -> report.Section:
+def _again_section(run: FilterRun) -> report.Section:
     """Return the section on repeated runs."""
     table = report.Table(
         "Problems removed by this run and by another run",
@@ -278,14 +278,14 @@ def filter_sections(
     """
     sections = []
     if run.aflite is not None and run.method == "aflite":
-        sections.append(_phases(run.aflite, measures))
+        sections.append(_phases_section(run.aflite, measures))
     if run.mirror is not None:
-        sections.append(_mirror(run.mirror[0], run, measures))
+        sections.append(_mirror_section(run.mirror[0], run, measures))
     if run.again:
-        sections.append(_again(run))
-    sections.append(_guessed(run, measures))
+        sections.append(_again_section(run))
+    sections.append(_accuracy_section(run, measures))
     if measures.found is not None:
-        sections.append(_planted(measures, run))
+        sections.append(_recall_section(measures, run))
     if measures.assessment is not None:
         blocks = debias.assessment_blocks(measures.assessment, measures.signature)
         reading = (
@@ -294,11 +294,11 @@ def filter_sections(
         lead = reading if "PMI" in run.subsets else ""
         sections.append(report.Section("Can the answers be separated?", blocks, lead=lead))
         if run.method != "none":
-            sections.append(_examples(run, measures.assessment, shown))
+            sections.append(_examples_section(run, measures.assessment, shown))
     return sections
 
 
-def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
+def _phases_section(result: debias.AfliteResult, measures: Measures) -> report.Section:
     """Return the section on AFLite's phases."""
     phases, parameters = result.phases, result.parameters
     removed = len(result.scores) - len(result.kept)
@@ -315,13 +315,13 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
             )
         )
     if phases and phases[0].chance is not None:
-        blocks += _chance(result)
+        blocks += _chance_blocks(result)
     elif (null := measures.excess) is not None:
         told = (
-            f"In the first phase, {_whole(null.value)} problems reached the threshold. By chance, "
-            "with the answers of whole blocks (twins, copies, look-alikes) flipped at random, "
-            f"{_whole(null.mean)} do on average ({_whole(null.low)} to {_whole(null.high)}, "
-            f"{null.interval}; {len(null.draws)} draws)."
+            f"In the first phase, {_whole_number(null.value)} problems reached the threshold. By "
+            "chance, with the answers of whole blocks (twins, copies, look-alikes) flipped at "
+            f"random, {_whole_number(null.mean)} do on average ({_whole_number(null.low)} to "
+            f"{_whole_number(null.high)}, {null.interval}; {len(null.draws)} draws)."
         )
         blocks.append(report.Text([told], "note"))
     missed = ""
@@ -329,7 +329,7 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
         missed = f" The target of {parameters['target_size']:,} problems was not reached."
     lead = (
         f"{removed:,} of {len(result.scores):,} problems were removed in "
-        f"{number_of(len(phases), 'phase')}, by {parameters['ensemble_size']} classifiers "
+        f"{count_noun(len(phases), 'phase')}, by {parameters['ensemble_size']} classifiers "
         f"trained on {parameters['train_size']:,} problems each. The filter stopped because "
         f"{ENDED[result.stopped]}.{missed}"
     )
@@ -362,7 +362,9 @@ KNOWN = {
 """Why a correct prediction need not be an artifact, by the embedder's input."""
 
 
-def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> report.Section:
+def _mirror_section(
+    found: debias.MirrorResult, run: FilterRun, measures: Measures
+) -> report.Section:
     """Return the section on the mirror filter: margins next to their mirror image."""
     many = run.options is not None
     agree, differ = int((found.margins > 0).sum()), int((found.margins < 0).sum())
@@ -415,11 +417,12 @@ def _mirror(found: debias.MirrorResult, run: FilterRun, measures: Measures) -> r
     )
 
 
-def _chance(result: debias.AfliteResult) -> list[report.Block]:
+def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
     """Return the chart and the note on AFLite's candidates by phase, next to chance."""
     known = [(phase, phase.chance) for phase in result.phases if phase.chance is not None]
     rows: list[list[report.Value]] = [
-        [phase.number + 1, phase.candidates, null.mean, f"{_whole(null.low)}–{_whole(null.high)}",
+        [phase.number + 1, phase.candidates, null.mean,
+         f"{_whole_number(null.low)}–{_whole_number(null.high)}",
          phase.candidates - null.mean, phase.removed, phase.by_chance]
         for phase, null in known
     ]  # fmt: skip
@@ -452,22 +455,22 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
         ),
     )
     told = (
-        f"Of the {removed:,} removed problems, about {_whole(by_chance)} were removed by chance: "
-        "the number with such scores if answers are random. The excess is "
-        f"{_whole(removed - by_chance)}."
+        f"Of the {removed:,} removed problems, about {_whole_number(by_chance)} were removed by "
+        "chance: the number with such scores if answers are random. The excess is "
+        f"{_whole_number(removed - by_chance)}."
     )
     return [drawing, report.Text([told], "note")]
 
 
-def _guessed(run: FilterRun, measures: Measures) -> report.Section:
+def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
     """Return the section on the accuracy of each model before and after the filter."""
     title, found = "What models can still predict", measures.verified
     if isinstance(found, str):
-        told = f"After the filter: {found}.{_drawn(run)}"
+        told = f"After the filter: {found}.{_singles_sentence(run)}"
         return report.Section(title, [report.Text([told], "note")])
     share = report.Column("after", form=".1%")
     opposite = "the opposite" if run.options is None else "another option"
-    strange = "hashed letters of the options" if by_letters(run) else "hashed words"
+    strange = "hashed letters of the options" if reads_letters(run) else "hashed words"
     table = report.Table(
         "Accuracy on one half of models trained on the other; both were filtered separately",
         ["model", report.Column("before", form=".1%"),
@@ -479,7 +482,7 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
             for name, before in found.before.items()
         ],
         note=f"{found.problems:,} problems in {found.blocks:,} blocks (twins, families, copies, "
-        f"look-alikes), split into halves {number_of(found.splits, 'time')}; the filter kept "
+        f"look-alikes), split into halves {count_noun(found.splits, 'time')}; the filter kept "
         f"{_percent(found.kept)} of the halves, and {_percent(len(run.kept) / len(run.pool))} of "
         f"the whole. Linear: a linear model on the filter’s own vectors. Two-piece: "
         f"follows a linear model of the whole half up to a margin and predicts {opposite} beyond "
@@ -487,7 +490,7 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
         f"used. Intervals are from {found.draws} resamples of the blocks, with refitted models. "
         f"They are simultaneous: with 95 % confidence, all {len(found.after)} contain the true "
         "values (Bonferroni, Student’s t)."
-        f"{_drawn(run)}",
+        f"{_singles_sentence(run)}",
     )  # fmt: skip
     lead = (
         "A filter that sees answers keeps problems that contradict similar ones, so a model that "
@@ -497,7 +500,7 @@ def _guessed(run: FilterRun, measures: Measures) -> report.Section:
     return report.Section(title, [table], lead=lead)
 
 
-def _drawn(run: FilterRun) -> str:
+def _singles_sentence(run: FilterRun) -> str:
     """Return a sentence on the problems that PMI can't score."""
     if run.method != "pmi" or not run.pool.singles:
         return ""
@@ -507,7 +510,7 @@ def _drawn(run: FilterRun) -> str:
     )
 
 
-def _planted(measures: Measures, run: FilterRun) -> report.Section:
+def _recall_section(measures: Measures, run: FilterRun) -> report.Section:
     assert measures.found is not None  # noqa: S101 - the caller looked
     kinds = list(next(iter(measures.found.values())).by_kind)
     rows: list[list[report.Value]] = [
@@ -536,7 +539,7 @@ def _planted(measures: Measures, run: FilterRun) -> report.Section:
     return report.Section("Removal of known artifacts", [table], lead=lead)
 
 
-def _examples(
+def _examples_section(
     run: FilterRun, assessment: debias.Assessment, shown: Sequence[int]
 ) -> report.Section:
     found = debias.associations(run.pool)
@@ -570,13 +573,13 @@ def _examples(
     return report.Section("Examples", blocks, lead=lead)
 
 
-def _whole(count: float) -> str:
+def _whole_number(count: float) -> str:
     """Return a mean count as a whole number."""
     return report.fixed(count, ",.0f")
 
 
 def _percent(share: float | None) -> str:
-    return report.shown(share, ".1%")
+    return report.format_value(share, ".1%")
 
 
 def _interval(guess: debias.GuesserAccuracy) -> str:

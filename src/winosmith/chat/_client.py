@@ -25,7 +25,7 @@ from winosmith.errors import InputError, require
 from winosmith.options import Count, checked_class
 from winosmith.parallel import ordered_map
 from winosmith.records import canonical, parse_json
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 _WAIT = 60.0
 """Seconds to wait for another process that is writing."""
@@ -55,19 +55,19 @@ class Cache:
         if not self.path.exists():
             return {}
         ask = "SELECT key, reply FROM replies WHERE key IN (SELECT value FROM json_each(?))"
-        with self._opened() as db:
+        with self._open() as db:
             return {key: _reply(text) for key, text in db.execute(ask, (json.dumps([*keys]),))}
 
     def keep(self, key: str, reply: Reply) -> Reply:
         """Store a reply and return the stored one, which is the first of concurrent replies."""
-        with self._opened() as db:
+        with self._open() as db:
             stated = {name: of for name, of in asdict(reply).items() if of not in (None, "", ())}
             db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (key, json.dumps(stated)))
             row = db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
         return _reply(row[0])
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         """Open the file for one transaction; raise ChatError if it can't be used."""
         try:
             if not self.path.exists():
@@ -113,7 +113,7 @@ class Cost:
         text = sum(len(message.content.encode()) + _A_MESSAGE for message in messages)
         return cls(text + _A_CONVERSATION, most_out)
 
-    def taken_by(self, reply: Reply) -> Cost:
+    def of_reply(self, reply: Reply) -> Cost:
         """Return the cost of a reply; assume the maximum for numbers that the server omits."""
         return Cost(
             self.tokens_in if reply.tokens_in is None else reply.tokens_in,
@@ -261,7 +261,7 @@ class Run:
 
         try:
             ahead = 4 * self.client.concurrency
-            found = dict(ordered_map(self._one, conversations.items(), executor, ahead=ahead))
+            found = dict(ordered_map(self._ask_one, conversations.items(), executor, ahead=ahead))
         except BaseException as error:
             self._stop.set()
             executor.shutdown(wait=False, cancel_futures=True)
@@ -271,12 +271,12 @@ class Run:
             hang_up()
             failure = self._failure or error
             if isinstance(failure, ChatError):
-                failure = type(failure)(self._located(failure))
+                failure = type(failure)(self._with_context(failure))
             raise failure from None
         hang_up()
         return found
 
-    def _one(self, conversation: tuple[str, Messages]) -> tuple[str, Reply]:
+    def _ask_one(self, conversation: tuple[str, Messages]) -> tuple[str, Reply]:
         """Return the key of a conversation and its reply; cache it, or record the first failure."""
         key, messages = conversation
         tenacity = require("tenacity", "chat")
@@ -298,7 +298,7 @@ class Run:
         except Exception as error:
             failure = error
             if isinstance(error, RetryableError):
-                failure = self._given_up(error, retrying.statistics["attempt_number"])
+                failure = self._final_error(error, retrying.statistics["attempt_number"])
             with self._lock:
                 self._failure = self._failure or failure
             self._stop.set()
@@ -317,7 +317,7 @@ class Run:
         try:
             self._sleep(0)
             reply = self._connection.ask(messages, self.client.body)
-            taken = most.taken_by(reply)
+            taken = most.of_reply(reply)
             return reply
         except RetryableError as error:
             taken = most if error.charged else taken
@@ -351,16 +351,16 @@ class Run:
         if report and not self._stop.is_set():
             report(self.before + self._received, self.before + self._total, note)
 
-    def _given_up(self, error: RetryableError, attempts: int) -> ChatError:
+    def _final_error(self, error: RetryableError, attempts: int) -> ChatError:
         patience = self.client.patience
         if error.after is not None and error.after >= patience:
             return ChatError(
                 f"{error.reason}; the server asks for a wait of {error.after:,.0f} s, which is "
                 f"beyond the patience of {patience:g} s"
             )
-        return ChatError(f"after {number_of(attempts, 'attempt')}, {error.reason}")
+        return ChatError(f"after {count_noun(attempts, 'attempt')}, {error.reason}")
 
-    def _located(self, error: ChatError) -> str:
+    def _with_context(self, error: ChatError) -> str:
         """Return an error's message with the server and the number of cached replies."""
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from winosmith.errors import InputError, require
 from winosmith.records import parse_json
-from winosmith.report import joined
+from winosmith.report import join_names
 
 
 class Message(NamedTuple):
@@ -117,7 +117,7 @@ def read_reply(body: bytes) -> Reply:
     try:
         record = parse_json(body)
     except ValueError:
-        raise _nonsense("no JSON", body) from None
+        raise _invalid_reply("no JSON", body) from None
     if isinstance(record, dict) and record.get("error"):
         raise ChatError(f"it answers with an error: {server_words(record)}")
     try:
@@ -129,21 +129,21 @@ def read_reply(body: bytes) -> Reply:
         text.encode()
         return Reply(
             text=text,
-            tokens_in=_count(usage.get("prompt_tokens")),
-            tokens_out=_count(usage.get("completion_tokens")),
+            tokens_in=_token_count(usage.get("prompt_tokens")),
+            tokens_out=_token_count(usage.get("completion_tokens")),
             finish=str(choice["finish_reason"]) if choice.get("finish_reason") else None,
             first_token=_first_token(choice.get("logprobs")),
         )
     except (LookupError, TypeError, AttributeError, ValueError):
-        raise _nonsense("no chat completion", body) from None
+        raise _invalid_reply("no chat completion", body) from None
 
 
-def _nonsense(what: str, body: bytes) -> RetryableError:
+def _invalid_reply(what: str, body: bytes) -> RetryableError:
     shown = one_line(body.decode("utf-8", "replace"), 80) or "(nothing)"
     return RetryableError(f"its reply is {what}: {shown}", tries=_NONSENSE_TRIES, charged=True)
 
 
-def _count(value: Any) -> int | None:
+def _token_count(value: Any) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
 
 
@@ -194,7 +194,7 @@ _PARAMETER = re.compile(
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
 
 
-def is_passing(status: int, words: str) -> bool:
+def is_transient(status: int, words: str) -> bool:
     """Return whether a retry may help: after too many requests or a server error."""
     if status == 429:
         return not _QUOTA.search(words)
@@ -259,7 +259,9 @@ class Connection:
             base_url=self.base_url,
             max_retries=0,  # ours wait as long as the server asks, and can be interrupted
             timeout=self._openai.Timeout(self.timeout, connect=min(_CONNECT, self.timeout)),
-            http_client=_bounded(self._openai, self.timeout, direct=is_loopback(self.base_url)),
+            http_client=_limited_client(
+                self._openai, self.timeout, direct=is_loopback(self.base_url)
+            ),
         )
 
     def close(self) -> None:
@@ -281,14 +283,16 @@ class Connection:
             self.reached = True
             return read_reply(raw.http_response.content)
         except openai.APIConnectionError as error:
-            raise self._unconnected(error) from None
+            raise self._connection_error(error) from None
         except openai.APIStatusError as error:
             self.reached = True
-            raise self._refused(error) from None  # the chain might hold what must not be shown
+            raise self._refusal_error(
+                error
+            ) from None  # the chain might hold what must not be shown
         except _TooMuchError:
             raise ChatError(f"its reply is larger than {MOST_BYTES:,} bytes") from None
 
-    def _unconnected(self, error: Exception) -> Exception:
+    def _connection_error(self, error: Exception) -> Exception:
         cause = error.__cause__ or error
         if isinstance(cause, _TooMuchError):
             return ChatError(f"its reply is larger than {MOST_BYTES:,} bytes")
@@ -296,7 +300,7 @@ class Connection:
         late = self._openai.APITimeoutError
         if (isinstance(error, late) and not refused) or isinstance(cause, late):
             return RetryableError(f"no reply within {self.timeout:g} s", charged=True)
-        why = self._safe(str(cause)) or type(cause).__name__
+        why = self._without_key(str(cause)) or type(cause).__name__
         if refused and not self.reached:
             return RetryableError(
                 f"no server answers ({why}); start it, or check the base URL",
@@ -304,17 +308,17 @@ class Connection:
             )
         return RetryableError(f"the connection broke ({why})", charged=not refused)
 
-    def _refused(self, error: Any) -> Exception:
+    def _refusal_error(self, error: Any) -> Exception:
         status = int(error.status_code)
-        words = self._safe(server_words(_body(error.response)))
+        words = self._without_key(server_words(_body(error.response)))
         refusal = f"HTTP {status}" + (f", {words}" if words else "")
-        if is_passing(status, f"{words} {getattr(error, 'code', None)}"):
+        if is_transient(status, f"{words} {getattr(error, 'code', None)}"):
             after = retry_delay(error.response.headers.get("retry-after"), time.time())
             tries = _INTERNAL_TRIES if status == 500 else UNLIMITED
             return RetryableError(refusal, after=after, tries=tries)
-        return ChatError(self._meaning(status, words, refusal))
+        return ChatError(self._explain(status, words, refusal))
 
-    def _meaning(self, status: int, words: str, refusal: str) -> str:
+    def _explain(self, status: int, words: str, refusal: str) -> str:
         """Return an explanation of a refusal, with advice."""
         if status in (401, 403) and self._key:
             variable = self.key_variable or KEY_VARIABLE
@@ -347,7 +351,7 @@ class Connection:
             return f"it lists {self.model!r}, but can't chat with it ({refusal})"
         near = difflib.get_close_matches(self.model, models, _MODELS_SHOWN, 0.4)
         there = list(dict.fromkeys([*near, *models]))
-        has = f"it has {joined(there, _MODELS_SHOWN)}" if there else "it has no models"
+        has = f"it has {join_names(there, _MODELS_SHOWN)}" if there else "it has no models"
         return f"there is no model {self.model!r} ({refusal}); {has}"
 
     def _models(self) -> list[str] | None:
@@ -355,11 +359,11 @@ class Connection:
         try:
             raw = self._client.models.with_raw_response.list()
             listed = parse_json(raw.http_response.content)["data"]
-            return sorted(self._safe(str(model["id"])) for model in listed)
+            return sorted(self._without_key(str(model["id"])) for model in listed)
         except (self._openai.OpenAIError, _TooMuchError, ValueError, LookupError, TypeError):
             return None
 
-    def _safe(self, words: str) -> str:
+    def _without_key(self, words: str) -> str:
         """Return a server's message without our key."""
         return one_line(words.replace(self._key, "[the key]") if self._key else words)
 
@@ -376,7 +380,7 @@ class _TooMuchError(Exception):
     pass
 
 
-def _bounded(openai: Any, timeout: float, *, direct: bool) -> Any:
+def _limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
     """Return an HTTP client with limits on size (`MOST_BYTES`) and time, without redirects.
 
     `direct` ignores proxies.

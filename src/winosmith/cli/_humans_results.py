@@ -21,10 +21,19 @@ from winosmith.humans import CrossFit, Groups, ItemRow, Results, Rules, Selectio
 from winosmith.metrics import Reliability
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical
-from winosmith.report import Signature, fixed, percent, points, points_span, probability, sign, span
+from winosmith.report import (
+    Signature,
+    fixed,
+    percent,
+    points,
+    points_span,
+    probability,
+    signature_of,
+    span,
+)
 from winosmith.response import Response
 from winosmith.results import table
-from winosmith.text import number_of
+from winosmith.text import count_noun
 from winosmith.validate import read_votes
 
 
@@ -60,7 +69,7 @@ def print_results(**options: Any) -> None:
         dataset, said, subjects, weakest=options["weakest"], seed=options["seed"]
     )  # fmt: skip
     known = {"known": len(subjects)} if subjects else {}
-    signature = sign(
+    signature = signature_of(
         dataset,
         options["seed"],
         responses=len(said),
@@ -74,8 +83,8 @@ def print_results(**options: Any) -> None:
         {"data": dataset.name, **found.record(), "signature": str(signature)},
         _sections(dataset, found, signature),
         verdict=f"{share} of the answers are the intended ones ({found.right:,} of "
-        f"{found.answers:,}); {number_of(found.subjects, 'person', 'people')}, "
-        f"{number_of(len(found.tests), 'test')}",
+        f"{found.answers:,}); {count_noun(found.subjects, 'person', 'people')}, "
+        f"{count_noun(len(found.tests), 'test')}",
         signature=signature,
         apart=True,
     ).show(as_json=options["as_json"], out=options["out"])
@@ -157,8 +166,8 @@ def _groups(title: str, groups: Groups | None) -> Iterator[list[report.Value]]:
 def _reliability(found: Reliability) -> str:
     if found.value is None or found.interval is None:
         return f"not defined: {found.reason}"
-    low, high = (report.shown(end, ".2f") for end in found.interval)
-    return f"{report.shown(found.value, '.2f')} ({low} to {high})"
+    low, high = (report.format_value(end, ".2f") for end in found.interval)
+    return f"{report.format_value(found.value, '.2f')} ({low} to {high})"
 
 
 def _slope(slope: Slope | None, scale: float, unit: str) -> str:
@@ -167,9 +176,9 @@ def _slope(slope: Slope | None, scale: float, unit: str) -> str:
     interval = (
         "too few subjects for an interval"
         if slope.interval is None
-        else " to ".join(report.shown(scale * end, "+.1f") for end in slope.interval)
+        else " to ".join(report.format_value(scale * end, "+.1f") for end in slope.interval)
     )
-    return f"{report.shown(scale * slope.change, '+.1f')} {unit} ({interval})"
+    return f"{report.format_value(scale * slope.change, '+.1f')} {unit} ({interval})"
 
 
 def _caution(test: TestResult) -> str:
@@ -212,7 +221,7 @@ def _cards(found: Results) -> report.Cards:
         [
             report.KeyFigure("intended answers", share, f"{found.right:,} of {found.answers:,}",
                              ".1%"),
-            report.KeyFigure("people", found.subjects, number_of(len(found.tests), "test")),
+            report.KeyFigure("people", found.subjects, count_noun(len(found.tests), "test")),
             report.KeyFigure("badly built items", len(found.flagged), "fewer than half agree"),
             *(
                 report.KeyFigure(f"test {test.name}", test.share.value,
@@ -268,8 +277,9 @@ def _section(dataset: Dataset, test: TestResult, signature: report.Signature) ->
     return report.Section(
         name,
         blocks,
-        f"{number_of(len(test.people), 'person', 'people')}, {number_of(len(test.items), 'item')}: "
-        f"{percent(share.value)} of the answers are the intended ones ({span(share.interval)} %).",
+        f"{count_noun(len(test.people), 'person', 'people')}, "
+        f"{count_noun(len(test.items), 'item')}: {percent(share.value)} of the answers are "
+        f"the intended ones ({span(share.interval)} %).",
     )
 
 
@@ -439,7 +449,7 @@ def select_problems(**options: Any) -> None:
     fit, why_not = _cross_fitted(dataset, said, rules, options)
     balance = ",".join(f"{name}={value:g}" for name, value in sorted(rules.balance.items()))
     parameters = {name: getattr(rules, name) for name in _SIGNED}
-    signature = sign(
+    signature = signature_of(
         dataset,
         options["seed"],
         **{"responses": len(said), "size": rules.size or "all", **parameters},

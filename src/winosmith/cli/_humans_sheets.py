@@ -22,11 +22,11 @@ from winosmith.cli._printing import echo, print_json, progress, ring, say
 from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Declared, Entry, Ledger, Sheet, Sitting, Subject
-from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, sha256, write_aside
+from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, atomic_write, sha256
 from winosmith.records import canonical, parse_json
-from winosmith.report import shown, sign
+from winosmith.report import format_value, signature_of
 from winosmith.response import Response
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 _ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
 
@@ -88,7 +88,7 @@ def print_sheets(**options: Any) -> None:
         humans.check_glyphs(sheet, declared=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
     # The digest of the data with its answers would reveal the answers of a short test to a search.
-    signature = sign(
+    signature = signature_of(
         dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
     )
     folder = OutputFolder.open(
@@ -411,8 +411,8 @@ def enter_answers(**options: Any) -> None:
         print_json(report)
         return
     print_records("Filled-in sheets", report["sheets"])
-    people = number_of(len(subjects), "person", "people")
-    echo(f"{number_of(len(responses), 'answer')} of {people}", bold=True)
+    people = count_noun(len(subjects), "person", "people")
+    echo(f"{count_noun(len(responses), 'answer')} of {people}", bold=True)
     say(f"Wrote {out / 'responses.jsonl'} and {out / 'subjects.jsonl'}.")
 
 
@@ -487,7 +487,7 @@ def _write_round(out: Path, responses: Sequence[Response], subjects: Sequence[Su
 
     out.mkdir(parents=True, exist_ok=True)
     write_votes(responses, out / "responses.jsonl")
-    with write_aside(out / "subjects.jsonl") as file:
+    with atomic_write(out / "subjects.jsonl") as file:
         file.writelines(
             json.dumps(humans.make_subject_record(subject), ensure_ascii=False) + "\n"
             for subject in subjects
@@ -581,7 +581,7 @@ def _ask(entry: Entry) -> None:
     item = entry.item
     if item is None:
         return
-    snippet = shown(" ".join("".join(item.snippet).split()))
+    snippet = format_value(" ".join("".join(item.snippet).split()))
     snippet = snippet if len(snippet) <= _SHORT else snippet[: _SHORT - 1] + "…"
     echo(f"{item.number:>4}  {snippet:<{_SHORT}} {'/'.join(item.letters)}: ", nl=False,
                err=True)  # fmt: skip

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli._printing import say
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -225,7 +225,7 @@ def read_contents(
             several files.
         format_name: its format; detected from its content if None.
         omit_bad: accept bad records even without `--skip-bad`.
-        ids_are_places: as for `formats.scan`.
+        ids_are_places: see `formats.scan`.
         on_progress: called with the fraction of the file that is read.
 
     Raises:
@@ -241,7 +241,7 @@ def read_contents(
         bad: list[Entry] = click.get_current_context().meta.setdefault("bad", [])
         bad += contents.bad
         formats.set_aside(bad, skip_bad)
-        say(f"{contents.path}: {number_of(len(contents.bad), 'record')} omitted; see {skip_bad}")
+        say(f"{contents.path}: {count_noun(len(contents.bad), 'record')} omitted; see {skip_bad}")
     contents.refuse(skip_bad=omit_bad or skip_bad is not None)
     contents.warn()
     return contents
@@ -268,7 +268,7 @@ def find_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
     """Return the number of pairs that look like unmarked twins, and advice; or 0 and ""."""
     from winosmith import formats
 
-    pairs = formats.alike(dataset.problems)
+    pairs = formats.find_unmarked_pairs(dataset.problems)
     if not pairs:
         return 0, ""
     first, second = (dataset[row].id for row in pairs[0])

@@ -17,8 +17,8 @@ from winosmith._version import __version__
 from winosmith.cli._printing import echo, print_json, print_rich, with_options
 from winosmith.escape import for_terminal
 from winosmith.metrics import Proportion, format_rate
-from winosmith.outputs import write_aside
-from winosmith.report import shown, span
+from winosmith.outputs import atomic_write
+from winosmith.report import format_value, span
 
 Rows: TypeAlias = list[list[report.Value]]
 
@@ -58,7 +58,7 @@ def _print_table(table: report.Table, cut: bool) -> None:
         for row in rows:
             grid.add_row(
                 *(
-                    Text("" if cell is None else for_terminal(shown(cell, head.form)))
+                    Text("" if cell is None else for_terminal(format_value(cell, head.form)))
                     for cell, head in zip(row, heads, strict=True)
                 )
             )
@@ -119,7 +119,7 @@ def _ends_empty(blocks: Sequence[report.Block]) -> bool:
 
 
 def _print_text(text: report.Text) -> None:
-    for paragraph in map(with_options, map(shown, text.paragraphs)):
+    for paragraph in map(with_options, map(format_value, text.paragraphs)):
         if text.kind == "warning":  # not wrapped, as it may name a file and a line
             echo(paragraph, fg="yellow")
         elif text.kind == "list":
@@ -135,11 +135,11 @@ class Output:
     """The result of a command, for a terminal, a page and JSON.
 
     Attributes:
-        title: of the page.
+        title: title of the page.
         record: the JSON.
-        sections: of the page; a terminal prints their paragraphs and tables.
+        sections: sections of the page; a terminal prints their paragraphs and tables.
         verdict: the first sentence; empty for none.
-        subtitle: of the page; the verdict if empty.
+        subtitle: subtitle of the page; the verdict if empty.
         signature: the parameters of all results; empty if each has its own.
         signatures: by the title of a result.
         cut: a terminal cuts long names in tables.
@@ -159,22 +159,22 @@ class Output:
     def show(self, *, as_json: bool, out: str | None) -> None:
         """Write the page to `out` if given; print the JSON, or the tables."""
         if out:
-            with write_aside(out) as file:
+            with atomic_write(out) as file:
                 file.write(self.page())
         if as_json:
             print_json(self.record)
             return
         if self.verdict:
-            echo(f"{shown(self.verdict)}\n", bold=True)
+            echo(f"{format_value(self.verdict)}\n", bold=True)
         printed = [section for section in self.sections if any(map(_is_printed, section.blocks))]
         for number, section in enumerate(printed):
             if self.apart and number and not _ends_empty(printed[number - 1].blocks):
                 echo()
             print_blocks(section.blocks, cut=self.cut)
         if self.signature:
-            echo(f"Signature: {shown(str(self.signature))}")
+            echo(f"Signature: {format_value(str(self.signature))}")
         for title, signature in self.signatures.items():
-            echo(f"Signature of {shown(title)}: {signature}")
+            echo(f"Signature of {format_value(title)}: {signature}")
         if out:
             echo(f"The report is {out}", bold=True)
 
@@ -207,7 +207,7 @@ def of_each(values: Mapping[str, str]) -> str:
     """
     if len(set(values.values())) == 1:
         return next(iter(values.values()))
-    return ", ".join(f"{value} ({shown(name)})" for name, value in values.items())
+    return ", ".join(f"{value} ({format_value(name)})" for name, value in values.items())
 
 
 def off_scores(counts: Mapping[str, int]) -> list[str]:
@@ -216,8 +216,8 @@ def off_scores(counts: Mapping[str, int]) -> list[str]:
     `counts` are their numbers, by solver.
     """
     return [
-        f"{count:,} of {shown(name)}'s choices {'is' if count == 1 else 'are'} not the option with "
-        "its best score; what it chose counts"
+        f"{count:,} of {format_value(name)}'s choices {'is' if count == 1 else 'are'} not the "
+        "option with its best score; what it chose counts"
         for name, count in counts.items()
         if count
     ]

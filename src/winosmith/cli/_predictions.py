@@ -14,7 +14,7 @@ from winosmith.cli._options import FILE, given_columns, read_data
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import Overlap
-from winosmith.report import shown
+from winosmith.report import format_value
 
 
 def predictions_argument(function: Any) -> Any:
@@ -110,7 +110,9 @@ def read_answers(
 
 def log_notes(given: Mapping[str, answers.Answers]) -> list[str]:
     """Return the notes on the solvers' logs."""
-    return [f"{shown(name)}: {note}" for name, own in given.items() for note in own.log.notes()]
+    return [
+        f"{format_value(name)}: {note}" for name, own in given.items() for note in own.log.notes()
+    ]
 
 
 LINEAGE = "lineage"

@@ -13,7 +13,7 @@ from winosmith.cli._options import given_options
 from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.options import from_table, schema, words
+from winosmith.options import describe_values, from_table, schema
 from winosmith.seen import Sees, differ_in_pronoun
 from winosmith.solver_rule import KINDS, LEARNERS, SolverParts
 
@@ -109,7 +109,7 @@ def make_solver(
     """Return the solver of a command's options.
 
     Args:
-        options: of the command.
+        options: options of the command.
         train: problems that the solver learns from, or that its prompt shows.
         on_progress: called with the number of texts that a model has read, and of all.
 
@@ -220,7 +220,7 @@ def declared_option(name: str) -> Callable[[Any], Any]:
     if len(keys) == 1:
         return option_of(name, f"--{name.replace('_', '-')}", {**keys[0], "description": helps[0]})
     help_ = " ".join(
-        f"{help_[:-1]}: {words(key)}; by default {key['default']}."
+        f"{help_[:-1]}: {describe_values(key)}; by default {key['default']}."
         for help_, key in zip(helps, keys, strict=True)
     )
     return click.option(f"--{name}", metavar="KIND", help=help_)
@@ -240,7 +240,7 @@ def chat_client(
         options: `base_url`, `temperature`, `key_variable` and `max_spent`.
         model: its name; that of the environment if None.
         is_cached: whether replies are in the user's cache.
-        more: as of `chat.Client`.
+        more: see `chat.Client`.
 
     Raises:
         InputError: no server or model is named, or an option is out of its range.

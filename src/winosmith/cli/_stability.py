@@ -85,9 +85,9 @@ def stabilities(
         solvers: the answers of each, by its name.
         depth: kind of depth; None for the one that `metrics.stability` finds for the first solver.
         fields: problems are compared with their roots for each value of these fields.
-        overlap: of each solver with its training data.
+        overlap: overlap of each solver with its training data.
         people: annotators' responses.
-        seed: of bootstraps and nulls.
+        seed: random seed of bootstraps and nulls.
 
     Raises:
         DataError: no problem is perturbed, or none has such a depth.
@@ -269,7 +269,7 @@ def _survival(solvers: Mapping[str, metrics.Stability]) -> report.Table:
 
 def _against_roots(field: str, solver: str, found: Sequence[metrics.VersusRoot]) -> report.Table:
     return table(
-        f"{report.shown(solver)} compared with its answers to the roots, by {field}",
+        f"{report.format_value(solver)} compared with its answers to the roots, by {field}",
         {one.value: one for one in found},
         "accuracy difference interval mcnemar adjusted consistent".split(),
         head=field.rpartition(".")[2],
@@ -295,7 +295,7 @@ def _all_right(found: Sequence[metrics.VersusRoot]) -> str:
 def _unchanged(found: Sequence[metrics.VersusRoot]) -> str:
     """Return the number of problems with the same input as their roots, by kind."""
     counts = [
-        f"{one.unchanged:,} of {one.accuracy.n:,} of {report.shown(one.value)}"
+        f"{one.unchanged:,} of {one.accuracy.n:,} of {report.format_value(one.value)}"
         for one in found
         if one.unchanged
     ]
@@ -336,7 +336,7 @@ def _kinds_of(solver: str, found: metrics.EditKinds, *, has_accuracy: bool) -> r
     base = f" ({percent(found.errors.value)})" if found.errors and has_accuracy else ""
     left = f" Omitted: {found.left_out:,} problems without a root." * bool(found.left_out)
     return report.Table(
-        f"Errors by kind of edit: {report.shown(solver)}",
+        f"Errors by kind of edit: {report.format_value(solver)}",
         ["kind", "edits", "in errors", "n", "errors", "fraction", "points", "95 %"],
         rows,
         EDITS.format(share=base) + left,

@@ -20,7 +20,7 @@ from winosmith.cli._main import Group, LazyGroup
 from winosmith.cli._output import print_records, print_table
 from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.errors import FormatError, InputError
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 if TYPE_CHECKING:
     from winosmith import Dataset
@@ -228,7 +228,7 @@ def models(site: Site, retry: str | None) -> None:
             names = ", ".join(one.model.name for one in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
         count = asking.retry_failed(found)
-        echo(f"{number_of(count, 'prediction')} of {retry} tried again")
+        echo(f"{count_noun(count, 'prediction')} of {retry} tried again")
         return
     if not known:
         echo("The site has no models, or was never served with any.")
@@ -333,7 +333,7 @@ def erase_again(site: Site) -> None:
     """
     from winosmith.web.people import privacy
 
-    echo(f"{number_of(privacy.erase_again(), 'person', 'people')} erased again")
+    echo(f"{count_noun(privacy.erase_again(), 'person', 'people')} erased again")
 
 
 @click.command("export")

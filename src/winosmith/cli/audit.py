@@ -424,21 +424,21 @@ def _common(paths: Sequence[str]) -> str:
 
 def _write_todo(splits: Mapping[str, Dataset], path: str) -> None:
     from winosmith import audit
-    from winosmith.outputs import write_aside
+    from winosmith.outputs import atomic_write
 
     rewrites = [one for split in splits.values() for one in audit.todo(split)]
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         audit.write_todo(rewrites, file, as_csv=path.endswith(".csv"))
     say(f"Wrote {path}: {len(rewrites):,} options to lengthen.")
 
 
 def _write_findings(new: Sequence[Finding], sarif: str | None, badge: str | None) -> None:
     from winosmith import audit
-    from winosmith.outputs import write_aside
+    from winosmith.outputs import atomic_write
 
     for path, made in ((sarif, audit.sarif), (badge, audit.badge)):
         if path:
-            with write_aside(path) as file:
+            with atomic_write(path) as file:
                 file.write(made(new))
 
 
@@ -498,7 +498,7 @@ def _fix_files(
     Args:
         paths: the files, which are one data set.
         format_name: their format; found from their content if None.
-        seed: of the orders.
+        seed: random seed of the orders.
         as_json: print JSON.
         out: a page to write, too.
 

@@ -21,7 +21,7 @@ from winosmith.build import (
 from winosmith.cli._options import FILE, FOLDER, bad_records_file, json_option, reading_option
 from winosmith.cli._printing import echo, log_shown, print_json_text, progress, say
 from winosmith.records import parse_json
-from winosmith.report import shown, whole_and_single
+from winosmith.report import format_value, whole_and_single
 
 
 @click.command()
@@ -139,5 +139,5 @@ def _print_figures(folder: Path, record: Mapping[str, Any]) -> None:
 
 def _print_figure(figure: Mapping[str, Any]) -> None:
     """Print a key figure, with its note on a line of its own."""
-    echo(f"{shown(figure['value'], figure['form'])} {figure['label']},")
+    echo(f"{format_value(figure['value'], figure['form'])} {figure['label']},")
     echo(textwrap.fill(figure["note"], 100, initial_indent="  ", subsequent_indent="  "))

@@ -19,9 +19,9 @@ from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, copies, measure_human_accuracy
 from winosmith.outputs import OutputFolder
 from winosmith.records import canonical, problem_record
-from winosmith.report import fixed, percent, shown
+from winosmith.report import fixed, format_value, percent
 from winosmith.response import Response
-from winosmith.text import number_of
+from winosmith.text import count_noun
 from winosmith.validate import (
     Checked,
     Examined,
@@ -111,7 +111,7 @@ def command(**options: Any) -> None:
         say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
     result.show(as_json=options["as_json"], out=None)
     if options["strict"] and checked.result.dropped:
-        fail_gate([f"{number_of(len(checked.result.dropped), 'problem')} dropped"])
+        fail_gate([f"{count_noun(len(checked.result.dropped), 'problem')} dropped"])
 
 
 def _warn_of_missing_parents(dataset: Dataset, path: str) -> None:
@@ -126,7 +126,7 @@ def _warn_of_missing_parents(dataset: Dataset, path: str) -> None:
     gone = [f"{ancestor!r} of {of!r}" for ancestor, of in needed.items() if ancestor not in ids]
     if gone:
         say(
-            f"Not in {path}: the parent or root {report.joined(gone, _LISTED_PARENTS)}; "
+            f"Not in {path}: the parent or root {report.join_names(gone, _LISTED_PARENTS)}; "
             "lineages are not checked there."
         )
 
@@ -214,7 +214,7 @@ def _sections(
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
         yield report.Section("People", list(_responses(checked, responses)))
-    notes = list(map(shown, copies(checked.stages[0].dataset).sentences()))
+    notes = list(map(format_value, copies(checked.stages[0].dataset).sentences()))
     if marked := count_unvalidated(checked.result.kept):
         left = count_unvalidated(checked.kept)
         notes.insert(
@@ -232,8 +232,9 @@ def _funnel(checked: Checked) -> list[report.Block]:
     steps = [("collected", collected), *((step.stage, step.kept) for step in checked.funnel.steps)]
     tables = [
         report.Table(
-            f"Kept at each stage: {shown(kept.problems)} of {shown(collected.problems)} problems"
-            + (f", {shown(checked.funnel.share, '.1%')}" if collected.problems else ""),
+            f"Kept at each stage: {format_value(kept.problems)} of "
+            f"{format_value(collected.problems)} problems"
+            + (f", {format_value(checked.funnel.share, '.1%')}" if collected.problems else ""),
             ["stage", "problems", "twins", "singles"],
             [[name, count.problems, count.twins, count.singles] for name, count in steps],
         ),
@@ -254,8 +255,8 @@ def _funnel(checked: Checked) -> list[report.Block]:
 def _examples(data: str, checked: Checked, examples: int) -> Iterator[str]:
     for rule in _rules(checked):
         for found in rule.findings[:examples]:
-            ids = " and ".join(map(shown, rule.ids(found)))
-            yield f"{data}:{ids}: {rule.name}: {shown(found.detail)}"
+            ids = " and ".join(map(format_value, rule.ids(found)))
+            yield f"{data}:{ids}: {rule.name}: {format_value(found.detail)}"
         more = len(rule.findings) - examples
         if more > 0 and examples:
             yield f"  … and {more:,} more of {rule.name}"

@@ -16,7 +16,7 @@ from winosmith.errors import InputError
 from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, format_rate, grade
 from winosmith.report import probability, span
 from winosmith.results import table
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 
 @click.command()
@@ -154,8 +154,8 @@ def _accuracies(name: str, found: Comparison, log_notes: Sequence[str]) -> repor
     if found.invalid:
         notes.append(INVALID)
     notes += log_notes
-    problems = number_of(found.signature.n, "problem")
-    blocks = number_of(next(iter(found.accuracies.values())).clusters, "block")
+    problems = count_noun(found.signature.n, "problem")
+    blocks = count_noun(next(iter(found.accuracies.values())).clusters, "block")
     return report.Table(
         f"{name}: {problems} in {blocks}",
         ["", "solver", *counted, "right", "accuracy", "95 %"],

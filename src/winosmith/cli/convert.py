@@ -19,7 +19,7 @@ from winosmith.formats import Contents, Entry, Item, Losses
 from winosmith.problem import Claim, Problem
 from winosmith.recast import to_claims, to_problems
 from winosmith.records import canonical, claim_record, problem_record
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer}
 """The formats that are written, by name; of those with one extension, the first loses nothing."""
@@ -156,7 +156,7 @@ def _write(found: _Converted, target: str, into: str, skip_bad: str | None) -> _
             raise
         if skip_bad is None:
             raise error.because(f"{error.reason}; {formats.SKIP_BAD}") from error
-        unfit = formats.unfit(found.items, into)
+        unfit = formats.find_unwritable(found.items, into)
         if not unfit:
             raise
         rows = [row for row in range(len(found.items)) if row not in unfit]
@@ -250,7 +250,7 @@ def _noun(items: Sequence[Item]) -> str:
 
 def _count(items: Sequence[Item]) -> str:
     noun = _noun(items)
-    return number_of(len(items), noun.removesuffix("s"), noun)
+    return count_noun(len(items), noun.removesuffix("s"), noun)
 
 
 def _export(source: str, target: str, format_name: str | None, harness: str, as_json: bool) -> None:

@@ -305,7 +305,9 @@ def _accuracy_and_area(
         "Accuracy and area",
         [
             report.Cards([card]),
-            report.Drawing("Accuracy by training size.", lambda: [report.learning(points)], table),
+            report.Drawing(
+                "Accuracy by training size.", lambda: [report.learning_curve(points)], table
+            ),
             report.Text(sentences),
         ],
     )

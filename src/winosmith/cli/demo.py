@@ -19,7 +19,7 @@ from winosmith.cli.build import print_build
 from winosmith.escape import one_line
 from winosmith.outputs import OutputFolder
 from winosmith.records import parse_json
-from winosmith.report import percent, shown
+from winosmith.report import format_value, percent
 
 RECIPE = """\
 # winosmith build {folder}/recipe.toml --out benchmark
@@ -161,9 +161,9 @@ def _compared(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
         ("planted problems found", [_share(one["recall"]) for one in found]),
         ("sound problems taken", [_share(one["false_removals"]) for one in found]),
         ("a model still guesses, cross-filtered",
-         [shown(one["after"]["linear"]["accuracy"], ".1%") for one in verified]),
+         [format_value(one["after"]["linear"]["accuracy"], ".1%") for one in verified]),
     ]  # fmt: skip
 
 
 def _share(of: dict[str, int]) -> str:
-    return shown(of["count"] / of["total"], ".1%")
+    return format_value(of["count"] / of["total"], ".1%")

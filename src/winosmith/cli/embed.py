@@ -20,7 +20,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings
 from winosmith.options import EmbedRecipe
-from winosmith.report import sign
+from winosmith.report import signature_of
 
 FINE_TUNING = ("learning_rate", "epochs", "batch_size", "weight_decay", "dropout")
 """Settings of fine-tuning with generated options."""
@@ -99,7 +99,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
             embedder, executor=executor, on_progress=lambda done, _: advance(done, "")
         )
     vectors = embedder.embed(rest)
-    signature = sign(rest, **{"seed": None, **embedder.parameters})
+    signature = signature_of(rest, **{"seed": None, **embedder.parameters})
     embed.save_array(out, vectors, rest.ids, signature=json.dumps(asdict(signature)), **used)
     stack.close()
     report = {

@@ -29,8 +29,8 @@ from winosmith.outputs import OutputFolder
 from winosmith.prediction import Prediction
 from winosmith.problem import Problem
 from winosmith.records import canonical
-from winosmith.report import sign
-from winosmith.text import number_of
+from winosmith.report import signature_of
+from winosmith.text import count_noun
 
 KINDS = ("wordnet", "wordnet-paper", "chat")
 
@@ -115,7 +115,7 @@ def command(**options: Any) -> None:
 def _result(found: Mapping[str, Any]) -> Output:
     """Return the output about a folder of families."""
     made, perturbed = found["made"], found["perturbed"]
-    title = f"{number_of(made, 'child', 'children')} of {number_of(perturbed, 'problem')}"
+    title = f"{count_noun(made, 'child', 'children')} of {count_noun(perturbed, 'problem')}"
     parts = found["parts"]
     answers = {letter for part in parts.values() for letter in part["answers"]} - {"—"}
     letters = ascii_uppercase[: ascii_uppercase.index(max(answers | {"B"})) + 1]
@@ -234,7 +234,7 @@ def _run(options: Options) -> dict[str, Any]:
         raise InputError("--sets needs --with twice: for medium, then for large")
     roots = _draw_roots(options)
     small = _small(roots.dataset, options["people"])
-    signature = sign(small, options["seed"], **_parameters(options))
+    signature = signature_of(small, options["seed"], **_parameters(options))
     recipe = {"command": "evolve", "signature": str(signature)}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
     stages: list[Evolved] = []

@@ -14,7 +14,7 @@ from winosmith.cli._options import FILE, FOLDER, json_option
 from winosmith.cli._printing import echo, fail_gate, print_json, progress, say
 from winosmith.errors import InputError
 from winosmith.release import Released, Splitting, Verified
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 
 @click.command()
@@ -124,7 +124,7 @@ def _print(done: Released) -> None:
     if missing := releases.missing_fields(content):
         keys = ", ".join(f"{key} ({name})" for name, key in missing.items())
         say(
-            f"{number_of(len(missing), 'field')} of responsible AI in croissant.json "
+            f"{count_noun(len(missing), 'field')} of responsible AI in croissant.json "
             f"{'is' if len(missing) == 1 else 'are'} not stated; add to release.toml: {keys}"
         )
     if content.changes and content.previous:
@@ -167,7 +167,7 @@ def verify(release: str, private: str | None, as_json: bool) -> None:
     else:
         _print_faults(found)
     if found.faults:
-        fail_gate([f"{number_of(len(found.faults), 'fault')} in {found.folder}"])
+        fail_gate([f"{count_noun(len(found.faults), 'fault')} in {found.folder}"])
 
 
 def _print_faults(found: Verified) -> None:

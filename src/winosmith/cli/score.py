@@ -35,7 +35,7 @@ from winosmith.records import parse_json
 from winosmith.report import percent, points, points_span, probability, span
 from winosmith.response import Response
 from winosmith.results import IF_ANY, Result, table
-from winosmith.text import number_of
+from winosmith.text import count_noun
 from winosmith.validate import read_votes
 
 
@@ -307,7 +307,7 @@ def score_tables(
     """Yield the tables of scores.
 
     Args:
-        name: of the data set.
+        name: name of the data set.
         counts: the number of problems of each solver.
         scores: those of the solvers whose accuracy is not withheld.
         extra: the measurements of the extra inputs.
@@ -372,10 +372,10 @@ def _main(
         [solver, *(numbers.get(solver) for numbers in added.values()), *row]
         for solver, row in cells.items()
     ]
-    title = report.shown(name)
+    title = report.format_value(name)
     if is_one_size:
-        title += f": {number_of(next(iter(counts.values())), 'problem')}"
-        title += f", {number_of(next(iter(whole.values())).n, 'twin')}" if whole else ""
+        title += f": {count_noun(next(iter(counts.values())), 'problem')}"
+        title += f", {count_noun(next(iter(whole.values())).n, 'twin')}" if whole else ""
     notes = _score_notes(scores, whole)
     if extra.people_single and extra.people_single.people == 1:
         notes.append(
@@ -399,7 +399,7 @@ def _score_notes(scores: Mapping[str, Score], whole: Mapping[str, Proportion]) -
         guessing = {name: percent(found.chance or 0) for name, found in whole.items()}
         notes[0] += f", and {of_each(guessing)} of twins with both halves right"
     for solver, found in scores.items():
-        name = report.shown(solver)
+        name = report.format_value(solver)
         if found.possible:
             notes.append(f"{name}: with the missing answers, {span(found.possible)} % are possible")
         if found.below_chance:
@@ -428,7 +428,7 @@ def _groups(scores: Mapping[str, Score]) -> Iterator[report.Table]:
             for note in filter(None, (found.refused.get(by), found.notes.get(by))):
                 notes.setdefault(note, []).append(solver)
         sentences = (
-            f"{', '.join(map(report.shown, of))}: {note}." if several else f"{note}."
+            f"{', '.join(map(report.format_value, of))}: {note}." if several else f"{note}."
             for note, of in notes.items()
         )
         yield report.Table(f"By {by}", header, rows, " ".join(sentences))
@@ -454,7 +454,7 @@ def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
             f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
-            "".join(f"{report.shown(name)}: {note}. " for name, note in notes)
+            "".join(f"{report.format_value(name)}: {note}. " for name, note in notes)
             + f"In percent, of {of_each(sizes)} sentences. "
             "Under ΔF and ΔM: their 95 % intervals, and "
             "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
@@ -468,17 +468,19 @@ def _points(found: Proportion) -> str:
 def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Drawing]:
     """Return the chart of accuracies; empty if all are withheld."""
     rows = [
-        report.Measured(solver, found.accuracy.value, *found.accuracy.interval)
+        report.FractionWithInterval(solver, found.accuracy.value, *found.accuracy.interval)
         for solver, found in scores.items()
     ]
     if not rows:
         return []
     if extra.people_majority:
         people = extra.people_majority
-        rows.append(report.Measured(MAJORITY, people.accuracy, *people.interval, marked=True))
+        rows.append(
+            report.FractionWithInterval(MAJORITY, people.accuracy, *people.interval, marked=True)
+        )
     if extra.people_single:
         one = extra.people_single.accuracy
-        rows.append(report.Measured(PERSON, one.value, *one.interval, marked=True))
+        rows.append(report.FractionWithInterval(PERSON, one.value, *one.interval, marked=True))
     chance = next(iter(scores.values())).accuracy.chance
     return [
         report.Drawing(

@@ -16,7 +16,7 @@ from winosmith.cli._output import print_table
 from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dataset
 from winosmith.metrics import round_count
-from winosmith.report import Signature, percent, shown
+from winosmith.report import Signature, format_value, percent
 from winosmith.solver_rule import KINDS
 
 Options = dict[str, Any]
@@ -145,7 +145,7 @@ def _print(dataset: Dataset, report: dict[str, Any]) -> None:
     if report["ties"]:
         rows.append(("undecided", f"{report['ties']:,} ties (each counts 1 / options tied)"))
     rows += _replies(report.get("interview", {}), len(dataset))
-    print_table(shown(f"{dataset.name} by {report['solver']}"), ("", ""), rows)
+    print_table(format_value(f"{dataset.name} by {report['solver']}"), ("", ""), rows)
     echo(f"Signature: {report['signature']}")
     echo(f"Written to {report['file']}", bold=True)
 

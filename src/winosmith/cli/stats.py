@@ -14,10 +14,10 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
 from winosmith.problem import Claim, Problem
-from winosmith.report import fixed, percent, shown
+from winosmith.report import fixed, format_value, percent
 from winosmith.results import table
 from winosmith.study import join_data
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 
 @click.command()
@@ -94,7 +94,11 @@ def _of_claims(name: str, found: ClaimStatistics) -> Output:
     return Output(
         f"{name}: counted",
         {"data": name, **found.record()},
-        [report.Section("Counts", [report.Table(shown(name), ["", ""], rows), *_table5(found)])],
+        [
+            report.Section(
+                "Counts", [report.Table(format_value(name), ["", ""], rows), *_table5(found)]
+            )
+        ],
         apart=True,
     )
 
@@ -120,9 +124,9 @@ def _of_problems(dataset: Dataset, seed: int) -> Output:
 def _sections(
     name: str, found: Statistics, families: LineageStatistics | None, advice: str
 ) -> Iterator[report.Section]:
-    counts = report.Table(shown(name), ["", ""], _rows(found))
+    counts = report.Table(format_value(name), ["", ""], _rows(found))
     yield report.Section("Counts", [counts, *_table5(found)])
-    repeated = [shown(line) for line in (advice, *found.copies.sentences()) if line]
+    repeated = [format_value(line) for line in (advice, *found.copies.sentences()) if line]
     if repeated:
         yield report.Section("Twins and copies", [report.Text(repeated)])
     if families:
@@ -142,7 +146,7 @@ def _rows(found: Statistics) -> Rows:
     more = f", {found.comparisons:,} comparisons" if found.comparisons > found.problems else ""
     marked, labelled = found.associative
     blanks = found.problems - found.questions
-    by_options = [f"{n} in {number_of(of, 'problem')}" for n, of in found.options.items()]
+    by_options = [f"{n} in {count_noun(of, 'problem')}" for n, of in found.options.items()]
     rows: Rows = [
         ["problems", f"{found.problems:,}{more}"],
         *_counts(found),
@@ -150,7 +154,7 @@ def _rows(found: Statistics) -> Rows:
         ["singles", f"{found.singles:,}"],
         ["answers", ", ".join(answers)],
         ["options", ", ".join(by_options)],
-        ["duplicates", number_of(sum(map(len, found.copies.groups)), "problem")],
+        ["duplicates", count_noun(sum(map(len, found.copies.groups)), "problem")],
     ]
     if found.questions:
         rows.insert(1, ["questions", f"{found.questions:,}, which have no blank"])
@@ -159,7 +163,7 @@ def _rows(found: Statistics) -> Rows:
         rows.append(
             [
                 "option missing",
-                f"{number_of(missing, 'problem')} ({percent(found.missing_share)}){example}",
+                f"{count_noun(missing, 'problem')} ({percent(found.missing_share)}){example}",
             ]
         )
     if labelled:
@@ -170,16 +174,16 @@ def _rows(found: Statistics) -> Rows:
 
 def _lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
     """Yield the families and their three depths, and why those of one problem differ."""
-    families = number_of(found.families, "family", "families")
+    families = count_noun(found.families, "family", "families")
     unvalidated = f", {found.unvalidated:,} of them unvalidated" if found.unvalidated else ""
     yield table(
-        f"{number_of(found.perturbed, 'perturbed problem')} in {families}{unvalidated}",
+        f"{count_noun(found.perturbed, 'perturbed problem')} in {families}{unvalidated}",
         found.depths,
         head="depth",
     )
     if found.example is not None:
-        own = ", ".join(f"{name} {shown(of)}" for name, of in found.example_depths.items())
-        yield report.Text([f"The depths of {shown(found.example)!r} differ most: {own}."])
+        own = ", ".join(f"{name} {format_value(of)}" for name, of in found.example_depths.items())
+        yield report.Text([f"The depths of {format_value(found.example)!r} differ most: {own}."])
     if uncounted:
         yield report.Text(
             [
@@ -191,7 +195,7 @@ def _lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block
 
 def _leaks(found: Statistics) -> report.Text:
     if found.leaks:
-        return report.Text([f"LEAK {shown(str(leak))}" for leak in found.leaks], "warning")
+        return report.Text([f"LEAK {format_value(str(leak))}" for leak in found.leaks], "warning")
     if found.leaks is None:
         few = (
             "Too few answers are known to check whether a field gives them away: at least "

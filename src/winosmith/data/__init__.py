@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from winosmith.data._bytes import content, data_files, is_address, stem
+from winosmith.data._bytes import data_files, is_address, read_content, stem
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import (
     Record,
@@ -20,7 +20,7 @@ from winosmith.data._json import (
     members,
 )
 from winosmith.data._place import Place, Row
-from winosmith.data._rows import Kind, Readable, Rows, joined, read
+from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
 from winosmith.data._source import CONTROLS, Source
 from winosmith.data._spans import Value, json_value, row_value
 from winosmith.data._tables import cell, is_table, table_name
@@ -43,18 +43,18 @@ __all__ = [
     "by_columns",
     "cell",
     "column_records",
-    "content",
     "data_files",
     "file_of",
     "id_records",
     "is_address",
     "is_table",
     "is_yaml",
-    "joined",
+    "join_rows",
     "json_value",
     "line_records",
     "members",
     "read",
+    "read_content",
     "row_value",
     "stem",
     "table_name",

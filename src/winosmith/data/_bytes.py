@@ -86,14 +86,14 @@ def files(path: str | Path) -> list[File]:
     """
     try:
         is_input = str(path) == STANDARD_INPUT
-        raw = _all_of(sys.stdin.buffer) if is_input else Path(path).read_bytes()
+        raw = _read_all(sys.stdin.buffer) if is_input else Path(path).read_bytes()
     except OSError as error:
         raise FormatError(error.strerror or str(error), path) from error
-    return _unpacked(File(str(path), raw), most_bytes(len(raw)))
+    return _unpack(File(str(path), raw), most_bytes(len(raw)))
 
 
 @lru_cache(maxsize=1)
-def _all_of(stream: IO[bytes]) -> bytes:
+def _read_all(stream: IO[bytes]) -> bytes:
     """Return the bytes of standard input, which can be read only once."""
     return stream.read()
 
@@ -103,7 +103,7 @@ def most_bytes(packed: int) -> int:
     return max(_FREE, _TIMES * packed)
 
 
-def content(path: str | Path) -> bytes:
+def read_content(path: str | Path) -> bytes:
     """Return the bytes of one file, unpacked if it is compressed.
 
     Raises:
@@ -130,7 +130,7 @@ def stem(path: str | Path) -> str:
     return Path(path.stem).stem if path.suffix.lower() in _SUFFIXES else path.stem
 
 
-def expanded(path: str | Path) -> list[str]:
+def expand_path(path: str | Path) -> list[str]:
     """Return the files of a path, in order of name: a file, or those of a folder or glob.
 
     Hidden files, and files in hidden folders, are omitted.
@@ -162,7 +162,7 @@ def data_files(path: str | Path) -> list[str]:
     """
     if is_address(path):
         return [str(path)]
-    given = expanded(path)
+    given = expand_path(path)
     if not Path(path).is_dir():
         return given
     found = [one for one in given if has_data(one)]
@@ -188,25 +188,25 @@ def _is_hidden(parts: Sequence[str]) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in parts)
 
 
-def _unpacked(file: File, most: int) -> list[File]:
+def _unpack(file: File, most: int) -> list[File]:
     """Unpack a file to one or several files with at most `most` bytes in total."""
     try:
         if file.raw.startswith(ZIP):
-            return _of_archive(file, most)
+            return _unpack_archive(file, most)
         if file.raw.startswith(_ZSTANDARD):
-            return [File(file.path, _joined(_of_zstandard(file), most, file.path))]
+            return [File(file.path, _join_pieces(_unpack_zstandard(file), most, file.path))]
         for sign, opened in _OPENERS.items():
             if file.raw.startswith(sign):
                 with opened(io.BytesIO(file.raw)) as stream:
-                    return [File(file.path, _joined(_pieces(stream), most, file.path))]
+                    return [File(file.path, _join_pieces(_pieces(stream), most, file.path))]
     except InputError:
         raise
-    except _broken() as error:
+    except _unpacking_errors() as error:
         raise FormatError(f"it is packed, and can't be unpacked: {error}", file.path) from error
     return [file]
 
 
-def _broken() -> tuple[type[Exception], ...]:
+def _unpacking_errors() -> tuple[type[Exception], ...]:
     """Return the libraries' exceptions for a damaged file or an unknown compression."""
     zstandard = sys.modules.get("zstandard")
     return (
@@ -216,13 +216,13 @@ def _broken() -> tuple[type[Exception], ...]:
     )
 
 
-def _of_archive(file: File, most: int) -> list[File]:
+def _unpack_archive(file: File, most: int) -> list[File]:
     found = []
     with zipfile.ZipFile(io.BytesIO(file.raw)) as archive:
         names = archive.namelist()
         if "xl/workbook.xml" in names:
             if sum(member.file_size for member in archive.infolist()) > most:
-                raise too_large(file.path)
+                raise size_error(file.path)
             return [file]
         if not {"[Content_Types].xml", "META-INF/manifest.xml"}.isdisjoint(names):
             raise FormatError("it is a document; save its table as XLSX or as CSV", file.path)
@@ -239,8 +239,8 @@ def _of_archive(file: File, most: int) -> list[File]:
             if member.compress_type == _ZSTANDARD_OF_ZIP and not hasattr(zipfile, "ZIP_ZSTANDARD"):
                 require("zipfile_zstd", "inspect")  # which Python has from 3.14 on
             with archive.open(member) as stream:
-                raw = _joined(_pieces(stream, _PIECE), most, file.path)
-            inside = _unpacked(File(path, raw), most)
+                raw = _join_pieces(_pieces(stream, _PIECE), most, file.path)
+            inside = _unpack(File(path, raw), most)
             most -= sum(len(one.raw) for one in inside)
             found += inside
     if not found:
@@ -253,7 +253,7 @@ def _pieces(stream: IO[bytes], size: int = _AT_ONCE) -> Iterable[bytes]:
         yield piece
 
 
-def _of_zstandard(file: File) -> Iterable[bytes]:
+def _unpack_zstandard(file: File) -> Iterable[bytes]:
     zstandard = require("zstandard", "zstd")
     unpacker, rest = zstandard.ZstdDecompressor().decompressobj(), io.BytesIO(file.raw)
     while piece := rest.read(_PIECE):
@@ -266,16 +266,16 @@ def _of_zstandard(file: File) -> Iterable[bytes]:
         raise FormatError("it is packed, and can't be unpacked: it is cut short", file.path)
 
 
-def _joined(pieces: Iterable[bytes], most: int, path: str) -> bytes:
+def _join_pieces(pieces: Iterable[bytes], most: int, path: str) -> bytes:
     found = bytearray()
     for piece in pieces:
         found += piece
         if len(found) > most:
-            raise too_large(path)
+            raise size_error(path)
     return bytes(found)
 
 
-def too_large(path: str) -> FormatError:
+def size_error(path: str) -> FormatError:
     """Return the error for a file that unpacks to far more bytes than records would."""
     return FormatError(
         f"it unpacks to more than {_TIMES} times its size; if that is meant, unpack it first", path

@@ -141,7 +141,9 @@ class Delimited:
             if not names:
                 names = column_names(cells, path, first + above + 1)
                 continue
-            yield fitted(cells, names, *self._part(starts, first, reader.line_num, above, path))
+            yield row_of_cells(
+                cells, names, *self._part(starts, first, reader.line_num, above, path)
+            )
 
     def _reader(self, *, quoted: bool) -> Any:
         text = self.source.text
@@ -192,7 +194,7 @@ def column_names(
     return names
 
 
-def fitted(
+def row_of_cells(
     cells: list[str], names: Sequence[str], place: Place, raw: str
 ) -> Row[Mapping[str, str]]:
     """Return a row with its cells by column name, or with the reason why it can't be read."""

@@ -76,7 +76,7 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
     in_lines = "\n" in text.strip()
     begin = text.index("[", start)
     number, counted = (1, 0) if in_lines else (0, begin)
-    for at, end, record, fault in elements(text, begin, is_whole=start is None):
+    for at, end, record, fault in split_elements(text, begin, is_whole=start is None):
         number += text.count("\n", counted, at) if in_lines else 1
         counted = at
         place, raw = Place(path, number, "line" if in_lines else "row", at, end), text[at:end]
@@ -90,7 +90,7 @@ _LENIENT = json.JSONDecoder()
 """The end of a value that JSON does not have, such as NaN."""
 
 
-def elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
+def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
     """Yield the content of the brackets or braces at an offset.
 
     Keys and values of an object alternate. With `is_whole`, text after the end is a fault.
@@ -148,7 +148,7 @@ def members(source: Source) -> dict[str, Member]:
     if not source.start.startswith("{") or has_lines(source):
         return {}
     begin = text.index("{")
-    found = [*elements(text, begin)]
+    found = [*split_elements(text, begin)]
     held = {
         name.value: value
         for name, value in zip(found[::2], found[1::2], strict=False)

@@ -140,36 +140,36 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
     if isinstance(data, Rows):
         return data
     if isinstance(data, Source):
-        return _of_source(data)
+        return _source_rows(data)
     if isinstance(data, str | PathLike):
-        return _of_paths([str(data)], str(data), encoding)
+        return _path_rows([str(data)], str(data), encoding)
     if is_of_inspect(data):
-        return _of_table(samples_table(data), table_name(data))
+        return _table_rows(samples_table(data), table_name(data))
     if is_table(data):
-        return _of_table(data, table_name(data))
+        return _table_rows(data, table_name(data))
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
         paths = [str(one) for one in data]
-        return _of_paths(paths, paths[0], encoding)
+        return _path_rows(paths, paths[0], encoding)
     raise FormatError(f"a path or a table is needed, not {data!r}"[:200])
 
 
-def _of_table(data: Any, path: str) -> Rows:
+def _table_rows(data: Any, path: str) -> Rows:
     if tables := several_tables(data):
         names = {name: path if len(tables) == 1 else f"{path}/{name}" for name in tables}
-        return joined([_of_table(tables[name], part) for name, part in names.items()], path)
+        return join_rows([_table_rows(tables[name], part) for name, part in names.items()], path)
     return Rows(path, "table", lambda: table_rows(data, path))
 
 
-def _of_paths(paths: Sequence[str], name: str, encoding: str | None) -> Rows:
-    return joined([rows for path in paths for rows in _of_path(path, encoding)], name)
+def _path_rows(paths: Sequence[str], name: str, encoding: str | None) -> Rows:
+    return join_rows([rows for path in paths for rows in _of_path(path, encoding)], name)
 
 
 def _of_path(path: str, encoding: str | None) -> list[Rows]:
     if not is_address(path):
-        return [_of_file(file, encoding) for file in _files(path)]
+        return [_file_rows(file, encoding) for file in _files(path)]
     if path.startswith(HUB):
-        return [_of_table(hub_table(path), path)]
-    return [_of_table(records, task) for task, records in task_tables(path).items()]
+        return [_table_rows(hub_table(path), path)]
+    return [_table_rows(records, task) for task, records in task_tables(path).items()]
 
 
 def _files(path: str) -> list[File]:
@@ -180,7 +180,7 @@ def _files(path: str) -> list[File]:
     return [file for one in data_files(path) for file in files(one)]
 
 
-def joined(parts: Sequence[Rows], path: str) -> Rows:
+def join_rows(parts: Sequence[Rows], path: str) -> Rows:
     """Return the rows of several containers as one."""
     if len(parts) == 1:
         return parts[0]
@@ -192,16 +192,16 @@ def joined(parts: Sequence[Rows], path: str) -> Rows:
     )
 
 
-def _of_file(file: File, encoding: str | None) -> Rows:
+def _file_rows(file: File, encoding: str | None) -> Rows:
     if is_stored(file.raw):
         return Rows(file.path, "table", lambda: stored_rows(file))
     if is_workbook(file.raw):
         path, header, rows = sheet_rows(file)
         return Rows(path, "delimited", lambda: iter(rows), header=header)
-    return _of_source(Source(file.path, file.raw, encoding))
+    return _source_rows(Source(file.path, file.raw, encoding))
 
 
-def _of_source(source: Source) -> Rows:
+def _source_rows(source: Source) -> Rows:
     path = str(source.path)
     if is_yaml(source):
         return Rows(path, "array", lambda: yaml_rows(source), source)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from winosmith.data._bytes import content
+from winosmith.data._bytes import read_content
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError
 
@@ -60,10 +60,10 @@ class Source:
 
     def __init__(self, path: str | Path, raw: bytes | None = None, encoding: str | None = None):
         self.path = Path(path)
-        raw = content(self.path) if raw is None else raw
+        raw = read_content(self.path) if raw is None else raw
         if not raw.strip():
             raise FormatError("the file is empty", self.path)
-        self.text = _decoded(raw, self.path, encoding)
+        self.text = _decode(raw, self.path, encoding)
         if not self.text.strip():
             raise FormatError("the file is empty", self.path)
 
@@ -128,17 +128,17 @@ _NO_TEXT = {
 _NO_DATA = ("<!doctype html", "<html")
 
 
-def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
+def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
     for start, what in _NO_TEXT.items():
         if raw.startswith(start):
             raise FormatError(what, path)
     if raw[:1000].decode("latin-1").lstrip().casefold().startswith(_NO_DATA):
         raise FormatError("it is a web page, not data; download the file itself", path)
     if encoding is not None:
-        return _in(raw, encoding, path, "as it is said to be")
+        return _decode_as(raw, encoding, path, "as it is said to be")
     for mark, wide in _WIDE.items():
         if raw.startswith(mark):
-            return _in(raw, wide, path, "as its byte-order mark says")
+            return _decode_as(raw, wide, path, "as its byte-order mark says")
     zeros = "".join("01"[byte == 0] for byte in raw[:4])
     if unmarked := _UNMARKED.get(zeros):
         raise _other_encoding(f"in {unmarked.upper()}", unmarked, path)
@@ -147,7 +147,7 @@ def _decoded(raw: bytes, path: Path, encoding: str | None) -> str:
     except UnicodeDecodeError as error:
         declared = _DECLARED.match(raw)
         if declared and declared[1].lower() not in (b"utf-8", b"utf8"):
-            return _in(raw, declared[1].decode("ascii"), path, "as it declares")
+            return _decode_as(raw, declared[1].decode("ascii"), path, "as it declares")
         at = error.start
         line = raw.count(b"\n", 0, at) + 1
     if _is_western(raw):
@@ -194,7 +194,7 @@ def _is_western(raw: bytes) -> bool:
     return _MOST_FOREIGN * sum(byte >= 0x80 for byte in raw[:_LOOK]) <= len(raw[:_LOOK])
 
 
-def _in(raw: bytes, encoding: str, path: Path, why: str) -> str:
+def _decode_as(raw: bytes, encoding: str, path: Path, why: str) -> str:
     try:
         return raw.decode(encoding).removeprefix("\ufeff")
     except (LookupError, ValueError) as error:  # some codecs raise errors of other kinds

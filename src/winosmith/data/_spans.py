@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from winosmith.data._delimited import Delimited
-from winosmith.data._json import elements
+from winosmith.data._json import split_elements
 from winosmith.errors import DataError
 from winosmith.outputs import unguard_cell
 from winosmith.records import DECODER
@@ -86,18 +86,18 @@ def json_value(text: str, start: int) -> Value:
         value, end = DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         raise DataError("the record is not JSON") from None
-    return _parsed(text, start, end, value)
+    return _locate_members(text, start, end, value)
 
 
-def _parsed(text: str, start: int, end: int, value: Any) -> Value:
+def _locate_members(text: str, start: int, end: int, value: Any) -> Value:
     """Return a parsed JSON value with the places of its members."""
     inside: dict[int | str, Value] = {}
     if isinstance(value, dict | list):
-        parts = [*elements(text, start)]
+        parts = [*split_elements(text, start)]
         is_object = isinstance(value, dict)
         names = [part.value for part in parts[::2]] if is_object else range(len(parts))
         for name, part in zip(names, parts[1::2] if is_object else parts, strict=True):
-            inside[name] = _parsed(text, part.start, part.end, part.value)
+            inside[name] = _locate_members(text, part.start, part.end, part.value)
     return Value(start, end, value, inside)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time, timedelta
 from typing import Any
 
-from winosmith.data._bytes import File, most_bytes, too_large
+from winosmith.data._bytes import File, most_bytes, size_error
 from winosmith.data._json import Record, are_records, by_columns
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
@@ -92,7 +92,7 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
         records = require("pyarrow", "release").table(data).to_pylist()
     if records is None:
         raise FormatError("this has neither rows nor columns of the same length", path)
-    yield from _numbered(path, records, classes)
+    yield from _number_rows(path, records, classes)
 
 
 def stored_rows(file: File) -> Iterator[Row[Record]]:
@@ -106,8 +106,8 @@ def stored_rows(file: File) -> Iterator[Row[Record]]:
     try:
         batches, schema = _batches(file, pyarrow)
         classes = _classes_of_schema(schema.metadata or {})
-        records = (record for batch in _bounded(batches, file) for record in batch.to_pylist())
-        yield from _numbered(file.path, records, classes)
+        records = (record for batch in _limit_size(batches, file) for record in batch.to_pylist())
+        yield from _number_rows(file.path, records, classes)
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
@@ -121,7 +121,7 @@ def _batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
         groups = range(stored.metadata.num_row_groups)
         unpacked = sum(stored.metadata.row_group(n).total_byte_size for n in groups)
         if unpacked > most_bytes(len(file.raw)):
-            raise too_large(file.path)
+            raise size_error(file.path)
         return stored.iter_batches(), stored.schema_arrow
     if file.raw.startswith(_FEATHER):  # the first version; the second one is an Arrow file
         table = require("pyarrow.feather", "release").read_table(buffer)
@@ -134,17 +134,17 @@ def _batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
     return stream, stream.schema
 
 
-def _bounded(batches: Iterable[Any], file: File) -> Iterator[Any]:
+def _limit_size(batches: Iterable[Any], file: File) -> Iterator[Any]:
     """Yield the batches; raise FormatError when they become far larger than the file."""
     most, size = most_bytes(len(file.raw)), 0
     for batch in batches:
         size += batch.nbytes
         if size > most:
-            raise too_large(file.path)
+            raise size_error(file.path)
         yield batch
 
 
-def _numbered(path: str, records: Iterable[Record], classes: Classes) -> Iterator[Row[Record]]:
+def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iterator[Row[Record]]:
     for number, record in enumerate(records, 1):
         row = {str(name): plain(value) for name, value in record.items()}
         for name, names in classes.items():

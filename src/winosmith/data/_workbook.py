@@ -20,8 +20,8 @@ from typing import Any
 
 from defusedxml.ElementTree import fromstring
 
-from winosmith.data._bytes import ZIP, File, most_bytes, too_large
-from winosmith.data._delimited import column_names, fitted
+from winosmith.data._bytes import ZIP, File, most_bytes, size_error
+from winosmith.data._delimited import column_names, row_of_cells
 from winosmith.data._place import Place, Row
 from winosmith.data._tables import cell, plain
 from winosmith.errors import FormatError, require
@@ -97,7 +97,7 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
             if value in _ERRORS or (value is None and formulas and formulas[number][column])
         ]
         cells = [*texts[number], *[""] * (len(names) - len(texts[number]))]
-        row = fitted(cells, names, Place(path, number + 1, "row"), "\t".join(cells))
+        row = row_of_cells(cells, names, Place(path, number + 1, "row"), "\t".join(cells))
         if bad:
             column, value = bad[0]
             reason = f"the formula in {column}{number + 1} has {value or 'no value'}"
@@ -145,7 +145,7 @@ def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
     for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
         left -= len(row)
         if left < 0:
-            raise too_large(file.path)
+            raise size_error(file.path)
         yield list(row)
 
 

@@ -38,7 +38,7 @@ from winosmith.debias._selection import (
 )
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.records import parse_json
 from winosmith.report import Svg, phase_sizes, scores as draw_scores
 from winosmith.results import HIDDEN, Result, computed
@@ -579,7 +579,7 @@ def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -
     new = progress.phases[len(progress.saved) :]
     progress.saved += [json.dumps(asdict(phase)) for phase in new]
     about = {"version": __version__, "of": dict(identity), "stopped": progress.stopped}
-    with write_aside(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         np.savez(
             file,
             about=np.array(json.dumps(about)),

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import report, text
-from winosmith.blocks import join_blocks, plain
+from winosmith.blocks import comparable_text, join_blocks
 from winosmith.dataset import Dataset
 from winosmith.debias._assess import Assessment, Subset
 from winosmith.debias._rows import number_rows
@@ -224,7 +224,7 @@ def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
 
 
 def _compile_word(word: str) -> re.Pattern[str]:
-    if text.writing(word) == "unspaced":
+    if text.kind_of_script(word) == "unspaced":
         return re.compile(re.escape(word), re.IGNORECASE)
     before = "" if "'" in word else r"(?<!\w)"
     return re.compile(before + re.escape(word) + r"(?!\w)", re.IGNORECASE)
@@ -280,7 +280,7 @@ class _FeatureCounts:
         self.rows, self.options, self.features, holds = table.T
         self.keys = list(numbers)
         self.answers = dataset.answers
-        texts = [[plain(problem.sentence)] for problem in dataset]
+        texts = [[comparable_text(problem.sentence)] for problem in dataset]
         own = (
             number_rows(join_blocks(dataset.groups, texts), len(dataset))[self.rows]
             * max(len(self.keys), 1)
@@ -373,7 +373,7 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
     mention, up to the next one, are next to it. The clause of the blank is omitted: its words are
     cues.
     """
-    unspaced = text.writing(problem.sentence) == "unspaced"
+    unspaced = text.kind_of_script(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
     heads = tuple(_find_last_word(option) for option in options)
     tokens, blank = units_and_blank(problem)

@@ -34,7 +34,7 @@ from winosmith.errors import DataError
 from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import one_thread, ordered_map
 from winosmith.results import Result
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ def verify(
     """
     if len(blocks) < LEAST:
         raise DataError(
-            f"there {'is' if len(blocks) == 1 else 'are'} {number_of(len(blocks), 'block')} "
+            f"there {'is' if len(blocks) == 1 else 'are'} {count_noun(len(blocks), 'block')} "
             "(twins, families, copies, look-alikes); predictability is measured across "
             f"halves of {LEAST} blocks or more"
         )

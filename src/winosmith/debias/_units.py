@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.blocks import blocks, copies, plain, whole_twins
+from winosmith.blocks import blocks, comparable_text, copies, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.debias._logit import ROUNDING, Floats, Logit, Rows, rounding_error
 from winosmith.debias._rows import CHUNK, choice_keys, problem_labels
@@ -287,8 +287,8 @@ def _make_choices(
         keys: The answers of all problems.
         halves: The rows of each half with its copies, sorted by id.
     """
-    named = [[plain(option) for option in pool[rows[0]].options] for rows in halves]
-    right = [{plain(pool[row].options[keys[row]]) for row in rows} for rows in halves]
+    named = [[comparable_text(option) for option in pool[rows[0]].options] for rows in halves]
+    right = [{comparable_text(pool[row].options[keys[row]]) for row in rows} for rows in halves]
     is_clear = all(len(one) == 1 for one in right)
     of = [X[rows[0], : len(names)] for rows, names in zip(halves, named, strict=True)]
     of = [np.asarray(one, np.float32) * np.float32(is_clear) for one in of]

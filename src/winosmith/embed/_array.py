@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from winosmith.embed._embedder import Vectors
 from winosmith.errors import DataError, FormatError, OutputError
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
 from winosmith.text import first_three
 
@@ -125,7 +125,7 @@ def save_array(
     """
     arrays = {"X": X, "ids": np.array(ids, str)}
     arrays |= {name: np.array(note, str) for name, note in notes.items()}
-    with write_aside(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
@@ -141,7 +141,7 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
 
     Raises:
         FormatError: the file can't be read, is pickled, or holds no `X`.
-        DataError: as for `ArrayEmbedder`.
+        DataError: see `ArrayEmbedder`.
     """
     path = Path(path)
     try:

@@ -26,7 +26,7 @@ from winosmith.embed._embedder import Combine, Vectors
 from winosmith.errors import DataError, Interrupted
 from winosmith.models import Encoder, FineTuned, Pooling, SplitPoint, Text, TrainingSettings
 from winosmith.options import checked_class
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
 from winosmith.problem import Problem
 
@@ -65,7 +65,7 @@ class EncoderEmbedder:
         executor: encodes chunks of 2,048 problems; by default this process does. The executor's
             workers need the model's folder, and load it once each; vectors are the same on machines
             of one kind.
-        on_progress: is called with the problems done and those in all.
+        on_progress: called with the problems done and those in all.
 
     >>> EncoderEmbedder("sentence-transformers/all-MiniLM-L6-v2").pooling
     'mean'
@@ -166,8 +166,8 @@ class EncoderEmbedder:
         Args:
             read: problems, or texts.
             what: they are called.
-            texts: of a chunk.
-            owners: of a chunk: whom a message names for each text.
+            texts: texts of a chunk.
+            owners: owners of a chunk: whom a message names for each text.
         """
         if not len(read):
             raise DataError(f"there is no {what[:-1]} to embed")
@@ -300,7 +300,7 @@ def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
 def store_vectors(path: Path, vectors: Vectors) -> None:
     """Write the array to a temporary file, then rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with write_aside(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         np.savez(file, vectors=vectors)
 
 
@@ -369,8 +369,8 @@ def finetune_embedder(
         pooling: "cls" or "mean".
         combine: "difference" or "concat".
         device: as torch names it; by default the GPU if there is one.
-        cache: as for `EncoderEmbedder`.
-        on_step: is called with the steps done, the steps in all, and a note.
+        cache: see `EncoderEmbedder`.
+        on_step: called with the steps done, the steps in all, and a note.
     """
     tuned = models.train_multiple_choice(
         train, dev, model=model, out=out, settings=settings, device=device, on_step=on_step

@@ -26,7 +26,7 @@ from winosmith.options import TwoOrMore, checked_class
 from winosmith.parallel import one_thread
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import units_and_blank
-from winosmith.text import Writing, is_content, shared_beginning, units, writing
+from winosmith.text import Writing, inflection_prefix, is_content, kind_of_script, units
 
 Bag = Sequence[str]
 Floats = npt.NDArray[np.float64]
@@ -407,7 +407,7 @@ def read_sides(problem: Problem) -> Sides:
     ('late', 'was')
     """
     words, blank = units_and_blank(problem)
-    script = writing(problem.sentence)
+    script = kind_of_script(problem.sentence)
     scale = UNSPACED if script == "unspaced" else 1
     options = [
         [option.lower()] if script == "unspaced" else units(option) for option in problem.options
@@ -448,7 +448,7 @@ def _find_mention(
             if list(words[at:end]) == sought and (blank is None or not at <= blank < end):
                 return at, end
     if script == "spaced":
-        beginning = shared_beginning(option[-1])
+        beginning = inflection_prefix(option[-1])
         for at, word in enumerate(words):
             if at != blank and word.startswith(beginning):
                 return at, at + 1

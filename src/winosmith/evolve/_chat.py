@@ -20,7 +20,7 @@ from winosmith.chat import BudgetError, ChatError, ChatModel, Client, Message, R
 from winosmith.errors import OutputError
 from winosmith.escape import for_markdown, for_terminal
 from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
 from winosmith.records import canonical, parse_json, problem_record
 
@@ -47,7 +47,7 @@ class ChatPerturber:
         folder: where dialogues are kept, a folder each (`transcript.jsonl`, `transcript.md`,
             `accepted.jsonl`); the same call continues from there. None keeps nothing.
         on_progress: called with the children accepted, how many are wanted, and a note.
-        rules: as of `DialogueRules`.
+        rules: see `DialogueRules`.
 
     Raises:
         RecipeError: a rule is out of its range.
@@ -156,7 +156,7 @@ class Transcript:
     Args:
         folder: where the folders of dialogues are.
         parent: the problem.
-        seed: of this dialogue.
+        seed: random seed of this dialogue.
         model: the parameters that determine the model's replies.
     """
 
@@ -176,7 +176,7 @@ class Transcript:
             self.folder.mkdir(parents=True, exist_ok=True)
             for said, reply in self._turns():
                 dialogue.take(reply, said)
-            with write_aside(self.folder / _ACCEPTED) as file:
+            with atomic_write(self.folder / _ACCEPTED) as file:
                 file.writelines(
                     _format_line(problem_record(problem)) for problem in dialogue.accepted
                 )
@@ -193,7 +193,7 @@ class Transcript:
 
     def write_readable(self, dialogue: Dialogue) -> None:
         """Write the dialogue again, to read."""
-        with self._explained(), write_aside(self.folder / _READABLE) as file:
+        with self._explained(), atomic_write(self.folder / _READABLE) as file:
             file.writelines(_format_dialogue(dialogue))
 
     def _turns(self) -> Iterator[tuple[str, Reply]]:
@@ -201,7 +201,7 @@ class Transcript:
         raw = path.read_bytes() if path.exists() else b""
         whole = raw[: raw.rfind(b"\n") + 1]
         if not whole:
-            with write_aside(path) as file:
+            with atomic_write(path) as file:
                 file.write(_format_line(self.about))
             return
         if len(whole) < len(raw):

@@ -24,7 +24,7 @@ from winosmith.evolve._chat_rows import (
 from winosmith.lineage import edit_script
 from winosmith.options import Count, OrFalse, declaration
 from winosmith.problem import Problem
-from winosmith.text import number_of, tokens
+from winosmith.text import count_noun, tokens
 
 
 @declaration
@@ -89,7 +89,7 @@ class Dialogue:
     Args:
         taken: problems whose sentences must not come again: the other half of a twin, other
             families.
-        rules: as of `DialogueRules`.
+        rules: see `DialogueRules`.
 
     Raises:
         RecipeError: a rule is out of its range.
@@ -282,7 +282,7 @@ def write_correction(parent: Problem, done: Round, accepted: Sequence[Problem]) 
         if kind in _ADVICE:
             row = next(row.text for row in done.rows if kind in row.faults)
             said.append(
-                f"{number_of(count, 'row')} cannot be used: {'it' if count == 1 else 'each'} "
+                f"{count_noun(count, 'row')} cannot be used: {'it' if count == 1 else 'each'} "
                 f"{_ADVICE[kind]}. For example: {row if len(row) <= 300 else f'{row[:299]}…'}"
             )
     if done.is_cut:
@@ -300,7 +300,7 @@ def _correct_rows(done: Round) -> str:
     if not done.faults() and len(done.rows) >= done.asked:
         return "All rows are right. Well done."
     few = "" if len(done.rows) >= done.asked else f" I had asked for {done.asked}."
-    return f"Of your {number_of(len(done.rows), 'row')} I keep {len(done.kept)}.{few}"
+    return f"Of your {count_noun(len(done.rows), 'row')} I keep {len(done.kept)}.{few}"
 
 
 def _correct_distances(parent: Problem, done: Round) -> list[str]:
@@ -313,7 +313,7 @@ def _correct_distances(parent: Problem, done: Round) -> list[str]:
     verb = "is" if len(wrong) == 1 else "are"
     counted = spell_out_change(parent.sentence, worst.sentence) or "nothing was changed"
     return [
-        f"{number_of(len(wrong), 'distance')} {verb} wrong. For example, for your sentence",
+        f"{count_noun(len(wrong), 'distance')} {verb} wrong. For example, for your sentence",
         worst.sentence,
         f"you state {stated}. The distance is {worst.distance}: {counted}. Every token that was "
         "changed, added or left out counts as one, names and punctuation marks, too.",

@@ -22,7 +22,7 @@ from winosmith.blocks import blocks, shuffled_blocks
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.lineage import UNVALIDATED, depths
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Origin, Problem
@@ -84,7 +84,7 @@ def evolve(
     Args:
         dataset: the problems to perturb.
         perturber: makes children; picklable if the workers are processes.
-        seed: of the perturber.
+        seed: random seed of the perturber.
         executor: does the work; by default this process.
         on_progress: called with the number of problems done.
 
@@ -185,8 +185,8 @@ def resume_children(
     Args:
         problems: to be perturbed.
         perturber: makes children; picklable if the workers are processes.
-        seed: of the perturber.
-        path: of the work that is not finished; the caller removes it.
+        seed: random seed of the perturber.
+        path: path of the work that is not finished; the caller removes it.
         executor: does the work; by default this process.
         on_progress: called with how many problems are done, and how many children there are.
     """
@@ -198,7 +198,7 @@ def resume_children(
             finished = sum(problem.id in done for problem in problems)
             on_progress(finished, sum(map(len, done.values())))
 
-    with write_aside(path) as file:  # without the line that was cut off
+    with atomic_write(path) as file:  # without the line that was cut off
         for parent, family in done.items():
             _write_family(file, parent, family)
     with path.open("a", encoding="utf-8") as file:
@@ -294,7 +294,7 @@ def draw_roots(
         datasets: with distinct names.
         wanted: how many roots from each.
         wrong: for each data set, the ids of problems that can't be roots (`find_unsolved_ids`).
-        seed: of the draw.
+        seed: random seed of the draw.
         fewer: if a data set has too few problems, draw those.
         options: draw only problems with this number of options; by default any.
 
@@ -409,9 +409,9 @@ def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -
     """Assign the roots to train, dev and test at random, by shares; each part gets one or more.
 
     Args:
-        roots: of the families.
-        shares: of train, dev and test, whole numbers of 1 or more.
-        seed: of the draw.
+        roots: roots of the families.
+        shares: shares of train, dev and test, whole numbers of 1 or more.
+        seed: random seed of the draw.
 
     Returns:
         The part of each root, by its id.

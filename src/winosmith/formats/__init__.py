@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from winosmith.data import Readable, Source, content, stem
+from winosmith.data import Readable, Source, read_content, stem
 from winosmith.formats._answers import letter_of, option_of_text, readings
 from winosmith.formats._base import Entry, Format, Item, Writer, tidy
 from winosmith.formats._choices import PREFIX
@@ -18,13 +18,14 @@ from winosmith.formats._columns import AnswerIs, Columns
 from winosmith.formats._detect import FORMATS, format_named, writer_named
 from winosmith.formats._jsonl import frame, lines
 from winosmith.formats._letters import SERIES
-from winosmith.formats._names import of_answers
+from winosmith.formats._names import is_answer_name
 from winosmith.formats._read import (
     SKIP_BAD,
     Contents,
     Losses,
     ReadingNote,
     dataset_of,
+    find_unwritable,
     losses,
     problems_of,
     read,
@@ -33,10 +34,9 @@ from winosmith.formats._read import (
     scan,
     set_aside,
     splits_of,
-    unfit,
     write,
 )
-from winosmith.formats._twins import alike, paired_by, refuse_unread_pairs
+from winosmith.formats._twins import find_unmarked_pairs, pair_by_column, refuse_unread_pairs
 
 __all__ = [
     "FORMATS",
@@ -54,20 +54,21 @@ __all__ = [
     "ReadingNote",
     "Source",
     "Writer",
-    "alike",
-    "content",
     "dataset_of",
+    "find_unmarked_pairs",
+    "find_unwritable",
     "format_named",
     "frame",
+    "is_answer_name",
     "letter_of",
     "lines",
     "losses",
-    "of_answers",
     "option_of_text",
-    "paired_by",
+    "pair_by_column",
     "problems_of",
     "read",
     "read_claims",
+    "read_content",
     "read_items",
     "readings",
     "refuse_unread_pairs",
@@ -76,7 +77,6 @@ __all__ = [
     "splits_of",
     "stem",
     "tidy",
-    "unfit",
     "write",
     "writer_named",
 ]

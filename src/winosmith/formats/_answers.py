@@ -14,9 +14,9 @@ from winosmith.formats._base import Entry
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import place as place_in_script
-from winosmith.formats._names import names_of, of_answers, plainly
+from winosmith.formats._names import is_answer_name, names_of, normalise
 from winosmith.problem import Extra, Problem
-from winosmith.text import composed, edit_distance, visible
+from winosmith.text import edit_distance, normalize, visible
 
 KINDS = {
     "letter": "letters",
@@ -61,15 +61,15 @@ def readings(
     count = len(options)
     value = visible(value) if isinstance(value, str) else value
     said = " ".join(str(value).split())
-    plain = said if said.isascii() else composed(said, "NFKC")  # ③
+    plain = said if said.isascii() else normalize(said, "NFKC")  # ③
     whole = None if isinstance(value, bool) else re.fullmatch(r"(-?\d{1,4})(?:\.0*)?", plain)
     found: dict[str, int] = {}
     if said in labels:
         found["label"] = labels.index(said)
     elif labels:
-        alike = [*map(plainly, labels)]
-        if alike.count(plainly(said)) == 1:
-            found["label"] = alike.index(plainly(said))
+        alike = [*map(normalise, labels)]
+        if alike.count(normalise(said)) == 1:
+            found["label"] = alike.index(normalise(said))
         elif len(both := [*_labelled(said, options, labels)]) == 1:
             found["label"] = both[0]
     text = option_of_text(said, options)
@@ -98,18 +98,19 @@ def readings(
 def letter_of(value: Any) -> tuple[str, int] | None:
     """Return the script of an answer that is one letter, and the letter's 0-based position in it.
 
-    >>> letter_of("(b)"), letter_of("В."), letter_of("Ｃ"), letter_of("red")
+    >>> (letter_of("(b)"), letter_of("В."), letter_of("Ｃ"),
+    ...  letter_of("red"))
     (('Latin', 1), ('Cyrillic', 2), ('Latin', 2), None)
     """
     if not isinstance(value, str) or not (found := _LETTER.fullmatch(value)):
         return None
-    return place_in_script(found[1]) or place_in_script(composed(found[1], "NFKC"))
+    return place_in_script(found[1]) or place_in_script(normalize(found[1], "NFKC"))
 
 
-def fitting(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:
+def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:
     """Return the choices whose text or label equals the answer, ignoring case.
 
-    >>> fitting("Paris", ["PARIS", "Rome", "paris "], [])
+    >>> match_choices("Paris", ["PARIS", "Rome", "paris "], [])
     [0, 2]
     """
     said = " ".join(str(value).split()).casefold()
@@ -131,7 +132,7 @@ def option_of_text(text: str, options: Sequence[str]) -> int | None:
     >>> option_of_text("A  cup", ["a cup", "a jug"]), option_of_text("Us", ["US", "us"])
     (0, None)
     """
-    shown = (one if one.isascii() else visible(composed(one)) for one in (text, *options))
+    shown = (one if one.isascii() else visible(normalize(one)) for one in (text, *options))
     said, *tidied = (" ".join(one.split()) for one in shown)
     if tidied.count(said) == 1:
         return tidied.index(said)
@@ -146,7 +147,7 @@ _FEW = 10
 """A column repeats the key if it differs in fewer than one in this many rows."""
 
 
-def second_answers(
+def find_repeated_keys(
     columns: Mapping[str, Sequence[Read]], first: str = "", asked: float | None = None
 ) -> tuple[list[str], list[str]]:
     """Return the columns that repeat the key, and a note on each further column of answers.
@@ -172,7 +173,7 @@ def second_answers(
             if places:
                 note = (
                     f"{name!r} repeats the key, and is omitted; it differs in {len(places):,} of "
-                    f"{count:,} rows ({place_list(places)})"
+                    f"{count:,} rows ({list_places(places)})"
                 )
             notes.append(note)
         elif fits:
@@ -185,12 +186,12 @@ def second_answers(
                 )
             notes.append(
                 f"{name!r} has another answer in {len(places):,} of {count:,} rows "
-                f"({place_list(places)})"
+                f"({list_places(places)})"
             )
     return repeats, notes
 
 
-def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
+def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     """Remove the fields of `extra` that repeat the key, with a note for each."""
     keyed = [
         (one.place, one.item)
@@ -205,9 +206,9 @@ def without_repeats(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
             if not is_empty(item.extra.get(key))
         ]
         for name, key in keys.items()
-        if of_answers(name)
+        if is_answer_name(name)
     }
-    again, notes = second_answers(columns)
+    again, notes = find_repeated_keys(columns)
     repeats = {keys[name] for name in again}
     for row, one in enumerate(entries if repeats else ()):
         if isinstance(one.item, Problem) and not repeats.isdisjoint(one.item.extra):
@@ -237,9 +238,9 @@ class Classes:
         self._places, self._typos, self.notes = labels, dict[str, str](), list[str]()
         self._usual: dict[str, str] = {}
         for label in sorted(labels, key=lambda one: -len(labels[one])):
-            folded = _folded(label)
+            folded = _normalise_label(label)
             if (same := self._usual.setdefault(folded, label)) != label:
-                where = place_list(labels[label])
+                where = list_places(labels[label])
                 self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
             elif len(labels) <= _FEW_LABELS and not named:
                 alike = (one for one in self._usual.values() if _may_be_typo(label, one, labels))
@@ -255,18 +256,20 @@ class Classes:
         Raises:
             ProblemError: the label may be a typo.
         """
-        if meant := self._typos.get(_folded(label)):
+        if meant := self._typos.get(_normalise_label(label)):
             raise ProblemError(
-                f"the label {label!r} ({place_list(self._places[label])}) may be meant as "
+                f"the label {label!r} ({list_places(self._places[label])}) may be meant as "
                 f"{meant!r}: correct it, or name its column with `choices=`"
             )
-        return self._usual[_folded(label)]
+        return self._usual[_normalise_label(label)]
 
 
-def _folded(label: str) -> str:
+def _normalise_label(label: str) -> str:
     """Return the form that is the same for all labels of one class.
 
-    >>> _folded("Yes."), _folded("‘ＹＥＳ’"), _folded("是。"), _folded("C++"), _folded("5!")
+    >>> (_normalise_label("Yes."), _normalise_label("‘ＹＥＳ’"),
+    ...  _normalise_label("是。"), _normalise_label("C++"),
+    ...  _normalise_label("5!"))
     ('yes', 'yes', '是', 'c++', '5!')
     """
     folded = unicodedata.normalize("NFKC", visible(label)).casefold()
@@ -295,7 +298,7 @@ def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]])
     >>> _may_be_typo("True", "yes", {"True": [3], "yes": [*range(10)]})
     True
     """
-    one, two = _folded(label), _folded(other)
+    one, two = _normalise_label(label), _normalise_label(other)
     if one == two or _TYPO * len(places[label]) > len(places[other]):
         return False
     if any(one in words and two in words for words in (_YES, _NO)):
@@ -306,12 +309,12 @@ def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]])
     return swapped or edit_distance(one, two) == 1
 
 
-def place_list(places: Sequence[Place]) -> str:
+def list_places(places: Sequence[Place]) -> str:
     """Return the numbers of places as a list for messages.
 
-    >>> place_list([Place("a.csv", 7)]), place_list([Place("a.csv", n) for n in (7, 9)])
+    >>> list_places([Place("a.csv", 7)]), list_places([Place("a.csv", n) for n in (7, 9)])
     ('line 7', 'lines 7 and 9')
-    >>> place_list([Place("<DataFrame>", n, "row") for n in range(1, 23)])[-21:]
+    >>> list_places([Place("<DataFrame>", n, "row") for n in range(1, 23)])[-21:]
     '18, 19, 20 and 2 more'
     """
     unit = places[0].unit

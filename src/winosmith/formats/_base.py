@@ -22,7 +22,7 @@ from winosmith.data import Place, Record, Rows, cell
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import BLANK, Claim, Problem, Scalar, extra_key
 from winosmith.records import parse_json
-from winosmith.text import writing
+from winosmith.text import kind_of_script
 
 Item = Problem | Claim
 
@@ -109,7 +109,7 @@ def entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
 T = TypeVar("T")
 
 
-def built(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) -> Iterator[Entry]:
+def build_entries(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) -> Iterator[Entry]:
     """Yield the entry of each record; `build` takes its values and its 0-based position."""
     for position, (place, raw, values, reason) in enumerate(rows):
         if values is None:
@@ -118,7 +118,7 @@ def built(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) -> Itera
             yield entry(place, raw, partial(build, values, position))
 
 
-def together(
+def combine_rows(
     rows: Iterable[data.Row[T]], key: Callable[[T], object], between: str
 ) -> Iterator[data.Row[list[T]]]:
     """Combine consecutive records with the same key; bad records stay separate."""
@@ -129,7 +129,7 @@ def together(
         yield data.Row(found[0].place, raw, held or None, found[0].reason)
 
 
-def option_number(value: object, options: int, first: int = 1) -> int | None:
+def parse_option_number(value: object, options: int, first: int = 1) -> int | None:
     """Return the 0-based answer for an option's number, or None if the answer is withheld.
 
     Accept 1.0 for 1, and NaN for a missing number, as pandas writes them.
@@ -142,7 +142,8 @@ def option_number(value: object, options: int, first: int = 1) -> int | None:
     Raises:
         ProblemError: the value is neither empty nor the number of an option.
 
-    >>> option_number("2", 2), option_number(2.0, 2), option_number("", 2), option_number(1, 2, 0)
+    >>> (parse_option_number("2", 2), parse_option_number(2.0, 2), parse_option_number("", 2),
+    ...  parse_option_number(1, 2, 0))
     (1, 1, None, 1)
     """
     if value is None or value == "" or value != value:  # NaN
@@ -158,7 +159,7 @@ def option_number(value: object, options: int, first: int = 1) -> int | None:
     )
 
 
-def scalars(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
+def extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
     """Return a format's own fields as items of `Extra`, with keys `format_key.field`.
 
     Raises:
@@ -175,12 +176,12 @@ def scalars(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, 
     return kept
 
 
-def cannot_write(item: Item, why: str) -> FormatError:
+def unwritable_error(item: Item, why: str) -> FormatError:
     """Return the error for an item that a format can't store."""
-    return FormatError(f"{named(item)!r} can't be written: {why}")
+    return FormatError(f"{id_of(item)!r} can't be written: {why}")
 
 
-def named(item: Item) -> str:
+def id_of(item: Item) -> str:
     """Return the id of a problem, or of a claim's problem."""
     return item.problem_id if isinstance(item, Claim) else item.id
 
@@ -193,7 +194,7 @@ def problems_of(items: Iterable[Item]) -> Iterator[Problem]:
     """
     for item in items:
         if isinstance(item, Claim):
-            raise cannot_write(item, "the format can't store true-or-false claims")
+            raise unwritable_error(item, "the format can't store true-or-false claims")
         yield item
 
 
@@ -206,24 +207,24 @@ def tidy(text: str) -> str:
     return " ".join(text.split())
 
 
-def blanked(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
+def replace_pronoun(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
     """Return the tidy sentence with a blank for the pronoun, and the pronoun.
 
     The pronoun is None if the text already has the blank. In a text without spaces between words,
     the blank has no spaces around it.
 
-    >>> blanked("The cup hit the jug and ", " it ", " broke.")
+    >>> replace_pronoun("The cup hit the jug and ", " it ", " broke.")
     ('The cup hit the jug and _ broke.', 'it')
     """
     if BLANK in before + after:
         raise ProblemError("the text around the pronoun contains a blank ('_')")
-    if writing(before + after) == "unspaced":
+    if kind_of_script(before + after) == "unspaced":
         before, pronoun, after = before.rstrip(), pronoun.strip(), after.lstrip()
     sentence = tidy(before + pronoun.replace(pronoun.strip(), BLANK) + after)
     return sentence, None if tidy(pronoun) == BLANK else tidy(pronoun)
 
 
-def answer_among(options: Iterable[str], answer: str) -> int:
+def find_option(options: Iterable[str], answer: str) -> int:
     """Return the index of the option that equals the answer, ignoring white space.
 
     Raises:

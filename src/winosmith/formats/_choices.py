@@ -1,10 +1,10 @@
 """The choices in one cell: a list, texts with labels, flags of the correct choice, or one text.
 
->>> listed(["a cup", "a jug"], "choices").options
+>>> parse_choices(["a cup", "a jug"], "choices").options
 ('a cup', 'a jug')
->>> listed("A) a cup  B) a jug", "choices")
+>>> parse_choices("A) a cup  B) a jug", "choices")
 Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=())
->>> listed({"choices": ["a cup", "a jug"], "labels": [0, 1]}, "mc1_targets").right
+>>> parse_choices({"choices": ["a cup", "a jug"], "labels": [0, 1]}, "mc1_targets").right
 (1,)
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 from winosmith.errors import ProblemError
 from winosmith.formats._columns import Plan, is_empty
 from winosmith.formats._letters import FIRST, SERIES
-from winosmith.formats._names import FLAGS, first, plainly
+from winosmith.formats._names import FLAGS, first_existing, normalise
 from winosmith.records import parse_json
 
 
@@ -61,7 +61,7 @@ PREFIX = re.compile(
 """The letter or number before a choice: "A.", "(2)", "③", "Б)"."""
 
 
-def listed(value: Any, name: str, *, answered: bool = False) -> Choices:
+def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
     """Return the choices of a cell.
 
     Args:
@@ -74,21 +74,21 @@ def listed(value: Any, name: str, *, answered: bool = False) -> Choices:
         ProblemError: it has no choices.
     """
     if isinstance(value, str):
-        if cut := _cut(value):
+        if cut := _cut_choices(value):
             return cut
-        value = _unpacked(value, name)
+        value = _parse_list(value, name)
     if isinstance(value, list | tuple):
         if {*map(type, value)} == {str}:
             return Choices(tuple(value))
         if value and all(isinstance(one, Mapping) for one in value):
-            return _of_mappings(value, name)
-        return Choices(tuple(map(written, _filled(value))))
+            return _choices_of_mappings(value, name)
+        return Choices(tuple(map(cell_text, _without_padding(value))))
     if isinstance(value, Mapping):
-        return _of_mapping(value, name, answered)
+        return _choices_of_mapping(value, name, answered)
     raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
 
 
-def _filled(values: Sequence[Any]) -> Sequence[Any]:
+def _without_padding(values: Sequence[Any]) -> Sequence[Any]:
     """Return the values without the nulls that pad a list in a table."""
     last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
     return values[: len(values) - last]
@@ -97,14 +97,14 @@ def _filled(values: Sequence[Any]) -> Sequence[Any]:
 _HEADED = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNORECASE)
 
 
-def inside(text: str) -> tuple[str, Choices] | None:
+def split_question(text: str) -> tuple[str, Choices] | None:
     r"""Return the question and the choices of a text that contains both; otherwise None.
 
     If all other choices take one line each, so does the last one: the rest is an instruction.
 
-    >>> inside("Which is it? (A) a cup (B) a jug")
+    >>> split_question("Which is it? (A) a cup (B) a jug")
     ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=()))
-    >>> inside("Which is it?\nOptions:\nA. a cup\nB. 18) a) a jug\nAnswer:")[1].options
+    >>> split_question("Which is it?\nOptions:\nA. a cup\nB. 18) a) a jug\nAnswer:")[1].options
     ('a cup', '18) a) a jug')
     """
     found = [*_SIGN.finditer(text)]
@@ -112,7 +112,7 @@ def inside(text: str) -> tuple[str, Choices] | None:
     # Signs that begin a line come before others, which may be inside a choice.
     for at in sorted(starts[-_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
         begin = found[at].start()
-        cut = _cut(text, found[at:])
+        cut = _cut_choices(text, found[at:])
         if cut is not None and text[:begin].strip():
             *others, last = cut.options
             if not any("\n" in one for one in others):
@@ -132,20 +132,20 @@ _TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
 """The mark of the speaker at the start of a line in a chat that is one text."""
 
 
-def parted(right: Any, wrong: Any) -> tuple[str, str, str] | None:
+def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
     r"""Return the common start of two chats, given as lists or texts, and the rest of each.
 
-    >>> parted("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
+    >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
     """
-    one, other = spoken(right), spoken(wrong)
+    one, other = chat_turns(right), chat_turns(wrong)
     if one and other:
-        same = _alike(one, other)
+        same = _count_common(one, other)
         rests = (one[same:], other[same:])
         return (" ".join(one[:same]), rests[0][-1], rests[1][-1]) if same and all(rests) else None
     if not (isinstance(right, str) and isinstance(wrong, str)):
         return None
-    shared = right[: _alike(right, wrong)]
+    shared = right[: _count_common(right, wrong)]
     signs = list(_TURN.finditer(shared))
     if len(signs) < 2 or shared[: signs[0].start()].strip():
         return None
@@ -153,17 +153,17 @@ def parted(right: Any, wrong: Any) -> tuple[str, str, str] | None:
     return shared[signs[0].end() : signs[-1].start()].strip(), right[end:], wrong[end:]
 
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+def _count_common(one: Sequence[str], other: Sequence[str]) -> int:
     """Return the number of equal first parts."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def lists(cell: str) -> bool:
+def may_list_choices(cell: str) -> bool:
     """Return whether a text appears to contain several choices."""
-    return cell.lstrip().startswith(("[", "{")) or _cut(cell) is not None
+    return cell.lstrip().startswith(("[", "{")) or _cut_choices(cell) is not None
 
 
-def written(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """Return a cell as text; "" if it is empty.
 
     Raises:
@@ -178,20 +178,20 @@ def written(value: Any) -> str:
     raise ProblemError(f"a text is needed, not {str(value)[:60]!r}")
 
 
-def spoken(value: Any) -> list[str]:
+def chat_turns(value: Any) -> list[str]:
     """Return the text of each turn of a chat; nothing if the value is not a chat.
 
-    >>> spoken([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
+    >>> chat_turns([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
     ['Why?', 'So.']
     """
     if not isinstance(value, list | tuple):
         return []
     if not all(isinstance(one, Mapping) and {"role", "content"} <= one.keys() for one in value):
         return []
-    return [written(one["content"]) for one in value]
+    return [cell_text(one["content"]) for one in value]
 
 
-def flagged(values: Any, count: int) -> tuple[int, ...] | None:
+def flagged_indices(values: Any, count: int) -> tuple[int, ...] | None:
     """Return the indices of ones if the values are `count` zeros and ones; otherwise None."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
@@ -200,31 +200,32 @@ def flagged(values: Any, count: int) -> tuple[int, ...] | None:
     return tuple(at for at, one in enumerate(values) if one)
 
 
-def _of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
+def _choices_of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
     keys = [str(key) for key in value]
-    text, labels = first(_TEXTS, keys), first(_LABELS, keys)
+    text, labels = first_existing(_TEXTS, keys), first_existing(_LABELS, keys)
     if text and labels and isinstance(value[text], list):
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
             raise ProblemError(f"{name!r} has not as many labels as texts")
-        options = tuple(map(written, _filled(value[text])))
-        right = flagged(signs := signs[: len(options)], len(options))
+        options = tuple(map(cell_text, _without_padding(value[text])))
+        right = flagged_indices(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
-    if (right := _scored([*value.values()])) is not None:  # {"a cup": 1, "a jug": 0}
+    if (right := _best_scores([*value.values()])) is not None:  # {"a cup": 1, "a jug": 0}
         are_signs = any(keys == [*series[: len(keys)]] for series in SERIES)
         texts_may_be = are_signs and len({*value.values()}) == len(value)
         if _OF_SCORES.search(name) or not (texts_may_be and (answered or len(value) > 2)):
             return Choices(tuple(keys), tuple(keys), right)
-    texts = tuple(map(written, value.values()))
+    texts = tuple(map(cell_text, value.values()))
     while len(texts) > 2 and not texts[-1].strip():  # {"A": …, "E": …, "F": ""}
         texts = texts[:-1]
     return Choices(texts, tuple(keys[: len(texts)]))
 
 
-def _scored(values: Sequence[Any]) -> tuple[int, ...] | None:
+def _best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
     """Return the indices of the highest scores, none if all are 0; None if they are not numbers.
 
-    >>> _scored([0, 1, 0]), _scored([0.25, 0.75]), _scored([0, 0]), _scored(["0", "1"])
+    >>> (_best_scores([0, 1, 0]), _best_scores([0.25, 0.75]), _best_scores([0, 0]),
+    ...  _best_scores(["0", "1"]))
     ((1,), (1,), (), None)
     """
     if not values or not all(isinstance(one, bool | int | float) for one in values):
@@ -233,7 +234,7 @@ def _scored(values: Sequence[Any]) -> tuple[int, ...] | None:
     return tuple(at for at, one in enumerate(values) if one == best) if best else ()
 
 
-def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
+def _choices_of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     if all(
         one.keys() == {"output", "tags"}  # HELM's references
         and isinstance(one["output"], Mapping)
@@ -241,29 +242,31 @@ def _of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
         for one in value
     ):
         outputs = ({**one["output"], "correct": "correct" in one["tags"]} for one in value)
-        return _of_mappings([*outputs], name)
+        return _choices_of_mappings([*outputs], name)
     keys = [key for key in map(str, value[0]) if all(key in one for one in value)]
-    text = first(_TEXTS, keys) or _ending(_TEXTS, keys)
-    label = first(_LABELS, keys) or _ending(_LABELS, keys)
+    text = first_existing(_TEXTS, keys) or _find_suffix(_TEXTS, keys)
+    label = first_existing(_LABELS, keys) or _find_suffix(_LABELS, keys)
     if text is None:
         raise ProblemError(
             f"{name!r} must be a list of choices, each with a 'text'; it holds "
             f"{str(value[0])[:60]!r}"
         )
     labels = [one[label] for one in value] if label else []
-    flags = [one[flag] for one in value] if (flag := first(FLAGS, keys)) else labels
-    right = flagged(flags, len(value))
+    flags = [one[flag] for one in value] if (flag := first_existing(FLAGS, keys)) else labels
+    right = flagged_indices(flags, len(value))
     if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}
-    return Choices(tuple(written(one[text]) for one in value), tuple(map(str, labels)), right or ())
+    return Choices(
+        tuple(cell_text(one[text]) for one in value), tuple(map(str, labels)), right or ()
+    )
 
 
-def _ending(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
+def _find_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
     """Return the first key whose last word is a wanted name, such as `option_text`."""
     return next((key for key in keys if re.split(r"[\W_]+", key.casefold())[-1] in wanted), None)
 
 
-def _unpacked(cell: str, name: str) -> Any:
+def _parse_list(cell: str, name: str) -> Any:
     """Return the list in a cell that is written as JSON, Python or numpy write it."""
     for read in (parse_json, lambda text: ast.literal_eval(_with_commas(text))):
         try:
@@ -292,15 +295,15 @@ def _with_commas(cell: str) -> str:
     return "".join(parts)
 
 
-def _cut(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
+def _cut_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
     """Return the choices of a text, cut at their letters or numbers; None if that is ambiguous.
 
     Signs that don't continue the series are part of a choice. If all choices begin a line, so are
     signs inside a line. The text starts with the first choice, or at the first sign.
 
-    >>> _cut("a ) 38 , b ) 27.675 , c ) none")
+    >>> _cut_choices("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), right=())
-    >>> _cut("A) (M) 10. B) 18) iron").options, _cut("A) vitamin A) B) iron")
+    >>> _cut_choices("A) (M) 10. B) 18) iron").options, _cut_choices("A) vitamin A) B) iron")
     (('(M) 10.', '18) iron'), None)
     """
     if signs is None:
@@ -322,7 +325,7 @@ def _cut(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | N
     return None
 
 
-def several(right: Sequence[Any]) -> ProblemError:
+def several_correct_error(right: Sequence[Any]) -> ProblemError:
     """Return the error for an item with several correct answers."""
     return ProblemError(
         f"it has {len(right)} correct answers ({str(list(right))[:60]}); keep one of them, or "
@@ -330,19 +333,19 @@ def several(right: Sequence[Any]) -> ProblemError:
     )
 
 
-def by_lot(
+def shuffle_by_hash(
     question: str, right: Any, wrong: Sequence[Any], taken: Plan
 ) -> tuple[tuple[str, ...], int]:
     """Return the correct answer and distractors in the order of a hash, and the answer's index."""
-    others = wrong if len(wrong) > 1 else _wrong_ones(wrong[0], taken.wrong[0])
-    if isinstance(right, str) and plainly(taken.answer or "").endswith("s"):
-        own = _wrong_ones(right, taken.answer or "")
+    others = wrong if len(wrong) > 1 else _distractors(wrong[0], taken.wrong[0])
+    if isinstance(right, str) and normalise(taken.answer or "").endswith("s"):
+        own = _distractors(right, taken.answer or "")
     else:
-        own = spoken(right)[-1:] or (right if isinstance(right, list | tuple) else [right])
+        own = chat_turns(right)[-1:] or (right if isinstance(right, list | tuple) else [right])
     if len(own) > 1:
-        raise several(own)
-    texts = [written(own[0] if own else None)]
-    texts += [written(one) for one in others if not is_empty(one)]
+        raise several_correct_error(own)
+    texts = [cell_text(own[0] if own else None)]
+    texts += [cell_text(one) for one in others if not is_empty(one)]
     if not texts[0].strip():
         raise ProblemError(f"the row has no {taken.answer!r}")
 
@@ -353,16 +356,20 @@ def by_lot(
     return options, options.index(texts[0])
 
 
-def _wrong_ones(cell: Any, name: str) -> Sequence[Any]:
+def _distractors(cell: Any, name: str) -> Sequence[Any]:
     """Return the distractors in one cell: a list, a chat's last turn, or texts separated by ;."""
-    if turns := spoken(cell):
+    if turns := chat_turns(cell):
         return turns[-1:]
     if not isinstance(cell, str):
-        return listed(cell, name).options
-    if not plainly(name).endswith("s"):  # one text, though steps of it are numbered
+        return parse_choices(cell, name).options
+    if not normalise(name).endswith("s"):  # one text, though steps of it are numbered
         try:
-            return listed(cell, name).options if cell.lstrip()[:1] in ("[", "{") else [cell]
+            return parse_choices(cell, name).options if cell.lstrip()[:1] in ("[", "{") else [cell]
         except ProblemError:  # "[Name], …"
             return [cell]
     # "Incorrect Answers", as TruthfulQA's table has them
-    return listed(cell, name).options if lists(cell) else [one.strip() for one in cell.split(";")]
+    return (
+        parse_choices(cell, name).options
+        if may_list_choices(cell)
+        else [one.strip() for one in cell.split(";")]
+    )

@@ -26,15 +26,15 @@ from winosmith.formats._names import (
     RIGHT,
     Names,
     as_names,
-    either,
-    first,
-    listing,
-    of_answers,
-    plainly,
-    there,
+    existing,
+    first_existing,
+    is_answer_name,
+    list_groups,
+    list_names,
+    normalise,
 )
 from winosmith.problem import BLANK, extra_key
-from winosmith.text import with_blank_apart
+from winosmith.text import separate_blank
 
 Row = Mapping[str, Any]
 
@@ -115,7 +115,7 @@ class Plan:
         notes = []
         if self.aside:
             notes.append(f"each question is read after its {self.aside[0]!r}")
-        elif not given.question and plainly(self.question[0]) in ASIDE:
+        elif not given.question and normalise(self.question[0]) in ASIDE:
             notes.append(f"{self.question[0]!r} is read as the question")
         if self.guessed:
             asked, choices = (", ".join(map(repr, own)) for own in (self.question, self.choices))
@@ -152,7 +152,7 @@ def further_keys(
     return keys
 
 
-def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
+def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
     """Return the roles of the columns.
 
     Args:
@@ -168,21 +168,25 @@ def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
     names = table.names
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
         if name not in names.plain:
-            raise FormatError(f"there is no column {name!r}; there are {listing(names)}")
-    if first(["premise"], names) and first(["question"], names) and not given.question:
+            raise FormatError(f"there is no column {name!r}; there are {list_names(names)}")
+    if (
+        first_existing(["premise"], names)
+        and first_existing(["question"], names)
+        and not given.question
+    ):
         raise FormatError("there are a premise and a question: name one or both with `question=`")
-    pairs = (there(pair, names) for pair in PAIRS)
+    pairs = (existing(pair, names) for pair in PAIRS)
     pair = next((found for found in pairs if len(found) == 2), [])
     question = given.question
     aside: tuple[str, ...] = ()
-    if not question and (found := first(QUESTION, names)):
-        text = table.text_of(found) if plainly(found) in AFTER_TEXT else None
+    if not question and (found := first_existing(QUESTION, names)):
+        text = table.text_of(found) if normalise(found) in AFTER_TEXT else None
         question, aside = ((text, found), (text,)) if text else ((found,), ())
     answer = given.answer or table.filled(ANSWER)
     choices = given.choices or table.choices(given.question, answer)
-    if answer is None and choices and (named := first(["answers"], names)) not in choices:
+    if answer is None and choices and (named := first_existing(["answers"], names)) not in choices:
         answer = named
-    answer = answer or table.other_answers() or _beside(question, names)
+    answer = answer or table.other_answers() or _matching_answers(question, names)
     classes = bool(answer) and choices == (answer,)
     wrong: tuple[str, ...] = ()
     if not choices:
@@ -197,8 +201,8 @@ def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
     if not (choices or wrong or classes) and answer is not None:
         choices, before = table.numbered(answer, given.question)
         question, guessed = question or before, bool(choices)
-    shown = f"; the columns are {listing(names)}"
-    several = first(["questions"], names)
+    shown = f"; the columns are {list_names(names)}"
+    several = first_existing(["questions"], names)
     if not question and any(isinstance(one, list) for one in table.column(several)):
         raise FormatError(
             f"{several!r} contains several questions without matching lists: write a row for "
@@ -209,15 +213,15 @@ def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
         blanks = [name for name in names if table.mostly(has_blank, name)]
         if len(blanks) > 1:
             raise FormatError(
-                f"several columns have sentences with a blank: {listing(blanks)}; name one with "
+                f"several columns have sentences with a blank: {list_names(blanks)}; name one with "
                 "`question=`, and its options with `choices=`"
             )
         if blanks:
             question, may_have_blanks = (blanks[0],), True
     if not question and ((answer is not None and (choices or wrong)) or table.is_flagged(choices)):
-        own = first(ASIDE, names)
+        own = first_existing(ASIDE, names)
         # If a pronoun has a column, or the text parts, the question is what it refers to.
-        pronoun = first(["pron", "pronoun"], names)
+        pronoun = first_existing(["pron", "pronoun"], names)
         if own and not pronoun and all(isinstance(one, str | None) for one in table.column(own)):
             question = (own,)
     if not question:
@@ -230,17 +234,17 @@ def plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
     if given.choices and not given.question and len(names.families) > 1:
         _refuse_other_family(names, given.choices, question)
     taken = {*question, *choices, *wrong, answer}
-    own_id = next((name for name in there(ID, names) if name not in taken), None)
+    own_id = next((name for name in existing(ID, names) if name not in taken), None)
     return Plan(
         question, aside, () if classes else choices, answer, own_id, classes, wrong, guessed,
         may_have_blanks,
     )  # fmt: skip
 
 
-def plan_or_none(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan | None:
+def try_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan | None:
     """Return the roles of the columns; None if they are unclear or there are no questions."""
     try:
-        return plan(names, given, rows)
+        return make_plan(names, given, rows)
     except FormatError:
         return None
 
@@ -267,7 +271,7 @@ class _Table:
 
     def filled(self, wanted: Iterable[str]) -> str | None:
         """Return the first wanted column that has a value in some row, or else the first one."""
-        known = there(wanted, self.names)
+        known = existing(wanted, self.names)
         return next(filter(self.values, known), known[0] if known else None)
 
     def other_answers(self) -> str | None:
@@ -289,7 +293,7 @@ class _Table:
             name for name in alike
             if self.mostly(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
         )  # fmt: skip
-        for name in dict.fromkeys((*there(ASIDE, self.names), *texts)):
+        for name in dict.fromkeys((*existing(ASIDE, self.names), *texts)):
             values = [*zip(self.column(name), self.column(question), strict=True)]
             if any(isinstance(text, Mapping) for text, _ in values):
                 continue
@@ -350,7 +354,7 @@ class _Table:
         if not fits:
             return (), ()
         if asked and len(fits) > 1:
-            raise FormatError(f"the choices may be {either(fits)}; name them with `choices=`")
+            raise FormatError(f"the choices may be {list_groups(fits)}; name them with `choices=`")
         before = texts[: texts.index(fits[-1])]
         return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
 
@@ -365,7 +369,7 @@ class _Table:
 
         If there are both, lists of one value contain answers.
         """
-        one = next((name for name in there(CHOICES, self.names) if name != answer), None)
+        one = next((name for name in existing(CHOICES, self.names) if name != answer), None)
         families = self.names.families
         others: list[tuple[str, ...]] = [
             (name,) for name in self.names.lists
@@ -390,7 +394,7 @@ class _Table:
         if not others or (is_plain and all(_is_plain(name, self.names) for name in asked)):
             return found
         raise FormatError(
-            f"the choices may be {either((found, *others))}; name those that belong to the "
+            f"the choices may be {list_groups((found, *others))}; name those that belong to the "
             "question with `choices=`, and the question with `question=`"
         )
 
@@ -404,7 +408,7 @@ class _Table:
         """Return whether choices have flags of the correct choice."""
         held = self.rows[0].get(choices[0]) if self.rows and len(choices) == 1 else None
         listed = held if isinstance(held, list) else []
-        return any(isinstance(one, Mapping) and first(FLAGS, one) for one in listed)
+        return any(isinstance(one, Mapping) and first_existing(FLAGS, one) for one in listed)
 
 
 def together(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]]:
@@ -413,11 +417,11 @@ def together(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]
     Nothing if other columns contain them.
     """
     names = as_names(names)
-    asked = given.question or tuple(filter(None, [first(QUESTION, names)]))
-    chosen = first(["chosen"], names)
+    asked = given.question or tuple(filter(None, [first_existing(QUESTION, names)]))
+    chosen = first_existing(["chosen"], names)
     if not asked and chosen and len(names.wrong) == 1:
         return "", (chosen, names.wrong[0])
-    lists = [name for name in there(CHOICES, names) if name != given.answer]
+    lists = [name for name in existing(CHOICES, names) if name != given.answer]
     if len(asked) != 1 or given.choices or names.wrong or names.families or lists:
         return "", ()
     return asked[0], ()
@@ -436,20 +440,20 @@ def has_blank(value: Any) -> bool:
     >>> has_blank("The _ fell."), has_blank("因为_太重。"), has_blank("a_b"), has_blank("_ and _")
     (True, True, False, False)
     """
-    return isinstance(value, str) and value.count(BLANK) == 1 and with_blank_apart(value) == value
+    return isinstance(value, str) and value.count(BLANK) == 1 and separate_blank(value) == value
 
 
-def _beside(question: Sequence[str], names: Names) -> str | None:
+def _matching_answers(question: Sequence[str], names: Names) -> str | None:
     """Return the column of answers that has the same prefix as the question.
 
-    >>> _beside(["q_text"], Names(["q_no", "q_text", "q_op1", "q_op2", "q_ans"]))
+    >>> _matching_answers(["q_text"], Names(["q_no", "q_text", "q_op1", "q_op2", "q_ans"]))
     'q_ans'
     """
     stem, sign, _ = question[-1].partition("_") if question else ("", "", "")
     own = [name for name in names if name.startswith(stem + sign)] if sign else []
-    rests = ((name, plainly(name.removeprefix(stem + sign))) for name in own)
+    rests = ((name, normalise(name.removeprefix(stem + sign))) for name in own)
     return next(
-        (n for n, rest in rests if "ans" in rest and (rest == "ans" or of_answers(rest))), None
+        (n for n, rest in rests if "ans" in rest and (rest == "ans" or is_answer_name(rest))), None
     )
 
 
@@ -457,7 +461,7 @@ def _is_plain(asked: str, names: Names) -> bool:
     """Return whether a question's name has no word of a family of choices, such as a language."""
     if any(family.includes(asked) for family in names.families):
         return False
-    return plainly(asked) in QUESTION or any(
+    return normalise(asked) in QUESTION or any(
         not own.is_plain and f"{own.before}{asked}{own.after}" in names.plain
         for own in names.families
     )
@@ -470,6 +474,6 @@ def _refuse_other_family(names: Names, choices: Collection[str], question: Seque
         return
     if alike := [name for name in names if own.includes(name) and name not in choices]:
         raise FormatError(
-            f"the question of {listing([*choices])} may be {listing(alike)}; name it with "
+            f"the question of {list_names([*choices])} may be {list_names(alike)}; name it with "
             "`question=`"
         )

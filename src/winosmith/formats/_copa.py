@@ -57,7 +57,7 @@ def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
         premise=_base.text_field(record, "premise"),
         choices=(_base.text_field(record, "choice1"), _base.text_field(record, "choice2")),
         question=_base.text_field(record, "question"),
-        answer=_base.option_number(_CLASSES.get(str(label), label), 2, first=0),
+        answer=_base.parse_option_number(_CLASSES.get(str(label), label), 2, first=0),
     )
 
 
@@ -69,20 +69,20 @@ def _xml_problem(item: Element, position: int) -> Problem:
         premise=_base.child_text(item, "p"),
         choices=(_base.child_text(item, "a1"), _base.child_text(item, "a2")),
         question=item.get("asks-for", ""),
-        answer=_base.option_number(item.get("most-plausible-alternative"), 2),
+        answer=_base.parse_option_number(item.get("most-plausible-alternative"), 2),
     )
 
 
 SUPERGLUE_COPA = Format(
     name="superglue-copa",
     title="SuperGLUE-COPA: premise, choice1, choice2, question",
-    read=lambda rows: _base.built(_base.records(rows), _superglue_problem),
+    read=lambda rows: _base.build_entries(_base.records(rows), _superglue_problem),
     needs=frozenset({"premise", "choice1", "choice2"}),
 )
 
 COPA_XML = Format(
     name="copa-xml",
     title="COPA 1.0 as its authors' XML",
-    read=lambda rows: _base.built(rows.elements("item"), _xml_problem),
+    read=lambda rows: _base.build_entries(rows.elements("item"), _xml_problem),
     sign=lambda rows: "<copa-corpus" in rows.start,
 )

@@ -74,7 +74,7 @@ def _problem(cells: Row, position: int) -> Problem:
         "id": cells.get("id") or cells.get("qID") or str(position),
         "sentence": cells["sentence"],
         "options": options,
-        "answer": _base.option_number(cells.get("answer", "").strip(), len(options)),
+        "answer": _base.parse_option_number(cells.get("answer", "").strip(), len(options)),
         "extra": {key: _scalar(cells[name]) for name, key in further.items() if cells[name]},
     }
     for name in filter(cells.get, fields):
@@ -141,7 +141,7 @@ def _cells(problem: Problem) -> dict[str, str]:
     for key, value in problem.extra.items():
         cells[_column(key)] = _text(value)
     if any(not cell and name not in ("answer",) for name, cell in cells.items()):
-        raise _base.cannot_write(problem, "a table can't tell an empty text from none")
+        raise _base.unwritable_error(problem, "a table can't tell an empty text from none")
     return cells
 
 
@@ -178,7 +178,7 @@ CSV = Format(
     title="a plain table: sentence, option1, option2, answer …",
     sign=_recognises,
     needs=frozenset(_NEEDS),
-    read=lambda rows: _base.built(_base.cells(rows, _NEEDS), _problem),
+    read=lambda rows: _base.build_entries(_base.cells(rows, _NEEDS), _problem),
     writer=Writer(
         _write,
         suffix=".csv",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from winosmith.data import Rows, joined
+from winosmith.data import Rows, join_rows
 from winosmith.errors import FormatError
 from winosmith.formats._base import Format, Writer
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
@@ -19,7 +19,7 @@ from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
 from winosmith.formats._perturbed import PERTURBED_WSC
 from winosmith.formats._questions import QUESTIONS
-from winosmith.formats._rows import lacking, question_rows
+from winosmith.formats._rows import explain_mismatch, question_rows
 from winosmith.formats._substitutions import SUBSTITUTIONS
 from winosmith.formats._superglue_wsc import SUPERGLUE_WSC
 from winosmith.formats._winogender import WINOGENDER, WINOGENDER_TEMPLATES
@@ -92,7 +92,7 @@ class Found(NamedTuple):
     notes: list[str]
 
 
-def found(rows: Rows, name: str | None = None) -> Found:
+def detect(rows: Rows, name: str | None = None) -> Found:
     """Return the format of rows, which must be the same in all containers.
 
     Args:
@@ -104,7 +104,7 @@ def found(rows: Rows, name: str | None = None) -> Found:
             containers are in different formats.
     """
     known = format_named(name) if name else None
-    parts = [_of_part(part, known) for part in rows.parts or (rows,)]
+    parts = [_detect_part(part, known) for part in rows.parts or (rows,)]
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -116,26 +116,28 @@ def found(rows: Rows, name: str | None = None) -> Found:
             rows.path,
         )
     notes = list(dict.fromkeys(note for part in parts for note in part.notes))
-    return Found(first.format, joined([part.rows for part in parts], rows.path), notes)
+    return Found(first.format, join_rows([part.rows for part in parts], rows.path), notes)
 
 
-def _of_part(rows: Rows, known: Format | None) -> Found:
+def _detect_part(rows: Rows, known: Format | None) -> Found:
     if known is not QUESTIONS:
-        fitting = _fitting(rows, [known] if known else [f for f in FORMATS if f is not QUESTIONS])
+        fitting = _matching_formats(
+            rows, [known] if known else [f for f in FORMATS if f is not QUESTIONS]
+        )
         if len(fitting) == 1:
             return fitting[0]
         if known:
             return Found(known, rows, [])
         if fitting:
             names = [one.format.name for one in fitting]
-            raise _unclear("more than one format fits its content", names, rows)
+            raise _ambiguous_error("more than one format fits its content", names, rows)
     if known or QUESTIONS.recognises(rows):
         return Found(QUESTIONS, *question_rows(rows))
-    what = f"no known format fits its content{_as_rows(rows)}"
-    raise _unclear(what, [one.name for one in FORMATS], rows)
+    what = f"no known format fits its content{_advice_on_rows(rows)}"
+    raise _ambiguous_error(what, [one.name for one in FORMATS], rows)
 
 
-def _unclear(what: str, names: Sequence[str], rows: Rows) -> FormatError:
+def _ambiguous_error(what: str, names: Sequence[str], rows: Rows) -> FormatError:
     return FormatError(
         f"{what}; name one with `format_name=` ({', '.join(names)}), or the columns of questions "
         "with `question=`, `choices=` and `answer=`",
@@ -144,7 +146,7 @@ def _unclear(what: str, names: Sequence[str], rows: Rows) -> FormatError:
     )
 
 
-def _fitting(rows: Rows, formats: Sequence[Format]) -> list[Found]:
+def _matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Found]:
     """Return the formats that match the rows, for the first way of reading them that has a match.
 
     Empty if several lists in one object match a format, since the choice would be a guess.
@@ -159,12 +161,12 @@ def _fitting(rows: Rows, formats: Sequence[Format]) -> list[Found]:
     return some[0] if some and (len(in_lists) < 2 or some[0] is not in_lists[0]) else []
 
 
-def _as_rows(rows: Rows) -> str:
+def _advice_on_rows(rows: Rows) -> str:
     """Return advice for a file without readable records, or ""."""
-    if advice := _no_records(rows):
+    if advice := _advice_on_values(rows):
         return advice
-    why, asks = lacking(rows)
-    near = "" if asks else _nearest(rows)
+    why, asks = explain_mismatch(rows)
+    near = "" if asks else _nearest_format(rows)
     advice = near + (f"; as questions, {why}" if why else "")
     return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}"
 
@@ -172,7 +174,7 @@ def _as_rows(rows: Rows) -> str:
 _ROWS = "; write one record per line, for example with: jq -c {} FILE > rows.jsonl"
 
 
-def _no_records(rows: Rows) -> str:
+def _advice_on_values(rows: Rows) -> str:
     """Return advice on turning other values into records."""
     if rows.start.startswith(("{'", "[{'")):
         return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
@@ -191,7 +193,7 @@ def _no_records(rows: Rows) -> str:
     return _ROWS.format(".")
 
 
-def _nearest(rows: Rows) -> str:
+def _nearest_format(rows: Rows) -> str:
     """Return the nearest format and the fields that are missing for it; "" if none is near."""
     there = {name for name in rows.names if name}
     alike = {name.casefold(): name for name in sorted(there)}

@@ -27,9 +27,9 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Row
-from winosmith.formats._twins import paired
+from winosmith.formats._twins import pair_neighbours
 from winosmith.problem import BLANK, Extra, Problem
-from winosmith.text import occurrences, writing
+from winosmith.text import kind_of_script, occurrences
 
 _MASK = "[MASK]"
 
@@ -52,7 +52,7 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
         id=str(position),
         sentence=_base.tidy(sentence[:at] + BLANK + sentence[at + len(pronoun) :]),
         options=options,
-        answer=_base.answer_among(options, answer),
+        answer=_base.find_option(options, answer),
         pronoun=None if pronoun == _MASK else sentence[at : at + len(pronoun)],
     )
 
@@ -72,10 +72,10 @@ def _is_dpr(rows: Rows) -> bool:
     return bool(occurrences(pronoun, sentence)) and answer in _options(listed)
 
 
-def _noted(found: Entry) -> Entry:
+def _note_repetition(found: Entry) -> Entry:
     """Add a note if a text without spaces contains the pronoun more than once."""
     problem = found.item
-    if not isinstance(problem, Problem) or writing(problem.sentence) != "unspaced":
+    if not isinstance(problem, Problem) or kind_of_script(problem.sentence) != "unspaced":
         return found
     if not occurrences(problem.pronoun or "", problem.sentence):
         return found
@@ -86,7 +86,9 @@ def _noted(found: Entry) -> Entry:
 DPR = Format(
     name="dpr",
     title="DPR and [MASK] files: four lines per problem",
-    read=lambda rows: paired(map(_noted, _base.built(rows.blocks(), _problem))),
+    read=lambda rows: pair_neighbours(
+        map(_note_repetition, _base.build_entries(rows.blocks(), _problem))
+    ),
     sign=_is_dpr,
 )
 
@@ -125,8 +127,8 @@ def _before(text: str, option: str) -> str:
 
 
 def _read_table(rows: Rows) -> list[Entry]:
-    pairs = _base.together(_base.cells(rows, _COLUMNS), lambda row: row["index"], "\n")
-    return paired(_base.built(pairs, lambda rows, _: _problem_of_rows(rows)))
+    pairs = _base.combine_rows(_base.cells(rows, _COLUMNS), lambda row: row["index"], "\n")
+    return pair_neighbours(_base.build_entries(pairs, lambda rows, _: _problem_of_rows(rows)))
 
 
 DPR_TSV = Format(

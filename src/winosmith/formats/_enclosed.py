@@ -16,9 +16,9 @@ from winosmith.data import (
     id_records,
     members,
 )
-from winosmith.formats._columns import Columns, plan_or_none
-from winosmith.formats._names import CHOICES, plainly
-from winosmith.formats._nested import unfolds
+from winosmith.formats._columns import Columns, try_plan
+from winosmith.formats._names import CHOICES, normalise
+from winosmith.formats._nested import has_nested_questions
 
 
 class Reading(NamedTuple):
@@ -40,43 +40,43 @@ def readings(rows: Rows) -> Iterator[Reading]:
         return
     values = rows.first
     if columns := by_columns(values):
-        yield _of_columns(rows, columns)
+        yield _columns_as_rows(rows, columns)
     yield Reading(rows)
     for name, value in values.items():
         if are_records(value):
-            yield _of_list(rows, name)
+            yield _list_as_rows(rows, name)
     if _has_ids(values):
-        yield _of_ids(rows)
+        yield _ids_as_rows(rows)
 
 
-def enclosed(rows: Rows) -> Reading | None:
+def find_questions(rows: Rows) -> Reading | None:
     """Return the questions in one object; None if it has none or several lists of them."""
     values = rows.first
     if columns := _columns_of_questions(values):
-        return _of_columns(rows, columns)
+        return _columns_as_rows(rows, columns)
     lists = records_in(values)
     asked = [name for name in lists if is_row(values[name][0])]
     if is_row(values) and not (len(asked) == 1 and is_row(values, answered=False)):
         return Reading(rows)
-    if unfolds(values):
+    if has_nested_questions(values):
         return Reading(rows, "the file has one record")
     if len(name := lists if len(lists) == 1 else asked) == 1:
-        return _of_list(rows, name[0])
-    return _of_ids(rows) if _has_ids(values) else None
+        return _list_as_rows(rows, name[0])
+    return _ids_as_rows(rows) if _has_ids(values) else None
 
 
-def _of_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
+def _columns_as_rows(rows: Rows, columns: Sequence[Record]) -> Reading:
     read = partial(column_records, rows.path, columns)
     return Reading(Rows(rows.path, "table", read), "the file stores its rows by columns")
 
 
-def _of_list(rows: Rows, name: str) -> Reading:
+def _list_as_rows(rows: Rows, name: str) -> Reading:
     (source,) = rows.sources
     read = partial(array_records, source, members(source)[name].start)
     return Reading(Rows(rows.path, "array", read, source), f"the rows are those of {name!r}")
 
 
-def _of_ids(rows: Rows) -> Reading:
+def _ids_as_rows(rows: Rows) -> Reading:
     (source,) = rows.sources
     read = partial(id_records, source, members(source))
     return Reading(Rows(rows.path, "array", read, source), "the file stores its rows by their ids")
@@ -93,7 +93,7 @@ def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
         values: the object's values.
         answered: whether it must have an answer (True) or must not (False); None for either.
     """
-    found = plan_or_none(values, Columns(), [values])
+    found = try_plan(values, Columns(), [values])
     return found is not None and answered in (None, found.answer is not None)
 
 
@@ -106,7 +106,7 @@ def records_in(values: Mapping[str, Any]) -> list[str]:
         and set(value[0]) - {"text", "label"}
         and set(value[0]) != {"output", "tags"}  # HELM's references
         and not {"role", "content"} <= set(value[0])
-        and plainly(name) not in CHOICES
+        and normalise(name) not in CHOICES
     ]
 
 
@@ -125,4 +125,4 @@ def _columns_of_questions(values: Record) -> list[Record] | None:
         numbered = all(name.isdecimal() for name in columns[0])
         return found if numbered and not is_row(columns[0]) else None
     # Lists may have the same length by accident, or belong to one text.
-    return None if any(map(are_records, columns)) or unfolds(values) else found
+    return None if any(map(are_records, columns)) or has_nested_questions(values) else found

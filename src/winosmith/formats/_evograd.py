@@ -32,7 +32,7 @@ def _problem(row: Row, position: int) -> Problem:
         id=row["id"],
         sentence=row["sentence"],
         options=(row["option1"], row["option2"]),
-        answer=_base.option_number(row["answer"].strip(), 2),
+        answer=_base.parse_option_number(row["answer"].strip(), 2),
     )
     text, root = row["distance"].strip(), row["root"]
     if not (text.isascii() and text.isdecimal()):
@@ -64,7 +64,7 @@ def _of_families(rows: Rows) -> Iterator[data.Row[Row]]:
 EVOGRAD = Format(
     name="evograd",
     title="EvoGrad's table, with declared distances",
-    read=lambda rows: _base.built(_of_families(rows), _problem),
+    read=lambda rows: _base.build_entries(_of_families(rows), _problem),
     needs=frozenset(_COLUMNS),
     sign=is_evograd,
 )

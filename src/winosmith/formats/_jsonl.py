@@ -47,10 +47,10 @@ def _is_ours(rows: Rows) -> bool:
 
 def _read(rows: Rows) -> Iterator[Entry]:
     if rows.kind in ("lines", "object"):
-        return _base.built(rows, _item)
+        return _base.build_entries(rows, _item)
     if rows.is_typed:
-        return _base.built(rows, _item_of_table)
-    return _base.built(_base.records(rows, {*rows.names} - _OF_TEXTS), _item_of_table)
+        return _base.build_entries(rows, _item_of_table)
+    return _base.build_entries(_base.records(rows, {*rows.names} - _OF_TEXTS), _item_of_table)
 
 
 def _item(record: Record, position: int) -> Item:

@@ -38,25 +38,25 @@ def _problem(record: Mapping[str, Any], position: int) -> Problem:
         raise ProblemError("the sentence contains a blank ('_')")
     options = (_only(record, "candidate0"), _only(record, "candidate1"))
     answer = _only(record, "correct_candidate")
-    further = ((key, _alone(value)) for key, value in record.items() if key not in _CORE)
+    further = ((key, _only_element(value)) for key, value in record.items() if key not in _CORE)
     return Problem(
         id=str(position),
         sentence=_BRACKETS.sub(BLANK, sentence),
         options=options,
-        answer=_base.answer_among(options, answer) if answer else None,
+        answer=_base.find_option(options, answer) if answer else None,
         pronoun=None if pronouns[0] == BLANK else pronouns[0],
-        extra=Extra(_base.scalars(further, _KEY)),
+        extra=Extra(_base.extra_items(further, _KEY)),
     )
 
 
 def _only(record: Mapping[str, Any], key: str) -> str:
-    value = _alone(record.get(key, ""))
+    value = _only_element(record.get(key, ""))
     if not isinstance(value, str):
         raise ProblemError(f"{key!r} must be one text, not {value!r}")
     return _base.tidy(value)
 
 
-def _alone(value: object) -> object:
+def _only_element(value: object) -> object:
     """Return the only element of a list; "" if it is empty."""
     if isinstance(value, list) and len(value) < 2:
         return value[0] if value else ""
@@ -66,7 +66,7 @@ def _alone(value: object) -> object:
 KNOWREF = Format(
     name="knowref",
     title="KnowRef: a JSON array with the pronoun in brackets",
-    read=lambda rows: _base.built(
+    read=lambda rows: _base.build_entries(
         _base.records(rows, {*rows.names} - {"sentence_with_pronoun"}), _problem
     ),
     needs=frozenset(_CORE),

@@ -106,7 +106,7 @@ class Names(tuple[str, ...]):
     @cached_property
     def plain(self) -> dict[str, str]:
         """The normalised names by name."""
-        return {name: plainly(name) for name in self}
+        return {name: normalise(name) for name in self}
 
     @cached_property
     def written(self) -> dict[str, str]:
@@ -147,7 +147,7 @@ class Names(tuple[str, ...]):
         """
         matches = ((_WRONG.fullmatch(plain), name) for name, plain in self.plain.items())
         found = [(int(match[1] or 0), name) for match, name in matches if match]
-        return tuple(name for _, name in sorted(found)) or tuple(there(_WRONG_LISTS, self)[:1])
+        return tuple(name for _, name in sorted(found)) or tuple(existing(_WRONG_LISTS, self)[:1])
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
@@ -183,47 +183,47 @@ _MARKS = re.compile(r"[\W_]+")
 
 
 @lru_cache(maxsize=1 << 17)
-def plainly(name: str) -> str:
+def normalise(name: str) -> str:
     """Return a name without case, spaces and punctuation.
 
-    >>> plainly("Correct Answer"), plainly("answerKey"), plainly("#")
+    >>> normalise("Correct Answer"), normalise("answerKey"), normalise("#")
     ('correctanswer', 'answerkey', '#')
     """
     return _MARKS.sub("", name).casefold() or name
 
 
-def there(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
+def existing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return the wanted names that exist, as they are written."""
     written = as_names(names).written
     return [written[name] for name in wanted if name in written]
 
 
-def first(wanted: Iterable[str], names: Iterable[str]) -> str | None:
+def first_existing(wanted: Iterable[str], names: Iterable[str]) -> str | None:
     """Return the first wanted name that exists, as it is written."""
-    return next(iter(there(wanted, names)), None)
+    return next(iter(existing(wanted, names)), None)
 
 
-def of_answers(name: str) -> bool:
+def is_answer_name(name: str) -> bool:
     """Return whether a column with this name may contain answers.
 
-    >>> of_answers("correct_answer"), of_answers("gold_idx"), of_answers("hint")
+    >>> is_answer_name("correct_answer"), is_answer_name("gold_idx"), is_answer_name("hint")
     (True, True, False)
     """
-    return plainly(name) in _ANSWERS or _ALSO.fullmatch(plainly(name)) is not None
+    return normalise(name) in _ANSWERS or _ALSO.fullmatch(normalise(name)) is not None
 
 
-def listing(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Return names as a list for messages: the first ones, and the number of the others.
 
-    >>> listing(["a", "b"]), listing(["a"] * 1020)[-19:]
+    >>> list_names(["a", "b"]), list_names(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")
     """
     shown = ", ".join(map(repr, names[:_NAMED]))
     return f"{shown}, and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
 
 
-def either(several: Iterable[Sequence[str]]) -> str:
+def list_groups(several: Iterable[Sequence[str]]) -> str:
     """Return groups of columns as a list for messages."""
     groups = [*dict.fromkeys(map(tuple, several))]
     more = f" or one of {len(groups) - _GROUPS:,} more groups" if len(groups) > _GROUPS else ""
-    return " or ".join(map(listing, groups[:_GROUPS])) + more
+    return " or ".join(map(list_names, groups[:_GROUPS])) + more

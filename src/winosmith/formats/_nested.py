@@ -14,16 +14,16 @@ from itertools import islice
 from typing import Any
 
 from winosmith import data
-from winosmith.formats._columns import Columns, Row, plan_or_none
+from winosmith.formats._columns import Columns, Row, try_plan
 from winosmith.formats._names import (
     ASIDE,
     CHOICES,
     ID,
     QUESTION,
-    first,
+    first_existing,
+    is_answer_name,
     names_of,
-    of_answers,
-    plainly,
+    normalise,
 )
 
 Told = data.Row[Row]
@@ -53,12 +53,12 @@ def flat(row: Row) -> Row:
     inside = row.get("question")
     if not isinstance(inside, Mapping):
         return row
-    stem = first(_STEMS, inside)
+    stem = first_existing(_STEMS, inside)
     apart = {name: value for name, value in inside.items() if name != stem}
     return {**row, **apart, "question": inside.get(stem)}
 
 
-def unfolded(found: Sequence[Told], given: Columns) -> tuple[list[Told], list[str]]:
+def unfold(found: Sequence[Told], given: Columns) -> tuple[list[Told], list[str]]:
     """Return one row per question inside the rows; rows that are questions stay as they are.
 
     Args:
@@ -71,28 +71,29 @@ def unfolded(found: Sequence[Told], given: Columns) -> tuple[list[Told], list[st
     rows, notes = list(found), []
     for _ in range(_DEEP):
         good = (row.values for row in rows if row.values)
-        if (way := _way([*islice(good, _LOOK)], given, _DEEP)) is None:
+        if (way := _find_questions([*islice(good, _LOOK)], given, _DEEP)) is None:
             break
-        rows = [one for told in rows for one in _parted(told, way)]
+        rows = [one for told in rows for one in _split_row(told, way)]
         lists = ", ".join(map(repr, way.beside.values()))
         along = f", with {lists}" if lists else ""
         notes.append(f"the questions are in {way.column!r}{along}; each keeps the rest of its row")
     return rows, notes
 
 
-def unfolds(row: Row) -> bool:
+def has_nested_questions(row: Row) -> bool:
     """Return whether a row contains several questions and parts of them in other columns.
 
     >>> why = {"question": "Why?", "options": ["a", "b"]}
-    >>> unfolds({"questions": [why], "answers": ["A"]}), unfolds({"name": "x", "questions": [why]})
+    >>> (has_nested_questions({"questions": [why], "answers": ["A"]}),
+    ...  has_nested_questions({"name": "x", "questions": [why]}))
     (True, False)
     """
-    way = _way([row], Columns(), _DEEP)
-    of_all = first(ASIDE, [name for name, value in row.items() if isinstance(value, str)])
+    way = _find_questions([row], Columns(), _DEEP)
+    of_all = first_existing(ASIDE, [name for name, value in row.items() if isinstance(value, str)])
     return way is not None and way.several and bool(way.beside or of_all)
 
 
-def _parted(told: Told, way: _Way) -> Iterator[Told]:
+def _split_row(told: Told, way: _Way) -> Iterator[Told]:
     """Yield the rows inside one; if a row lacks the structure, yield a bad row with the reason."""
     held: Any = None if told.values is None else told.values.get(way.column)
     if told.values is None or not isinstance(held, list if way.several else Mapping):
@@ -104,31 +105,31 @@ def _parted(told: Told, way: _Way) -> Iterator[Told]:
             why = f"{name!r} doesn't have one for each of the {len(held)} in {way.column!r}"
             yield told._replace(values=None, reason=why)
             return
-    for one in _inside(told.values, way):
+    for one in _rows_inside(told.values, way):
         yield data.Row(told.place, data.cell(one) if way.several else told.raw, one)
 
 
-def _way(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:
+def _find_questions(rows: Sequence[Row], given: Columns, deep: int) -> _Way | None:
     """Return where the questions inside rows are; None if rows are questions or contain none."""
-    if not rows or not deep or plan_or_none(names_of(rows), given, rows):
+    if not rows or not deep or try_plan(names_of(rows), given, rows):
         return None
-    may = [*islice(_ways(rows), _MOST + 1)]
+    may = [*islice(_possible_columns(rows), _MOST + 1)]
     if len(may) > _MOST:
         return None
-    ways = [way for way in may if _leads(rows, way, given, deep - 1)]
+    ways = [way for way in may if _has_questions(rows, way, given, deep - 1)]
     return ways[0] if len(ways) == 1 else None
 
 
-def _leads(rows: Sequence[Row], way: _Way, given: Columns, deep: int) -> bool:
+def _has_questions(rows: Sequence[Row], way: _Way, given: Columns, deep: int) -> bool:
     """Return whether rows at a place are questions, with the columns around it, or contain some."""
     inside = _some_inside(rows, way)
-    if inside and plan_or_none(names_of(inside), given, inside):
+    if inside and try_plan(names_of(inside), given, inside):
         return True
     own = [{name: row[name] for name in (way.column, *way.beside.values())} for row in rows]
-    return _way(_some_inside(own, way), given, deep) is not None
+    return _find_questions(_some_inside(own, way), given, deep) is not None
 
 
-def _ways(rows: Sequence[Row]) -> Iterator[_Way]:
+def _possible_columns(rows: Sequence[Row]) -> Iterator[_Way]:
     """Yield each column that may contain questions: objects, or texts in a list."""
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
     sizes: dict[str, tuple[int, ...]] = {}
@@ -136,44 +137,44 @@ def _ways(rows: Sequence[Row]) -> Iterator[_Way]:
     for name, values in columns.items():
         if all(isinstance(one, list) and one for one in values):
             size = sizes[name] = tuple(map(len, values))
-            if of_answers(one := _single(name)) or plainly(one) in (*CHOICES, *QUESTION):
+            if is_answer_name(one := _singular(name)) or normalise(one) in (*CHOICES, *QUESTION):
                 known[size][one] = name
     for name, values in columns.items():
         if all(isinstance(one, Mapping) and one for one in values):
             yield _Way(name, {}, several=False)
         elif name in sizes:
             records = all(isinstance(one, Mapping) for value in values for one in value)
-            if records or (plainly(_single(name)) in QUESTION and _single(name) != name):
+            if records or (normalise(_singular(name)) in QUESTION and _singular(name) != name):
                 beside = {one: own for one, own in known[sizes[name]].items() if own != name}
                 if records or beside:
                     yield _Way(name, beside)
 
 
-def _single(name: str) -> str:
+def _singular(name: str) -> str:
     """Return the singular of a column name.
 
-    >>> _single("questions"), _single("Answers"), _single("ctx")
+    >>> _singular("questions"), _singular("Answers"), _singular("ctx")
     ('question', 'Answer', 'ctx')
     """
     return name.removesuffix("s")
 
 
 def _some_inside(rows: Sequence[Row], way: _Way) -> list[Row]:
-    return [*islice((one for row in rows for one in _inside(row, way)), _LOOK)]
+    return [*islice((one for row in rows for one in _rows_inside(row, way)), _LOOK)]
 
 
-def _inside(row: Row, way: _Way) -> Iterator[Row]:
+def _rows_inside(row: Row, way: _Way) -> Iterator[Row]:
     """Yield the rows inside one with all columns; a shared id gets a number."""
     held = row[way.column] if way.several else [row[way.column]]
     lists = {*way.beside.values(), way.column}
     around = {name: value for name, value in row.items() if name not in lists}
-    shared_id = first(ID, around) if way.several else None
+    shared_id = first_existing(ID, around) if way.several else None
     for number, one in enumerate(held):
         own = {name: row[several][number] for name, several in way.beside.items()}
-        own |= one if isinstance(one, Mapping) else {_single(way.column): one}
+        own |= one if isinstance(one, Mapping) else {_singular(way.column): one}
         own = dict(flat({str(name): value for name, value in own.items()}))
         shared = around
-        if shared_id and not first(ID, own):
+        if shared_id and not first_existing(ID, own):
             shared = {**around, shared_id: f"{around[shared_id]}/{number + 1}"}
         if not own.keys().isdisjoint(shared):
             shared = {f"outer_{n}" if n in own else n: value for n, value in shared.items()}

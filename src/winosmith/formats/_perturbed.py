@@ -23,7 +23,7 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Row
-from winosmith.formats._twins import paired
+from winosmith.formats._twins import pair_neighbours
 from winosmith.formats._wsc import letter_index
 from winosmith.problem import BLANK, Extra, Lineage, Problem
 
@@ -74,7 +74,7 @@ def _problem(row: Row, position: int, name: str) -> Problem:
         answer=letter_index(row["correct_answer"], 2),
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),
-        extra=Extra(_base.scalars(further, "perturbed_wsc")),
+        extra=Extra(_base.extra_items(further, "perturbed_wsc")),
     )
 
 
@@ -92,7 +92,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
         if row is None:
             yield Entry(place, raw, reason=reason)
     for name in _KINDS:
-        yield from paired(_of_kind(table, name))
+        yield from pair_neighbours(_of_kind(table, name))
 
 
 def _of_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:

@@ -23,18 +23,34 @@ from winosmith.formats import _base
 from winosmith.formats._answers import (
     KINDS,
     Classes,
-    fitting,
+    find_repeated_keys,
     letter_of,
-    place_list,
+    list_places,
+    match_choices,
     readings,
-    second_answers,
 )
 from winosmith.formats._base import Entry, Format, Item, Writer
-from winosmith.formats._choices import PREFIX, by_lot, flagged, listed, several, spoken, written
-from winosmith.formats._columns import Columns, Plan, Row, further_keys, has_blank, is_empty, plan
+from winosmith.formats._choices import (
+    PREFIX,
+    cell_text,
+    chat_turns,
+    flagged_indices,
+    parse_choices,
+    several_correct_error,
+    shuffle_by_hash,
+)
+from winosmith.formats._columns import (
+    Columns,
+    Plan,
+    Row,
+    further_keys,
+    has_blank,
+    is_empty,
+    make_plan,
+)
 from winosmith.formats._letters import SERIES
-from winosmith.formats._names import TAKEN, names_of, of_answers, plainly
-from winosmith.formats._rows import DRAFTED, EVERY, PARSED, question_rows, recognises, shaped
+from winosmith.formats._names import TAKEN, is_answer_name, names_of, normalise
+from winosmith.formats._rows import DRAFTED, EVERY, PARSED, question_rows, recognises, shape_rows
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
@@ -119,19 +135,21 @@ def read_questions(
 def _read_questions(
     told: Iterable[Told], given: Columns, on_progress: Callable[[float], object] | None
 ) -> tuple[list[Entry], list[str]]:
-    found, notes = shaped(told, given)
+    found, notes = shape_rows(told, given)
     names = names_of(row.values or {} for row in found)
     if not names:
         if not found:
             raise FormatError("there are no rows")
         return [Entry(row.place, row.raw, reason=row.reason) for row in found], []
-    taken = plan(names, given, [row.values for row in found if row.values is not None])
-    taken, said = _with_ids(taken, found)
+    taken = make_plan(names, given, [row.values for row in found if row.values is not None])
+    taken, said = _drop_repeated_ids(taken, found)
     notes += said + taken.notes(given)
 
     entries = list[Entry | _Draft]()
     used = taken.used
-    for at, (place, raw, row, reason) in enumerate(_reported(found, PARSED, DRAFTED, on_progress)):
+    for at, (place, raw, row, reason) in enumerate(
+        _report_progress(found, PARSED, DRAFTED, on_progress)
+    ):
         if row is None:
             entries.append(Entry(place, raw, reason=reason))
             continue
@@ -154,7 +172,8 @@ def _read_questions(
     if good and withheld == len(good):
         why = f"the column {taken.answer!r} has none" if taken.answer else "no column is known"
         notes.append(
-            f"no question has an answer, because {why}; name theirs with `answer=`{_may_be(good)}"
+            f"no question has an answer, because {why}; name theirs with "
+            f"`answer=`{_possible_answer_columns(good)}"
         )
     elif withheld:
         have = "have" if withheld > 1 else "has"
@@ -174,13 +193,13 @@ def _read_questions(
     except ProblemError as error:
         raise FormatError(str(error)) from None
     del good
-    for at, one in enumerate(_reported(entries, DRAFTED, 1, on_progress)):
+    for at, one in enumerate(_report_progress(entries, DRAFTED, 1, on_progress)):
         if isinstance(one, _Draft):
             entries[at] = _base.entry(one.place, one.raw, partial(_problem, one, kind, keys))
     return [one for one in entries if isinstance(one, Entry)], notes
 
 
-def _reported(
+def _report_progress(
     items: Sequence[T], start: float, end: float, on_progress: Callable[[float], object] | None
 ) -> Iterator[T]:
     """Yield items, and report progress from `start` to `end`, as fractions of all work."""
@@ -190,7 +209,7 @@ def _reported(
         yield one
 
 
-def _with_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
+def _drop_repeated_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
     """Omit the column of ids, with a note, if its values repeat throughout."""
     if taken.id is None:
         return taken, []
@@ -219,18 +238,20 @@ def _draft(
     options: tuple[str, ...] = ()
     key = None
     if taken.wrong:
-        options, key = by_lot(question, answer, [row.get(name) for name in taken.wrong], taken)
+        options, key = shuffle_by_hash(
+            question, answer, [row.get(name) for name in taken.wrong], taken
+        )
         answer = None
     elif len(taken.choices) == 1:
         name = taken.choices[0]
-        found = listed(row.get(name), name, answered=not is_empty(answer))
+        found = parse_choices(row.get(name), name, answered=not is_empty(answer))
         options, labels = found.options, found.labels
-        ones = flagged(answer, len(options))
+        ones = flagged_indices(answer, len(options))
         if ones is not None and len(ones) == 1 and len(options) > 1:
             answer = ones[0]
         elif answer is None and found.right:
             if len(found.right) > 1:
-                raise several([options[at] for at in found.right])
+                raise several_correct_error([options[at] for at in found.right])
             key = found.right[0]
     elif taken.choices:
         cells = [row.get(name) for name in taken.choices]
@@ -242,7 +263,7 @@ def _draft(
                     f"the choice {column!r} is empty, and a later one is not: fill it in, or move "
                     "those after it up, and the answer with them"
                 )
-        options, labels = tuple(map(written, cells)), taken.choices[: len(cells)]
+        options, labels = tuple(map(cell_text, cells)), taken.choices[: len(cells)]
     own_id = None if taken.id is None else row.get(taken.id)
     return _Draft(
         place, raw, str(at) if own_id in (None, "") else data.cell(own_id), question, options,
@@ -257,20 +278,20 @@ def _text(row: Row, name: str, may_lack: bool) -> str:
         return value
     if value is None and not may_lack:
         raise ProblemError(f"the row has no {name!r}")
-    if turns := spoken(value):
+    if turns := chat_turns(value):
         return " ".join(turns)
     if isinstance(value, Mapping) and value.keys() == {"text"}:  # of HELM
         value = value["text"]
     if may_lack and isinstance(value, list | tuple):  # the turns of a dialogue
-        return " ".join(map(written, value))
-    return written(value)
+        return " ".join(map(cell_text, value))
+    return cell_text(value)
 
 
 def _answer(value: Any) -> Any:
     """Return an answer as written; None if it is withheld."""
     if isinstance(value, list | tuple):
         if len(value) > 1:
-            raise several(value)
+            raise several_correct_error(value)
         value = value[0] if value else None
     if isinstance(value, str):
         value = value.strip()
@@ -308,7 +329,7 @@ def _classify(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
 
 def _without_signs(drafts: Sequence[_Draft]) -> list[str]:
     """Remove letters or numbers ("A.", "(2)") from all choices if all have them, in any order."""
-    found = [_signs(draft) for draft in drafts]
+    found = [_removable_signs(draft) for draft in drafts]
     if not any(found):
         return []
     if not all(found):
@@ -322,7 +343,7 @@ def _without_signs(drafts: Sequence[_Draft]) -> list[str]:
     return [f"the signs before choices ({found[0][0]!r}, …) are removed"]
 
 
-def _signs(draft: _Draft) -> tuple[str, ...]:
+def _removable_signs(draft: _Draft) -> tuple[str, ...]:
     """Return the letters or numbers before the choices if they begin a series; otherwise none."""
     if draft.labels or not draft.options:
         return ()
@@ -387,7 +408,7 @@ def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
             places[letter[0]].append(draft.place)
     if len(places) > 1:
         usual, *others = sorted(places, key=lambda script: -len(places[script]))
-        where = "; ".join(f"{script} in {place_list(places[script])}" for script in others)
+        where = "; ".join(f"{script} in {list_places(places[script])}" for script in others)
         raise FormatError(
             f"the answers are letters of several scripts, which look alike: {usual} in most rows, "
             f"{where}; write them in one",
@@ -395,7 +416,7 @@ def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
         )
 
 
-def _may_be(drafts: Sequence[_Draft]) -> str:
+def _possible_answer_columns(drafts: Sequence[_Draft]) -> str:
     """Return the columns that may contain the answers, because each cell names a choice."""
     some = drafts[:1000]
     first = islice(some[0].extra.items(), 1000)
@@ -415,10 +436,10 @@ def _without_repeats(
             if not is_empty(value := draft.extra.get(name)) and not isinstance(value, list | dict)
             and (key := draft.correct(kind)) is not None
         ]
-        for name in names if of_answers(name)
+        for name in names if is_answer_name(name)
     }  # fmt: skip
     keyed = sum(draft.correct(kind) is not None for draft in drafts) if columns else 0
-    again, notes = second_answers(columns, answers, None if is_known else keyed / 2)
+    again, notes = find_repeated_keys(columns, answers, None if is_known else keyed / 2)
     for draft in drafts if again else ():
         for name in again:
             draft.extra.pop(name, None)
@@ -431,7 +452,7 @@ _SCALAR = (str, int, float)
 def _problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Problem:
     answer = draft.correct(kind)
     if answer is None and draft.answer is not None and kind is not None:
-        fits = fitting(draft.answer, draft.options, draft.labels)
+        fits = match_choices(draft.answer, draft.options, draft.labels)
         if kind in ("text", "label") and len(fits) > 1:
             places = " and ".join(str(at + 1) for at in fits)
             raise ProblemError(f"the answer {draft.answer!r} fits the choices {places}; keep one")
@@ -452,7 +473,7 @@ def _problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Proble
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.problems_of(items):
         if problem.blank is not None:
-            raise _base.cannot_write(problem, "it has a blank, and the format stores questions")
+            raise _base.unwritable_error(problem, "it has a blank, and the format stores questions")
         signs = list(ascii_uppercase[: len(problem.options)])
         record: dict[str, Any] = {
             "id": problem.id,
@@ -462,7 +483,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         }
         for key, value in problem.extra.items():
             name = key.removeprefix("questions.")
-            if name != key and plainly(name) not in TAKEN and not of_answers(name):
+            if name != key and normalise(name) not in TAKEN and not is_answer_name(name):
                 record[name] = value
         file.write(canonical(record) + "\n")
 

@@ -20,22 +20,27 @@ from winosmith import data
 from winosmith.data import Place, Readable, Source
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
-from winosmith.formats._answers import without_repeats
-from winosmith.formats._base import Entry, Format, Item, Writer, cannot_write, named
+from winosmith.formats._answers import drop_repeated_keys
+from winosmith.formats._base import Entry, Format, Item, Writer, id_of, unwritable_error
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
-from winosmith.formats._detect import found, writer_named
+from winosmith.formats._detect import detect, writer_named
 from winosmith.formats._jsonl import JSONL, lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
-from winosmith.formats._rows import PARSED, reported
-from winosmith.formats._twins import paired_apart, paired_by, paired_by_ids, refuse_unread_pairs
+from winosmith.formats._rows import PARSED, report_progress
+from winosmith.formats._twins import (
+    pair_by_column,
+    pair_by_ids,
+    pair_lookalikes,
+    refuse_unread_pairs,
+)
 from winosmith.formats._winogrande import WINOGRANDE
 from winosmith.lineage import apply_edits, check_lineages, edit_script
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.parallel import without_collection
 from winosmith.problem import BLANK, Claim, Problem
 from winosmith.records import claim_record, problem_record
-from winosmith.text import tokens, with_blank_apart
+from winosmith.text import separate_blank, tokens
 
 
 @dataclass
@@ -221,32 +226,34 @@ def scan(
                 f"columns are named for {QUESTIONS.name!r}, not for {format_name!r}", rows.path
             )
         format_name = QUESTIONS.name
-    known, rows, notes = found(rows, format_name)
+    known, rows, notes = detect(rows, format_name)
     if known is QUESTIONS:
-        read = reported(rows, rows.source, on_progress, PARSED)
+        read = report_progress(rows, rows.source, on_progress, PARSED)
         entries, said = read_questions(read, columns, rows.path, on_progress)
         notes += said
     else:
-        entries = list(reported(known.read(rows), rows.source, on_progress))
+        entries = list(report_progress(known.read(rows), rows.source, on_progress))
         notes += lost_blanks(rows, entries) if known is JSONL else []
-    entries = list(_distinct(_with_places(entries) if ids_are_places else entries))
+    entries = list(_reject_repeated_ids(_with_places(entries) if ids_are_places else entries))
     if not as_written:
-        entries, apart = with_blanks_apart(entries)
-        entries, repeats = without_repeats(entries) if known in (CSV, WINOGRANDE) else (entries, [])
+        entries, apart = separate_blanks(entries)
+        entries, repeats = (
+            drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else (entries, [])
+        )
         notes += apart + repeats
-    notes += _controls_noted(entries) + _equal_options_noted(entries)
+    notes += _control_characters_note(entries) + _equal_options_note(entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
         try:
-            entries = paired_by(entries, pair_by)
+            entries = pair_by_column(entries, pair_by)
         except FormatError as error:
             raise FormatError(error.reason, rows.path) from None
     elif not as_written and (_have_blanks(entries) if known is QUESTIONS else not marked):
-        entries, found_twins = _with_twins_found(entries)
+        entries, found_twins = _find_twins(entries)
         notes += found_twins
     notes += _notes(entries)
     contents = Contents(known, [], [], [], tuple(notes), rows.path, rows.name)
-    for one in with_lineages_checked(entries):
+    for one in reject_bad_lineages(entries):
         if one.item is None:
             contents.bad.append(one)
         else:
@@ -267,16 +274,16 @@ def _notes(entries: Sequence[Entry]) -> list[str]:
     if not noted:
         return []
     more = f" ({len(noted):,} of {len(entries):,} records have such a note)" * (len(noted) > 1)
-    return [f"{_where(noted[0], entries)}: {noted[0].note}{more}"]
+    return [f"{_place_of(noted[0], entries)}: {noted[0].note}{more}"]
 
 
-def _where(entry: Entry, entries: Sequence[Entry]) -> str:
+def _place_of(entry: Entry, entries: Sequence[Entry]) -> str:
     """Return the place of an entry, with its file if the entries have several."""
     one_file = len({one.place.path for one in entries}) == 1
     return entry.place.inside if one_file else str(entry.place)
 
 
-def _equal_options_noted(entries: Sequence[Entry]) -> list[str]:
+def _equal_options_note(entries: Sequence[Entry]) -> list[str]:
     """Return a note if problems have equal incorrect options."""
     found = [
         one
@@ -287,10 +294,10 @@ def _equal_options_noted(entries: Sequence[Entry]) -> list[str]:
     if not found:
         return []
     have = "problem has" if len(found) == 1 else "problems have"
-    return [f"{len(found):,} {have} equal options, the first at {_where(found[0], entries)}"]
+    return [f"{len(found):,} {have} equal options, the first at {_place_of(found[0], entries)}"]
 
 
-def _controls_noted(entries: Sequence[Entry]) -> list[str]:
+def _control_characters_note(entries: Sequence[Entry]) -> list[str]:
     """Return a note if texts have C1 control characters, which people and models would read."""
     found = [one for one in entries if one.item is not None and _has_controls(one.item)]
     if not found:
@@ -298,7 +305,7 @@ def _controls_noted(entries: Sequence[Entry]) -> list[str]:
     what = "record has" if len(found) == 1 else "records have"
     return [
         f"{len(found):,} {what} control characters (U+0080 to U+009F), the first at "
-        f"{_where(found[0], entries)}: they are quotes or dashes of Windows-1252, if that was "
+        f"{_place_of(found[0], entries)}: they are quotes or dashes of Windows-1252, if that was "
         "taken for Latin-1; convert the original file again, with: iconv -f cp1252 -t utf-8"
     ]
 
@@ -322,7 +329,7 @@ def _with_places(entries: Iterable[Entry]) -> Iterator[Entry]:
         yield one
 
 
-def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _reject_repeated_ids(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Turn problems with an id that was already used into bad records."""
     seen: dict[str, Place] = {}
     for one in entries:
@@ -338,7 +345,7 @@ def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
         yield Entry(one.place, one.raw, reason=f"the id {problem.id!r} was already used at {where}")
 
 
-def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
+def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
     """Separate each blank from a word that it touches (`text.with_blank_apart`).
 
     Edits of these problems are computed again.
@@ -353,7 +360,7 @@ def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]
     for row, one in enumerate(found):
         if one.item is None or (isinstance(one.item, Problem) and one.item.blank is None):
             continue
-        sentence = with_blank_apart(one.item.sentence)
+        sentence = separate_blank(one.item.sentence)
         if sentence == one.item.sentence:
             continue
         mended += 1
@@ -367,13 +374,13 @@ def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]
     if not mended:
         return found, []
     what = "sentence has its blank" if mended == 1 else "sentences have their blanks"
-    return _with_edits(found, before), [
+    return _recompute_edits(found, before), [
         f"{mended:,} {what} against a word ({example!r}); a space was added, so that the "
         "option does not run into the word"
     ]
 
 
-def _with_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
+def _recompute_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
     """Recompute edits that were valid before a sentence or its parent's was changed."""
     known = {one.item.id: one.item for one in entries if isinstance(one.item, Problem)}
     for row, one in enumerate(entries):
@@ -402,12 +409,12 @@ def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> boo
         return False
 
 
-def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
+def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     """Pair problems by ids or texts, with a note, if none has a twin id or a lineage."""
     problems = [one.item for one in entries if isinstance(one.item, Problem)]
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []
-    for pair, how in ((paired_by_ids, "ids: no"), (paired_apart, "texts: no id or")):
+    for pair, how in ((pair_by_ids, "ids: no"), (pair_lookalikes, "texts: no id or")):
         found = pair(entries)
         if halves := sum(isinstance(e.item, Problem) and bool(e.item.twin_id) for e in found):
             return found, [
@@ -418,7 +425,7 @@ def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     return entries, []
 
 
-def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:
+def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries; turn those with a contradictory lineage into bad records.
 
     A lineage is contradictory if it has a cycle, a root that differs from the parent's, or edits
@@ -473,10 +480,10 @@ def read_items(
         FormatError: no format matches, a record can't be read (with file, line and reason), or no
             record is left.
     """
-    return _sound(path, format_name, skip_bad, how).items
+    return _read_sound(path, format_name, skip_bad, how).items
 
 
-def _sound(
+def _read_sound(
     path: Readable, format_name: str | None, skip_bad: str | Path | None, how: Reading
 ) -> Contents:
     """Return the contents of a file without bad records; issue its notes as warnings."""
@@ -493,7 +500,7 @@ def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
 
     Rows of a table have `row` instead of `line`.
     """
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         for one in bad:
             record = {"file": one.place.path, one.place.unit: one.line, "reason": one.reason}
             file.write(json.dumps(record | {"record": one.raw}, ensure_ascii=False) + "\n")
@@ -511,7 +518,7 @@ def read(
     Raises:
         FormatError: see `read_items`; or the file contains claims.
     """
-    return problems_of(_sound(path, format_name, skip_bad, how))
+    return problems_of(_read_sound(path, format_name, skip_bad, how))
 
 
 def dataset_of(data: Dataset | Readable) -> Dataset:
@@ -585,11 +592,11 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
             f"the format {format_name!r} stores only {kind}; convert the others with "
             f"`winosmith convert --recast {kind}`"
         )
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         _write(writer, items, file)
 
 
-def unfit(items: Sequence[Item], format_name: str) -> dict[int, str]:
+def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
     """Return the items that a format can't store, by row, with the reason.
 
     Raises:
@@ -601,12 +608,12 @@ def unfit(items: Sequence[Item], format_name: str) -> dict[int, str]:
         try:
             _write(writer, [item], StringIO())
         except FormatError as error:
-            reasons[row] = error.reason.removeprefix(f"{named(item)!r} can't be written: ")
+            reasons[row] = error.reason.removeprefix(f"{id_of(item)!r} can't be written: ")
     return reasons
 
 
 def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
         if isinstance(item, Problem) and item.embargo and "embargo" not in writer.keeps:
-            raise cannot_write(item, "it is under embargo, and the format would lose the mark")
+            raise unwritable_error(item, "it is under embargo, and the format would lose the mark")
     writer.write(items, file)

@@ -16,10 +16,10 @@ from winosmith.data import Delimited, Record, Rows, Source
 from winosmith.errors import FormatError
 from winosmith.formats import _names
 from winosmith.formats._base import Entry
-from winosmith.formats._choices import inside, lists, parted, spoken
-from winosmith.formats._columns import Columns, Row, plan, plan_or_none, together
-from winosmith.formats._enclosed import enclosed
-from winosmith.formats._nested import flat, unfolded
+from winosmith.formats._choices import chat_turns, may_list_choices, split_chats, split_question
+from winosmith.formats._columns import Columns, Row, make_plan, together, try_plan
+from winosmith.formats._enclosed import find_questions
+from winosmith.formats._nested import flat, unfold
 
 _LOOK = 20
 
@@ -33,7 +33,7 @@ PARSED, DRAFTED = 0.3, 0.7
 P = TypeVar("P", Entry, data.Row[Record])
 
 
-def reported(
+def report_progress(
     found: Iterable[P],
     source: Source | None,
     on_progress: Callable[[float], object] | None,
@@ -53,16 +53,16 @@ def reported(
 def question_rows(rows: Rows) -> tuple[Rows, list[str]]:
     """Return the rows of a container that may be questions, and a note on assumptions, if any."""
     if rows.kind == "object":
-        way = enclosed(rows)
+        way = find_questions(rows)
         return (way.rows, [way.note] if way.note else []) if way else (rows, [])
-    if rows.kind != "delimited" or rows.source is None or not (named := _unnamed(rows.source)):
+    if rows.kind != "delimited" or rows.source is None or not (named := _mmlu_columns(rows.source)):
         return rows, []
     read = partial(Delimited(rows.source).rows, named, is_quoted=True)
     note = f"the first line names no columns; they are read as {', '.join(map(repr, named))}"
     return Rows(rows.path, "delimited", read, rows.source, header=named), [note]
 
 
-def _unnamed(source: Source) -> tuple[str, ...]:
+def _mmlu_columns(source: Source) -> tuple[str, ...]:
     """Return names for the columns of a table without a header; none if it may have one.
 
     Such a table, as in MMLU, has a question, its choices and the letter of the correct choice in
@@ -82,10 +82,10 @@ def _unnamed(source: Source) -> tuple[str, ...]:
     if not all(found) or not signs[-1] in keys <= set(signs):
         return ()
     last = dict(zip(cells, (found[-1] or {}).values(), strict=True))
-    return () if plan_or_none(cells, Columns(), [last]) else names
+    return () if try_plan(cells, Columns(), [last]) else names
 
 
-def shaped(
+def shape_rows(
     rows: Iterable[data.Row[Record]], given: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
     """Return rows with one column per part of their values, and one sentence per step."""
@@ -95,8 +95,10 @@ def shaped(
         else row._replace(values=flat(row.values))
         for row in rows
     ]
-    found, notes = unfolded(found, given)
-    values, apart, lacks = _apart([row.values for row in found if row.values is not None], given)
+    found, notes = unfold(found, given)
+    values, apart, lacks = _split_column(
+        [row.values for row in found if row.values is not None], given
+    )
     if apart:
         new = iter(values)
         found = [
@@ -108,7 +110,7 @@ def shaped(
     return found, notes + apart
 
 
-def _apart(
+def _split_column(
     rows: Sequence[Row], given: Columns
 ) -> tuple[Sequence[Row | None], list[str], str | None]:
     """Split one column into several, with a note, if most rows allow it.
@@ -123,8 +125,8 @@ def _apart(
     if asked:
         lacks = f"no choices are found in its {asked!r}, after signs such as 'A.' and 'B.'"
         told = f"the choices are those at the end of each {asked!r}"
-        said = [_said_last(row.get(asked)) for row in rows]
-        cut = [inside(text) if isinstance(text, str) else None for text in said]
+        said = [_last_turn(row.get(asked)) for row in rows]
+        cut = [split_question(text) if isinstance(text, str) else None for text in said]
         new: list[Row | None] = [
             one
             and {asked: one[0], "choices": dict(zip(one[1].labels, one[1].options, strict=True))}
@@ -133,28 +135,28 @@ def _apart(
     else:
         lacks = f"its {two[0]!r} and {two[1]!r} do not start with the same text"
         told = f"what {two[0]!r} and {two[1]!r} share at their beginning is the question"
-        both = [parted(*map(row.get, two)) for row in rows]
+        both = [split_chats(*map(row.get, two)) for row in rows]
         new = [one and dict(zip(("question", *two), one, strict=True)) for one in both]
     if 2 * sum(map(bool, new)) <= len(rows):
         return rows, [], None
     return [one and {**row, **one} for row, one in zip(rows, new, strict=True)], [told], lacks
 
 
-def _said_last(value: Any) -> Any:
+def _last_turn(value: Any) -> Any:
     """Return the last turn of a chat, and other values unchanged."""
-    turns = spoken(value)
+    turns = chat_turns(value)
     return turns[-1] if turns else value
 
 
 def recognises(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
     names, record = _first_row(rows)
-    found = plan_or_none(dict.fromkeys([*names, *record]), Columns(), [record])
+    found = try_plan(dict.fromkeys([*names, *record]), Columns(), [record])
     if found is None:
         return False
     # Any mapping of words may hold "question" and "options"; choices are several.
     alone = record.get(found.choices[0]) if len(found.choices) == 1 else None
-    return not isinstance(alone, str) or lists(alone)
+    return not isinstance(alone, str) or may_list_choices(alone)
 
 
 def _first_row(rows: Rows) -> tuple[list[str], Record]:
@@ -162,23 +164,23 @@ def _first_row(rows: Rows) -> tuple[list[str], Record]:
     asked, _ = question_rows(rows)
     try:
         first = [*islice((row for row in islice(asked, _LOOK) if row.values is not None), 1)]
-        record = next((row.values for row in shaped(first, Columns())[0] if row.values), {})
+        record = next((row.values for row in shape_rows(first, Columns())[0] if row.values), {})
     except FormatError:
         record = {}
     return [*(record if asked.is_typed else asked.names)], record
 
 
-def lacking(rows: Rows) -> tuple[str, bool]:
+def explain_mismatch(rows: Rows) -> tuple[str, bool]:
     """Return why rows can't be read as questions ("" without columns), and whether one has some."""
     names, row = _first_row(rows)
     if len(names) < 2:
         return "", False
     try:
-        plan(names, Columns(), [row])
+        make_plan(names, Columns(), [row])
     except FormatError as error:
         where = "" if rows.is_typed else " (does the first line name the columns?)"
         known = _names.names_of([names])
-        asks = _names.first([*_names.QUESTION, "questions"], known) or known.families
+        asks = _names.first_existing([*_names.QUESTION, "questions"], known) or known.families
         notes = "".join(f"{note}; " for note in question_rows(rows)[1])
         return f"{notes}{error.reason}{where}", bool(asks)
     return (

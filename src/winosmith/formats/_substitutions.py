@@ -22,7 +22,7 @@ from winosmith.data import Rows, cell
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format
-from winosmith.formats._twins import paired
+from winosmith.formats._twins import pair_neighbours
 from winosmith.problem import BLANK, Problem
 from winosmith.text import whole_pieces
 
@@ -39,7 +39,7 @@ def _problem(rows: Sequence[Row]) -> Problem:
     if "correctness" in rows[0] and not rights:
         raise ProblemError("no filling of the question is marked as correct")
     right = next(iter(rights), None)
-    ordered = _in_order(fillings, right)
+    ordered = _order_fillings(fillings, right)
     before, after = _shared([*map(whole_pieces, ordered)])
     cut = slice(len(before), -len(after) or None)
     return Problem(
@@ -57,7 +57,7 @@ def _is_right(row: Row) -> bool:
     return right
 
 
-def _in_order(fillings: Sequence[str], right: str | None) -> list[str]:
+def _order_fillings(fillings: Sequence[str], right: str | None) -> list[str]:
     """Return the distinct fillings in the order of the options."""
     pairs = zip(fillings[::2], fillings[1::2], strict=False)
     before = [first for first, second in pairs if second == right != first]
@@ -69,7 +69,10 @@ def _shared(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
     if len(fillings) < 2:
         raise ProblemError("the question has only one filling")
     shortest = min(map(len, fillings))
-    before, after = _common(fillings), _common([words[::-1] for words in fillings])
+    before, after = (
+        _count_common_words(fillings),
+        _count_common_words([words[::-1] for words in fillings]),
+    )
     # No option may be empty: words that both the beginning and the end could contain are its own.
     after = min(after, max(0, shortest - before - 1))
     before = min(before, shortest - after - 1)
@@ -77,20 +80,20 @@ def _shared(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
     return "".join(fillings[0][:before]), "".join(fillings[0][len(fillings[0]) - after :])
 
 
-def _common(fillings: Sequence[Sequence[str]]) -> int:
+def _count_common_words(fillings: Sequence[Sequence[str]]) -> int:
     """Return the number of first words that all fillings share."""
     return len([*takewhile(lambda words: len({*words}) == 1, zip(*fillings, strict=False))])
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
     records = _base.records(rows, ("question_id", "correctness"))
-    questions = _base.together(records, lambda row: row.get("question_id"), ",\n")
-    return _base.built(questions, lambda rows, _: _problem(rows))
+    questions = _base.combine_rows(records, lambda row: row.get("question_id"), ",\n")
+    return _base.build_entries(questions, lambda rows, _: _problem(rows))
 
 
 SUBSTITUTIONS = Format(
     name="substitutions",
     title="wsc273.json, pdp60.json: each option filled in",
-    read=lambda rows: paired(_read(rows)),
+    read=lambda rows: pair_neighbours(_read(rows)),
     needs=frozenset({"question_id", "substitution"}),
 )

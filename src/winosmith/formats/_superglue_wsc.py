@@ -25,7 +25,7 @@ from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.problem import BLANK, Claim, Extra, Scalar
-from winosmith.text import occurrences, writing
+from winosmith.text import kind_of_script, occurrences
 
 _KEY = "superglue_wsc"
 
@@ -55,7 +55,7 @@ def _claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
         kept["unit"] = "character"
     if candidate != _base.tidy(candidate):
         kept["span1_text"] = candidate
-    if index not in {_counted(text, at, unit) for unit in units}:
+    if index not in {_index_of(text, at, unit) for unit in units}:
         kept["span2_index"] = index
     found = text[at : at + len(pronoun)]
     if found != pronoun:
@@ -99,21 +99,21 @@ def _label(record: Record) -> bool | None:
     return known[said]
 
 
-def _counted(text: str, at: int, unit: Unit) -> int:
+def _index_of(text: str, at: int, unit: Unit) -> int:
     """Return the index of the character at an offset, or of the word that contains it."""
     return at if unit == "character" else text.count(" ", 0, at)
 
 
-def _pointed(text: str, span: str, index: int, unit: Unit) -> int | None:
+def _find_pointed(text: str, span: str, index: int, unit: Unit) -> int | None:
     """Return the offset of the occurrence of a span to which an index points, or None."""
     found = occurrences(span, text, attached=True)
-    there = [at for at in found if _counted(text, at, unit) == index]
+    there = [at for at in found if _index_of(text, at, unit) == index]
     return there[0] if len(there) == 1 else None
 
 
 def _pronoun_at(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
     """Return the offset of the pronoun to which the index points, or of its only occurrence."""
-    pointed = {_pointed(text, pronoun, index, unit) for unit in units} - {None}
+    pointed = {_find_pointed(text, pronoun, index, unit) for unit in units} - {None}
     found = [at for at in pointed if at is not None] or occurrences(pronoun, text)
     if len(found) == 1:
         return found[0]
@@ -122,13 +122,13 @@ def _pronoun_at(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> i
     there = f"{pronoun!r} is there both by words and by characters"
     if not pointed:
         there = (
-            f"{_there(text, index, pronoun, units)}; the text has the pronoun {pronoun!r} "
+            f"{_text_at(text, index, pronoun, units)}; the text has the pronoun {pronoun!r} "
             f"{len(found)} times, and which one is meant is not known"
         )
     raise ProblemError(f"'span2_index' is {index}, {there}")
 
 
-def _there(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
+def _text_at(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
     """Return a phrase about the text at an index, for messages."""
     words = "".join(text.split(" ")[index:][:1])
     has = words if "word" in units else text[index : index + len(pronoun)]
@@ -143,7 +143,7 @@ def _units(records: Iterable[Record]) -> Sequence[Unit]:
         for span in ("span1", "span2"):
             try:
                 said = record["text"], target[f"{span}_text"], _index(target, f"{span}_index")
-                fits.update(unit for unit in _UNITS if _pointed(*said, unit) is not None)
+                fits.update(unit for unit in _UNITS if _find_pointed(*said, unit) is not None)
             except (ProblemError, KeyError, TypeError, AttributeError):
                 continue  # a record that can't be read
     return [unit for unit in _UNITS if fits[unit] == max(fits.values())]
@@ -154,7 +154,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
     first: dict[tuple[str, str | None], str] = {}
     records = list(_base.records(rows, ("target", "label", "idx")))
     units = _units(row.values for row in records if row.values is not None)
-    for found in _base.built(records, lambda record, at: _claim(record, at, units)):
+    for found in _base.build_entries(records, lambda record, at: _claim(record, at, units)):
         claim = found.item
         if isinstance(claim, Claim):
             shared = first.setdefault((claim.sentence, claim.pronoun), claim.problem_id)
@@ -167,7 +167,7 @@ def _note(claim: Claim, units: Sequence[Unit]) -> str | None:
     index, pronoun = claim.extra.get(f"{_KEY}.span2_index"), claim.pronoun or ""
     if not isinstance(index, int):
         return None
-    there = _there(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
+    there = _text_at(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
     return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only place"
 
 
@@ -184,7 +184,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     claims = [item for item in items if isinstance(item, Claim)]
     if len(claims) < len(items):
         item = next(item for item in items if not isinstance(item, Claim))
-        raise _base.cannot_write(item, "the format has only true-or-false claims")
+        raise _base.unwritable_error(item, "the format has only true-or-false claims")
     unit: Unit = "word" if all(map(_fits_words, claims)) else "character"
     records = [_record(claim, position, unit) for position, claim in enumerate(claims)]
     units = _units(records)
@@ -192,7 +192,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         try:
             _claim(record, 0, units)
         except ProblemError as error:
-            raise _base.cannot_write(claim, str(error)) from None
+            raise _base.unwritable_error(claim, str(error)) from None
     file.writelines(json.dumps(record) + "\n" for record in records)
 
 
@@ -200,35 +200,35 @@ def _text(claim: Claim) -> tuple[str, int, str]:
     """Return the text of a claim, the offset of its pronoun, and the pronoun."""
     before, after = claim.sentence.split(BLANK)
     if not claim.pronoun:
-        raise _base.cannot_write(claim, "the format needs the pronoun that the blank replaced")
+        raise _base.unwritable_error(claim, "the format needs the pronoun that the blank replaced")
     return before + claim.pronoun + after, len(before), claim.pronoun
 
 
 def _fits_words(claim: Claim) -> bool:
     text, at, pronoun = _text(claim)
-    if f"{_KEY}.unit" in claim.extra or writing(text) == "unspaced":
+    if f"{_KEY}.unit" in claim.extra or kind_of_script(text) == "unspaced":
         return False
-    return _pointed(text, pronoun, _counted(text, at, "word"), "word") == at
+    return _find_pointed(text, pronoun, _index_of(text, at, "word"), "word") == at
 
 
 def _record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
     text, at, pronoun = _text(claim)
     if at not in occurrences(pronoun, text, attached=True):
-        raise _base.cannot_write(
+        raise _base.unwritable_error(
             claim, f"the pronoun {pronoun!r} is no word of its own in the text"
         )
     kept = {key.split(".", 1)[1]: value for key, value in claim.extra.items() if _KEY in key}
     if kept.get("unit", "word") != unit:
         kept = {key: value for key, value in kept.items() if not key.endswith("_index")}
     if "span1_index" not in kept:
-        kept["span1_index"] = _counted(text, _candidate_at(claim, text), unit)
+        kept["span1_index"] = _index_of(text, _candidate_at(claim, text), unit)
     record: dict[str, Any] = {
         "text": text,
         "target": {
             "span1_text": kept.get("span1_text", claim.candidate),
             "span1_index": kept["span1_index"],
             "span2_text": kept.get("span2_text", pronoun),
-            "span2_index": kept.get("span2_index", _counted(text, at, unit)),
+            "span2_index": kept.get("span2_index", _index_of(text, at, unit)),
         },
         "idx": kept.get("idx", position),
     }
@@ -247,7 +247,9 @@ def _candidate_at(claim: Claim, text: str) -> int:
         found = occurrences(wanted, text)
         if found:
             return found[0]
-    raise _base.cannot_write(claim, f"the text does not contain the candidate {claim.candidate!r}")
+    raise _base.unwritable_error(
+        claim, f"the text does not contain the candidate {claim.candidate!r}"
+    )
 
 
 SUPERGLUE_WSC = Format(

@@ -2,12 +2,12 @@
 
 The first of three methods that applies to a file is used:
 
-- Ids: both halves share an id except for its end, such as "-1" and "-2" (`paired_by_ids`).
+- Ids: both halves share an id except for its end, such as "-1" and "-2" (`pair_by_ids`).
 - A column that the user names (`pair_by`): problems with the same value there belong together. A
   column that looks like one and is not named is refused with a question (`refuse_unread_pairs`).
 - The texts: neighbours that ask for different options of the same two (`paired`), in published
   files that mark twins by their order; in general formats, problems anywhere in the file that are
-  more similar and resemble no third problem (`paired_apart`).
+  more similar and resemble no third problem (`pair_lookalikes`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pathlib import Path
 from winosmith.data import Place
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
-from winosmith.formats._names import listing
+from winosmith.formats._names import list_names
 from winosmith.problem import BLANK, Problem, Scalar, extra_key
-from winosmith.text import overlap, pieces, tokens, words, writing
+from winosmith.text import kind_of_script, overlap, pieces, tokens, words
 
 _ALIKE, _ALIKE_WITHOUT_OPTIONS = 0.3, 0.7
 """Least fraction of shared words for neighbours with equal options (in DPR, which consists of
@@ -54,7 +54,7 @@ _HALF = re.compile(r"(.+)[-_./ ][12abAB]|(.+\d)[abAB]")
 Pair = tuple[int, int]
 
 
-def paired(entries: Iterable[Entry]) -> list[Entry]:
+def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
     """Give the halves of a twin a common `twin_id`, in a file that marks twins only by order.
 
     Neighbours are a twin if they have the same options (ignoring case and order), different answers
@@ -63,10 +63,10 @@ def paired(entries: Iterable[Entry]) -> list[Entry]:
     text, as in the PDPs, are not a twin.
     """
     found = list(entries)
-    return _named(found, _ids_of(found, _neighbours(found)))
+    return _with_twin_ids(found, _ids_of(found, _neighbours(found)))
 
 
-def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
+def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
     """Give the halves of a twin a common `twin_id`, anywhere in the file.
 
     Two problems are a twin if they have the same options, different answers and 70 % of their words
@@ -76,13 +76,13 @@ def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
     effect.
     """
     found = list(entries)
-    return _named(found, _ids_of(found, _mirrored(found, _twins)))
+    return _with_twin_ids(found, _ids_of(found, _mutual_pairs(found, _twins)))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
     """Return whether a file of problems without twin ids would be paired or refused."""
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
-    found = (*paired_by_ids(entries), *paired_apart(entries))
+    found = (*pair_by_ids(entries), *pair_lookalikes(entries))
     is_paired = any(isinstance(one.item, Problem) and one.item.twin_id for one in found)
     return is_paired or _unread_pairs(problems) is not None
 
@@ -143,7 +143,7 @@ def _mark(problem: Problem, value: Scalar) -> str | None:
     return None if value is None or (" " in text and text in problem.sentence) else text
 
 
-def paired_by_ids(entries: Iterable[Entry]) -> list[Entry]:
+def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Give two sentences a common `twin_id` if only the end of their ids differs ("-1", "-2").
 
     Their texts and answers must differ, and they must have a common option.
@@ -161,7 +161,7 @@ def paired_by_ids(entries: Iterable[Entry]) -> list[Entry]:
         if len(rows) == 2 and _may_be_halves(*(problems[row] for row in rows))
         for row in rows
     }
-    return _named(found, ids)
+    return _with_twin_ids(found, ids)
 
 
 def _may_be_halves(one: Problem, other: Problem) -> bool:
@@ -172,7 +172,7 @@ def _may_be_halves(one: Problem, other: Problem) -> bool:
     return one.answer is None or other.answer is None or mine[one.answer] != its[other.answer]
 
 
-def paired_by(entries: Iterable[Entry], column: str) -> list[Entry]:
+def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
     """Give problems with the same value in a column a common `twin_id`, and all others none.
 
     Args:
@@ -193,24 +193,24 @@ def paired_by(entries: Iterable[Entry], column: str) -> list[Entry]:
     shared = Counter(value for value in values.values() if value is not None)
     if not shared:
         keys = {key.partition(".")[2] for problem in problems.values() for key in problem.extra}
-        known = listing(sorted(keys)) or "none"
+        known = list_names(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
     if max(shared.values()) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it marks no twins")
-    return _named(
+    return _with_twin_ids(
         found,
         {row: v if v and v.strip() and shared[v] > 1 else None for row, v in values.items()},
     )
 
 
-def alike(problems: Sequence[Problem]) -> list[Pair]:
+def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
     """Return the rows of unmarked pairs that look like twins.
 
     Problems with a twin id or a lineage are ignored. A pair looks like a twin by the rules of
-    `paired_apart`; if an answer is withheld, by the rules that don't need it.
+    `pair_lookalikes`; if an answer is withheld, by the rules that don't need it.
     """
     found = [Entry(Place("", row), "", item=problem) for row, problem in enumerate(problems)]
-    return sorted(_mirrored(found, _may_be_twins))
+    return sorted(_mutual_pairs(found, _may_be_twins))
 
 
 def _problems(entries: Sequence[Entry]) -> dict[int, Problem]:
@@ -218,7 +218,7 @@ def _problems(entries: Sequence[Entry]) -> dict[int, Problem]:
     return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
 
 
-def _named(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
+def _with_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
     """Return the entries with new twin ids, which are given by row."""
     return [
         replace(one, item=replace(one.item, twin_id=ids[row]))
@@ -239,12 +239,12 @@ def _neighbours(entries: Sequence[Entry]) -> list[Pair]:
     for row in problems:
         if row + 1 not in problems or (pairs and pairs[-1][1] == row):
             continue
-        if _flip(problems[row], problems[row + 1], _ALIKE):
+        if _are_opposites(problems[row], problems[row + 1], _ALIKE):
             pairs.append((row, row + 1))
     return pairs
 
 
-def _mirrored(
+def _mutual_pairs(
     entries: Sequence[Entry], are_twins: Callable[[Problem, Problem], bool]
 ) -> list[Pair]:
     """Return the pairs that are twins of each other and of no third problem."""
@@ -274,7 +274,7 @@ def _lookalikes(
     """
     if len(group) == 1:
         return
-    cut = {row: _numbered(pieces(problems[row].sentence)) for row in group}
+    cut = {row: _number_repetitions(pieces(problems[row].sentence)) for row in group}
     times = Counter(piece for row in group for piece in cut[row])
     holders: dict[tuple[str, int], list[int]] = defaultdict(list)
     for row in group:
@@ -288,7 +288,7 @@ def _lookalikes(
             holders[piece].append(row)
 
 
-def _numbered(parts: Sequence[str]) -> list[tuple[str, int]]:
+def _number_repetitions(parts: Sequence[str]) -> list[tuple[str, int]]:
     """Return a multiset as a set: each part with its number of earlier occurrences."""
     before: Counter[str] = Counter()
     numbered = []
@@ -302,7 +302,7 @@ def _plain(problem: Problem) -> list[str]:
     return [tidy(option).casefold() for option in problem.options]
 
 
-def _flip(first: Problem, second: Problem, least: float) -> bool:
+def _are_opposites(first: Problem, second: Problem, least: float) -> bool:
     """Return whether two unmarked problems are similar with different answers; see `paired`."""
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
@@ -317,7 +317,7 @@ def _flip(first: Problem, second: Problem, least: float) -> bool:
 
 
 def _twins(first: Problem, second: Problem) -> bool:
-    return _are_unequal(first, second) and _flip(first, second, _APART)
+    return _are_unequal(first, second) and _are_opposites(first, second, _APART)
 
 
 def _may_be_twins(first: Problem, second: Problem) -> bool:
@@ -334,7 +334,7 @@ def _are_alike(first: Problem, second: Problem, least: float) -> bool:
     """Return whether two texts share enough words and are not the same text with two blanks."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < least:
         return False
-    if writing(first.sentence) == "unspaced":
+    if kind_of_script(first.sentence) == "unspaced":
         return not _is_same_text(first.sentence, second.sentence, _LONGEST_PRONOUN)
     one, other = (
         " ".join(

@@ -64,7 +64,7 @@ def _problem(row: Row, position: int) -> Problem:
     )
 
 
-def _expanded(row: Row) -> Iterator[Row]:
+def _expand_template(row: Row) -> Iterator[Row]:
     """Yield the six sentences of a template in the authors' order, with their sentids."""
     occupation, participant = row["occupation(0)"], row["other-participant(1)"]
     for other in (participant, "someone"):
@@ -83,19 +83,21 @@ def _expanded(row: Row) -> Iterator[Row]:
 
 def _sentences(rows: Rows) -> Iterator[data.Row[Row]]:
     for row in _base.cells(rows, _TEMPLATE_COLUMNS):
-        yield from [row] if row.values is None else map(row.with_values, _expanded(row.values))
+        yield from (
+            [row] if row.values is None else map(row.with_values, _expand_template(row.values))
+        )
 
 
 WINOGENDER = Format(
     name="winogender",
     title="Winogender: sentid and sentence, tab-separated",
-    read=lambda rows: _base.built(_base.cells(rows, _COLUMNS), _problem),
+    read=lambda rows: _base.build_entries(_base.cells(rows, _COLUMNS), _problem),
     needs=frozenset(_COLUMNS),
 )
 
 WINOGENDER_TEMPLATES = Format(
     name="winogender-templates",
     title="Winogender's templates, expanded",
-    read=lambda rows: _base.built(_sentences(rows), _problem),
+    read=lambda rows: _base.build_entries(_sentences(rows), _problem),
     needs=frozenset(_TEMPLATE_COLUMNS),
 )

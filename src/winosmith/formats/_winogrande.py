@@ -33,7 +33,7 @@ from winosmith.formats import _base
 from winosmith.formats._base import Format, Item, Writer
 from winosmith.formats._csv import is_table_of_ours
 from winosmith.formats._evograd import is_evograd
-from winosmith.formats._twins import TASK, paired
+from winosmith.formats._twins import TASK, pair_neighbours
 from winosmith.problem import Extra, Lineage, Problem
 
 _KEYS = frozenset({"qID", "sentence", "option1", "option2", "answer"})
@@ -61,9 +61,9 @@ def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Probl
         id=qid,
         sentence=_base.text_field(record, "sentence"),
         options=(_base.text_field(record, "option1"), _base.text_field(record, "option2")),
-        answer=_base.option_number(record.get("answer"), 2),
+        answer=_base.parse_option_number(record.get("answer"), 2),
         twin_id=task[1] if task else None,
-        extra=Extra(_base.scalars(further, format_key)) if further else _NOTHING,
+        extra=Extra(_base.extra_items(further, format_key)) if further else _NOTHING,
     )
 
 
@@ -82,12 +82,12 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.problems_of(items):
         if len(problem.options) != 2:
             why = f"the format has 2 options per problem, not {len(problem.options)}"
-            raise _base.cannot_write(problem, why)
+            raise _base.unwritable_error(problem, why)
         if not problem.blank_is_plain:
             has_none = problem.blank is None
             why = "has a blank in each text" if has_none else "can't mark its blank among other '_'"
             why = f"the format {why}; winosmith's own JSON Lines hold it"
-            raise _base.cannot_write(problem, why)
+            raise _base.unwritable_error(problem, why)
         option1, option2 = problem.options
         record: dict[str, Any] = {"qID": problem.id, "sentence": problem.sentence}
         record |= {"option1": option1, "option2": option2}
@@ -103,7 +103,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 WINOGRANDE = Format(
     name="winogrande",
     title="WinoGrande 1.1",
-    read=lambda rows: _base.built(
+    read=lambda rows: _base.build_entries(
         _base.records(rows, {*rows.names} - _KEYS),
         lambda record, at: _problem(record, at, "winogrande"),
     ),
@@ -120,8 +120,8 @@ WINOGRANDE = Format(
 WSC273_JSONL = Format(
     name="wsc273-jsonl",
     title="WSC273 in WinoGrande's form (wsc-273.jsonl)",
-    read=lambda rows: paired(
-        _base.built(_base.records(rows), lambda record, at: _problem(record, at, "wsc273"))
+    read=lambda rows: pair_neighbours(
+        _base.build_entries(_base.records(rows), lambda record, at: _problem(record, at, "wsc273"))
     ),
     sign=lambda rows: _is_form(rows, "ed"),
 )
@@ -129,6 +129,8 @@ WSC273_JSONL = Format(
 PERTURBED_JSONL = Format(
     name="perturbed-wsc-jsonl",
     title="perturbed WSC, one file for each kind of change",
-    read=lambda rows: paired(_base.built(_base.records(rows, _NUMBERS), _perturbed_problem)),
+    read=lambda rows: pair_neighbours(
+        _base.build_entries(_base.records(rows, _NUMBERS), _perturbed_problem)
+    ),
     sign=lambda rows: _is_form(rows, "pair_number"),
 )

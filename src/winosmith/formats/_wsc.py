@@ -27,7 +27,7 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Row
-from winosmith.formats._twins import paired
+from winosmith.formats._twins import pair_neighbours
 from winosmith.problem import Extra, Problem, Scalar
 
 _LETTERS = "ABCDE"
@@ -61,7 +61,7 @@ def _problem(schema: Element, problem_id: str, mistaken: bool) -> Problem:
         _MISTAKEN_SPACE.sub("", text) if mistaken else text
         for text in (_base.child_text(schema, f"text/{part}") for part in ("txt1", "pron", "txt2"))
     )
-    sentence, pronoun_or_none = _base.blanked(before, pronoun, after)
+    sentence, pronoun_or_none = _base.replace_pronoun(before, pronoun, after)
     options = tuple(_base.tidy("".join(answer.itertext())) for answer in schema.iter("answer"))
     return Problem(
         id=problem_id,
@@ -69,11 +69,11 @@ def _problem(schema: Element, problem_id: str, mistaken: bool) -> Problem:
         options=options,
         answer=letter_index(schema.findtext("correctAnswer") or "", len(options)),
         pronoun=pronoun_or_none,
-        extra=Extra(_kept(schema)),
+        extra=Extra(_kept_fields(schema)),
     )
 
 
-def _kept(schema: Element) -> dict[str, Scalar]:
+def _kept_fields(schema: Element) -> dict[str, Scalar]:
     places = {"source": "source", "quote1": "quote/quote1", "quote2": "quote/quote2"}
     kept = _texts({key: schema.findtext(place) for key, place in places.items()})
     if schema.find("sameText") is not None:
@@ -95,7 +95,7 @@ def _texts(texts: Mapping[str, str | None]) -> dict[str, Scalar]:
 def _entries(rows: Rows, first_id: int) -> Iterator[Entry]:
     # In a file that declares another encoding, an "Â" is meant.
     mistaken = bool(_DECLARES_LATIN.match(rows.start))
-    return _base.built(
+    return _base.build_entries(
         rows.elements("schema"),
         lambda schema, position: _problem(schema, str(first_id + position), mistaken),
     )
@@ -110,7 +110,7 @@ def _is_collection(rows: Rows, *, counted: bool) -> bool:
 WSC_XML = Format(
     name="wsc-xml",
     title="the Winograd Schema Challenge, 285 schemas as XML",
-    read=lambda rows: paired(_entries(rows, 0)),
+    read=lambda rows: pair_neighbours(_entries(rows, 0)),
     sign=lambda rows: _is_collection(rows, counted=False),
 )
 
@@ -131,7 +131,7 @@ def _problem_of_row(row: Row, position: int) -> Problem:
     # The table has no spaces around the pronoun: add them, except next to most punctuation marks.
     before = row["txt1"] if row["txt1"][-1:] in "'’-([“" else f"{row['txt1']} "
     after = row["txt2"] if row["txt2"][:1] in ".,;:!?)]”" else f" {row['txt2']}"
-    sentence, pronoun = _base.blanked(before, row["pron"], after)
+    sentence, pronoun = _base.replace_pronoun(before, row["pron"], after)
     texts = {"source": row["source"], "quote1": row.get("quote_1"), "quote2": row.get("quote_2")}
     return Problem(
         id=str(position),
@@ -146,6 +146,8 @@ def _problem_of_row(row: Row, position: int) -> Problem:
 WSC_CSV = Format(
     name="wsc-csv",
     title="the Winograd Schema Challenge as a table",
-    read=lambda rows: paired(_base.built(_base.cells(rows, _COLUMNS), _problem_of_row)),
+    read=lambda rows: pair_neighbours(
+        _base.build_entries(_base.cells(rows, _COLUMNS), _problem_of_row)
+    ),
     needs=frozenset(_COLUMNS),
 )

@@ -15,7 +15,7 @@ from typing import Any
 from winosmith import data
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.records import parse_json
 from winosmith.response import Response
 
@@ -40,7 +40,7 @@ class Noted:
     """A remark of a subject on a question: a recognised text, or a word asked about.
 
     Attributes:
-        number: of the question; None when none was named.
+        number: number of the question; None when none was named.
         text: what they said.
     """
 
@@ -477,7 +477,7 @@ class Entry:
         record = make_answers_record(self.sitting)
         if self.item is not None:
             record = {**record, "winosmith": "entry", "next": self.at}
-        with write_aside(path) as file:
+        with atomic_write(path) as file:
             file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
 
     @classmethod
@@ -509,7 +509,7 @@ class Difference:
     """A question that two typists entered differently.
 
     Attributes:
-        number: of the question.
+        number: number of the question.
         first, second: what each typed; None for an empty answer.
     """
 

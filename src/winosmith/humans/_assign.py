@@ -35,8 +35,8 @@ from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, FormatError, InputError, OutputError
 from winosmith.humans import _sheet
 from winosmith.humans._sheet import Item, Label, Sheet
-from winosmith.options import Count, Fraction, Seed, checked, declaration, from_table, matching
-from winosmith.outputs import write_aside
+from winosmith.options import Count, Fraction, Seed, checked, declaration, from_table, text_matching
+from winosmith.outputs import atomic_write
 from winosmith.problem import BLANK, Problem
 from winosmith.records import parse_json
 from winosmith.seen import check_blanks
@@ -246,7 +246,7 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
     Args:
         dataset: the problems.
         versions: the names of the tests, such as ("a", "b").
-        seed: of the deal.
+        seed: random seed of the deal.
     """
     where: dict[int, str] = {}
     reasons: dict[int, str] = {}
@@ -328,7 +328,7 @@ def order_rows(
     Args:
         dataset: the problems.
         rows: those of the test.
-        seed: of the shuffle.
+        seed: random seed of the shuffle.
         test: the test's name, so that two tests are shuffled independently.
         order: which order, from 1 to `orders`.
         orders: how many there are.
@@ -504,7 +504,7 @@ State = Literal["given", "done", "dropped"]
 
 Code = Annotated[
     str,
-    matching(
+    text_matching(
         r"[A-Za-z0-9][A-Za-z0-9._-]{0,15}",
         "up to 16 letters, digits, dots and dashes, such as S07, and not a name",
     ),
@@ -618,6 +618,6 @@ def write_ledger(ledger: Ledger, path: str | Path) -> None:
         "given": [asdict(each) for each in ledger.given],
         "sheets": [_sheet.make_sheet_record(ledger.sheets[code]) for code in sorted(ledger.sheets)],
     }
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         json.dump(record, file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")

@@ -21,7 +21,7 @@ from winosmith.errors import InputError, require
 from winosmith.humans._answers import ANSWERS_VERSION
 from winosmith.humans._sheet import Sheet, make_sheet_record
 from winosmith.problem import BLANK
-from winosmith.report import joined
+from winosmith.report import join_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ def _is_inside_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
     folder = None if fonts is None else str(fonts)
     if lacking := _describe_missing(signs, folder, False):
         where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
-        named = joined([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _NAMED)
+        named = join_names([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _NAMED)
         whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
         raise InputError(
             f"sheet {sheet.name}: the fonts {whose} lack {named}, first in {where}; name a "

@@ -104,7 +104,7 @@ def results(
         responses: those with the purpose "test" count.
         subjects: what is known of them; may be empty.
         weakest: how many of the lowest scores are omitted in the second reading.
-        seed: of bootstraps and permutations.
+        seed: random seed of bootstraps and permutations.
 
     Raises:
         DataError: no test response; an unknown problem, option, or subject; an answer given twice;
@@ -202,11 +202,13 @@ class TestResult(Result):
     """One test and everybody who took it.
 
     Attributes:
-        name: of the test.
+        name: name of the test.
         people: a row each, in the order of the codes.
         items: a row each, in the order of the data set.
-        share: of intended answers, with an interval that knows that both people and items vary.
-        deviation: of the subjects' scores (n − 1 in the denominator); None for one subject.
+        share: share of intended answers, with an interval that knows that both people and items
+            vary.
+        deviation: deviation of the subjects' scores (n − 1 in the denominator); None for one
+            subject.
         histogram: (subjects who were right, subjects asked) → items, the best first.
         chance: what guessing gives.
         groups: native speakers and others; None if it is not declared.
@@ -263,12 +265,12 @@ def measure_test(
 
     Args:
         dataset: the problems.
-        name: of the test.
+        name: name of the test.
         sheets: who took it, and the problems of each in order.
         given: subject → problem → response.
         people: what is known of them.
         weakest: how many to omit.
-        seed: of bootstraps and permutations.
+        seed: random seed of bootstraps and permutations.
     """
     names = sorted(sheets, key=_natural_sort_key)
     rows = sorted({dataset.row(problem) for problems in sheets.values() for problem in problems})
@@ -385,7 +387,7 @@ class ItemRow(Result):
     """How people did on one item.
 
     Attributes:
-        row: of the problem in the data set.
+        row: row of the problem in the data set.
         problem: its id.
         options: its options.
         answer: the intended one.

@@ -118,7 +118,7 @@ class Selection(Result):
 
     Attributes:
         filtered: the chosen problems, and the others with their reasons; together the input.
-        rows: of the chosen, in the order of the data set.
+        rows: rows of the chosen, in the order of the data set.
         sound: how many problems could have been chosen.
         right, answers: of all people's answers to the chosen problems, how many are the intended
             ones. Their share is *naive*: the same answers chose the problems; see `cross_fit`.
@@ -351,7 +351,8 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Fl
     the one with the largest sum of random numbers.
 
     Args:
-        agreement: of each problem, (n,), 0–1; that of a schema, for both of its halves alike.
+        agreement: agreement of each problem, (n,), 0–1; that of a schema, for both of its halves
+            alike.
         limits: what any choice must keep within.
         size: how many to choose; None for as many as possible.
         lot: a random number for each problem, (n,), 0–1, which settles the half of a schema and
@@ -446,7 +447,7 @@ def cross_fit(
 
     Args:
         dataset: the problems with the intended answers.
-        responses: of people by name; those with the purpose "test" are counted.
+        responses: responses of people by name; those with the purpose "test" are counted.
         rules: as given to `select`; the number of subjects that a problem needs is lowered in
             proportion to the people of a fold.
         folds: at most as many as people.

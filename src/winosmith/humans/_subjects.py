@@ -258,11 +258,11 @@ class Groups(Result):
 
     Attributes:
         native, others: how many there are.
-        means: of their scores, 0–1, natives first.
+        means: means of their scores, 0–1, natives first.
         welch: the p-value of Welch's t-test (1947), two-sided; None for fewer than two in a group
             or no spread.
         permutation: the p-value of exchanging the labels, two-sided; exact for few subjects.
-        interval: of the difference, 95 %, by Welch; None as `welch`.
+        interval: interval of the difference, 95 %, by Welch; None as `welch`.
     """
 
     native: int
@@ -365,7 +365,7 @@ class Without(Result):
     Attributes:
         left_out: their codes, the weakest first.
         subjects: how many are left.
-        mean: of the others' scores, 0–1.
+        mean: mean of the others' scores, 0–1.
         groups: native speakers and others among them; None if that is not known.
         histogram: (subjects right, subjects asked) of those left → items, the best first; items
             that only the weakest were asked are not counted.
@@ -391,10 +391,10 @@ def omit_weakest(
 
     Args:
         right: 1 and 0, NaN for a question that was not asked, (subjects, items).
-        names: of the subjects.
+        names: names of the subjects.
         natives: of the subjects; None if it is not declared.
         weakest: how many to omit.
-        seed: of the permutation test.
+        seed: random seed of the permutation test.
     """
     if not 0 < weakest <= len(names) - 2:
         return None

@@ -181,7 +181,7 @@ def measure_chance(options: Sequence[int], answers: Sequence[int] | None = None)
     """Return what guessing gives on problems with these numbers of options.
 
     Args:
-        options: of each problem.
+        options: options of each problem.
         answers: how many each has, one or more in all; as many as any other without.
 
     >>> found = measure_chance([2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)  # Davis et al. 2016
@@ -317,8 +317,8 @@ def measure_course(
         right: 1 and 0, NaN for no answer, (subjects, items).
         places: the number of each item on the subject's sheet, from 1; 0 if it was not asked.
         seconds: for each answer, NaN if it was not timed.
-        length: of the sheet, in questions.
-        problems: as in `measure_crossed_share`.
+        length: length of the sheet, in questions.
+        problems: see `measure_crossed_share`.
     """
     there = ~np.isnan(right) & (places > 0)
     if length < 2 or not there.any():

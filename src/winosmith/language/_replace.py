@@ -52,7 +52,7 @@ def replace_word(
 
     Args:
         sentence: with its blank.
-        options: of the problem.
+        options: options of the problem.
         word: the number of the token, in `winosmith.text.tokens(sentence)`.
         lemma: the other word in its dictionary form; it may be several words.
 

@@ -64,7 +64,7 @@ class Sense:
         count: how often the word had this sense in the tagged texts of WordNet.
         frames: the numbers of the sentence frames in which the word is used as a verb.
         synonyms: the other words of its synset, except for slang, insults and archaic ones.
-        antonyms: of the word and of its near synonyms.
+        antonyms: antonyms of the word and of its near synonyms.
         near: the content words of its gloss and of the lemmas one step up, in small letters.
     """
 
@@ -110,8 +110,8 @@ class WordNet:
     """The senses of words.
 
     Args:
-        folder: of the dictionary files; found by `find_wordnet_folder` when omitted. They are read
-            when a sense is first asked for, which takes some seconds.
+        folder: folder of the dictionary files; found by `find_wordnet_folder` when omitted. They
+            are read when a sense is first asked for, which takes some seconds.
     """
 
     def __init__(self, folder: str | Path | None = None):

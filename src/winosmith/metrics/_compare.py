@@ -25,7 +25,15 @@ from winosmith.metrics._graded import Graded, find_columns, find_solver_input, g
 from winosmith.metrics._proportion import Proportion
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Scalar
-from winosmith.report import Signature, fixed, percent, points, points_span, probability, sign
+from winosmith.report import (
+    Signature,
+    fixed,
+    percent,
+    points,
+    points_span,
+    probability,
+    signature_of,
+)
 from winosmith.results import Result, computed, shown
 from winosmith.seen import inputs
 
@@ -116,7 +124,8 @@ class Comparison(Result):
     def charts(self) -> list[report.Svg]:
         """Return the accuracies with their intervals."""
         rows = [
-            report.Measured(name, own.value, *own.interval) for name, own in self.accuracies.items()
+            report.FractionWithInterval(name, own.value, *own.interval)
+            for name, own in self.accuracies.items()
         ]
         return [report.accuracies(rows)]
 
@@ -163,7 +172,7 @@ def compare(
         {name: graded.against_scores for name, graded in solvers.items() if graded.against_scores},
         {name: graded.invalid for name, graded in solvers.items() if graded.invalid},
         {name: graded.missing for name, graded in solvers.items() if graded.missing},
-        sign(first.dataset, seed, predictions=digests, draws=_proportion.DRAWS),
+        signature_of(first.dataset, seed, predictions=digests, draws=_proportion.DRAWS),
     )
 
 
@@ -370,9 +379,11 @@ class Agreement(Result):
 
     equal: float
     n: int
-    kappa: float = field(metadata=shown("kappa", partial(report.shown, form=".2f")))
+    kappa: float = field(metadata=shown("kappa", partial(report.format_value, form=".2f")))
     kappa_interval: tuple[float, float] = field(
-        metadata=shown("95 %", lambda ends: " to ".join(report.shown(end, ".2f") for end in ends))
+        metadata=shown(
+            "95 %", lambda ends: " to ".join(report.format_value(end, ".2f") for end in ends)
+        )
     )
     same_wrong: float = field(metadata=shown("alike", COUNT))
 

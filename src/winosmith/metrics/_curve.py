@@ -10,8 +10,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from winosmith import report
 from winosmith.errors import DataError
-from winosmith.report import Svg, fixed, learning, percent, short_size
+from winosmith.report import Svg, fixed, percent, short_size
 from winosmith.results import HIDDEN, Result, computed, shown
 
 Floats = npt.NDArray[np.float64]
@@ -78,7 +79,7 @@ class LearningCurve(Result):
             if len(p.accuracies) > 1
         ]
         return [
-            learning(
+            report.learning_curve(
                 [(float(point.size), point.taken) for point in self.points],
                 runs=runs,
                 lines=lines,

@@ -16,12 +16,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.blocks import blocks, find_lookalikes, plain
+from winosmith.blocks import blocks, comparable_text, find_lookalikes
 from winosmith.dataset import Dataset
 from winosmith.metrics._graded import clusters, iterate_columns
 from winosmith.problem import Problem, Scalar
 from winosmith.published import Contents, traces
-from winosmith.report import percent, shown
+from winosmith.report import format_value, percent
 from winosmith.results import HIDDEN, Result, computed
 
 Ints = NDArray[np.intp]
@@ -418,14 +418,14 @@ it contains a copy)']
     if record["withheld"]:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in record["reasons"].items())
         lines.append(
-            f"No accuracy is shown for {shown(solver)}: {record['problems']:,} of {record['n']:,} "
-            f"problems may have been seen in training ({reasons})"
+            f"No accuracy is shown for {format_value(solver)}: {record['problems']:,} of "
+            f"{record['n']:,} problems may have been seen in training ({reasons})"
         )
     if record["unknown"]:
-        corpora = " and ".join(map(shown, record["unknown"]))
+        corpora = " and ".join(map(format_value, record["unknown"]))
         lines.append(
-            f"{shown(solver)} was also trained on {corpora}, which is not available: whether it "
-            "saw these problems there is unknown"
+            f"{format_value(solver)} was also trained on {corpora}, which is not available: "
+            "whether it saw these problems there is unknown"
         )
     return lines
 
@@ -487,15 +487,17 @@ def _find_same_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int
 
 def _make_question_key(problem: Problem) -> tuple[str, frozenset[str]]:
     options = problem.options if problem.blank is None else ()
-    return plain(problem.sentence), frozenset(map(plain, options))
+    return comparable_text(problem.sentence), frozenset(map(comparable_text, options))
 
 
 def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
-    roots = {problem.id: plain(problem.sentence) for problem in training}
+    roots = {problem.id: comparable_text(problem.sentence) for problem in training}
     for root, rows in test.families.items():
         if root not in training.families:
             continue
-        mine = next((plain(test[row].sentence) for row in rows if test[row].id == root), None)
+        mine = next(
+            (comparable_text(test[row].sentence) for row in rows if test[row].id == root), None
+        )
         if mine is None or roots.get(root, mine) == mine:
             for row in rows:
                 yield row, "the training set contains part of its family"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.problem import BLANK, Problem
-from winosmith.text import shared_beginning, units, writing
+from winosmith.text import inflection_prefix, kind_of_script, units
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -56,8 +56,8 @@ def _find_mention(sentence: str, option: str) -> int:
         if found is not None:
             return found.start()
     at = sentence.find(option)
-    if at < 0 and writing(option) == "spaced":
-        beginning = re.escape(shared_beginning(option.split()[-1]))
+    if at < 0 and kind_of_script(option) == "spaced":
+        beginning = re.escape(inflection_prefix(option.split()[-1]))
         found = re.search(rf"(?<!\w){beginning}", sentence)
         at = -1 if found is None else found.start()
     return at if at >= 0 else len(sentence)

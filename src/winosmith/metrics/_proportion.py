@@ -17,7 +17,7 @@ import numpy.typing as npt
 from winosmith.errors import DataError
 from winosmith.report import percent, span
 from winosmith.results import IF_ANY, Result, computed, shown
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class Proportion(Result):
 
 def format_rate(found: Proportion) -> str:
     """Return a fraction in percent, with its number of ties, if any."""
-    return percent(found.value) + (f" ({number_of(found.ties, 'tie')})" if found.ties else "")
+    return percent(found.value) + (f" ({count_noun(found.ties, 'tie')})" if found.ties else "")
 
 
 INTERVAL = ("95 %", lambda found: span(found.interval))

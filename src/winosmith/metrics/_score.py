@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith import formats, report
-from winosmith.blocks import plain, whole_twins
+from winosmith.blocks import comparable_text, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics._graded import Graded, check_comparable, find_columns, grade_models
@@ -24,9 +24,9 @@ from winosmith.metrics._proportion import (
     null_interval,
     proportion,
 )
-from winosmith.prediction import Prediction, best_of
+from winosmith.prediction import Prediction, best_options
 from winosmith.problem import Scalar
-from winosmith.report import Signature, fixed, percent, probability, sign, span
+from winosmith.report import Signature, fixed, percent, probability, signature_of, span
 from winosmith.results import Result, shown
 
 MOST_GROUPS = 30
@@ -90,7 +90,7 @@ class Score(Result):
         if own is None:
             return []
         rows = [
-            report.Stated(b.confidence, b.accuracy.value, *b.accuracy.interval, b.accuracy.n)
+            report.ConfidenceBin(b.confidence, b.accuracy.value, *b.accuracy.interval, b.accuracy.n)
             for b in own.bins
         ]
         note = f"calibration error {own.ece:.3f}, if calibrated {own.ece_null[0]:.3f}"
@@ -138,8 +138,8 @@ def score(
     """Score the predictions of a model next to the answers.
 
     Args:
-        answers: of one model, as `grade_models` takes them: a file, a table, `answers.Answers`, or
-            the result of `grade`.
+        answers: answers of one model, as `grade_models` takes them: a file, a table,
+            `answers.Answers`, or the result of `grade`.
         data: the problems; None if `answers` are graded.
         by: fields whose values are scored apart: "origin.author", "lineage.root", a key of
             `extra` such as "winogender.gender". A field whose values are the same input for the
@@ -176,7 +176,7 @@ def score(
         graded.invalid,
         graded.missing,
         possible_accuracy(graded),
-        sign(graded.dataset, seed, predictions=graded.digest[:12]),
+        signature_of(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
         below_chance(graded),
@@ -239,7 +239,7 @@ def score_comparisons(graded: Graded) -> Proportion | None:
         elif scores:
             own = scores[answer]
             rivals = (*scores[:answer], *scores[answer + 1 :])
-            beaten = (best_of((own, rival)) for rival in rivals)
+            beaten = (best_options((own, rival)) for rival in rivals)
             won += [1 / len(best) if 0 in best else 0.0 for best in beaten]
         else:
             return None
@@ -368,7 +368,7 @@ def _measure_distances(graded: Graded, row: int) -> list[int]:
     """
     problem = graded.dataset[row]
     options = problem.options
-    order = sorted(range(len(options)), key=lambda at: (plain(options[at]), options[at]))
+    order = sorted(range(len(options)), key=lambda at: (comparable_text(options[at]), options[at]))
     place = {option: at for at, option in enumerate(order)}
     answer = place[problem.answer or 0]  # `grade` has seen that it is known
     return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]

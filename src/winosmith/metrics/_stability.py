@@ -17,7 +17,7 @@ from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, error_depths
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._leaks import Overlap
 from winosmith.metrics._proportion import DRAWS, Proportion, cluster_totals, proportion, round_count
-from winosmith.report import Signature, sign
+from winosmith.report import Signature, signature_of
 from winosmith.results import Result
 
 Floats = npt.NDArray[np.float64]
@@ -122,7 +122,7 @@ def stability(
         None if withheld else _measure_consistency(families),
         estimate_survival(families),
         overlap,
-        sign(graded.dataset, seed, predictions=graded.digest[:12], depth=kind, draws=draws),
+        signature_of(graded.dataset, seed, predictions=graded.digest[:12], depth=kind, draws=draws),
     )
 
 
@@ -323,7 +323,7 @@ def compare_survival(
         log_rank,
         _compute_swap_p_value(differences, seed, draws),
         None if abs(sooner) < 1e-9 else "second" if sooner > 0 else "first",
-        sign(
+        signature_of(
             first.dataset,
             seed,
             predictions=f"{first.digest[:6]}+{second.digest[:6]}",
@@ -423,11 +423,11 @@ def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]
         yield panels
 
 
-def _make_survival_curve(of: Stability) -> report.Along:
+def _make_survival_curve(of: Stability) -> report.DepthCurve:
     curve = of.survival
     before = [] if curve.depths[0] == 0 else [0]
     whole = [1.0] * len(before)
-    return report.Along(
+    return report.DepthCurve(
         [*before, *curve.depths],
         [*whole, *curve.share],
         [*whole, *(low for low, _ in curve.intervals)],
@@ -442,7 +442,7 @@ def _draw_accuracy_by_depth(found: Mapping[str, Stability]) -> report.Svg:
         by_depth = {depth: one for depth, one in (of.by_depth or {}).items() if one.n >= FEWEST}
         if of.roots and 0 not in by_depth:
             by_depth = {0: of.roots, **by_depth}
-        lines[name] = report.Along(
+        lines[name] = report.DepthCurve(
             list(by_depth),
             [one.value for one in by_depth.values()],
             [one.interval[0] for one in by_depth.values()],

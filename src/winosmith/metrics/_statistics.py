@@ -18,7 +18,7 @@ from winosmith.dataset import Dataset
 from winosmith.lineage import UNVALIDATED, Depths, depths
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.problem import Claim, Problem
-from winosmith.report import Signature, joined, sign
+from winosmith.report import Signature, join_names, signature_of
 from winosmith.results import Result, computed, shown
 
 EXAMPLES = 5
@@ -166,7 +166,7 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
         ),
         associative=_count_associative(dataset),
         leaks=leaks(dataset, seed),
-        signature=sign(dataset, seed),
+        signature=signature_of(dataset, seed),
     )
 
 
@@ -266,7 +266,7 @@ def _count_groups(groups: Groups) -> str:
 
 
 def _list_groups(groups: Groups) -> str:
-    return "; ".join(map(joined, groups[:NAMED])) + ("; …" if len(groups) > NAMED else "")
+    return "; ".join(map(join_names, groups[:NAMED])) + ("; …" if len(groups) > NAMED else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,7 +510,7 @@ def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
     """
     name = published.set_of(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)
-    known = [p for p in dataset if text.writing(p.sentence) != "unspaced"]
+    known = [p for p in dataset if text.kind_of_script(p.sentence) != "unspaced"]
     read = [_get_texts(problem, name) for problem in known]
     weights = [len(p.options) - 1 if name == "PDP" else 1 for p in known]
     found = _count(read, weights, len(dataset) - len(known), comparisons)
@@ -522,7 +522,7 @@ def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | N
     texts = Dataset(
         Problem(f"{row}", claim.sentence, ("yes", "no")) for row, claim in enumerate(claims)
     )
-    known = [claim for claim in claims if text.writing(claim.sentence) != "unspaced"]
+    known = [claim for claim in claims if text.kind_of_script(claim.sentence) != "unspaced"]
     read = [((claim.sentence,), (claim.sentence,)) for claim in known]
     found = _count(read, [1] * len(read), len(claims) - len(known), len(claims))
     return found, find_table5_row(published.set_of(texts), len(claims))

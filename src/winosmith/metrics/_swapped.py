@@ -18,7 +18,7 @@ from winosmith.metrics._compare import probability_same
 from winosmith.metrics._graded import Graded, check_comparable, find_solver_input
 from winosmith.metrics._proportion import Proportion
 from winosmith.problem import BLANK, Extra, Problem, Scalar
-from winosmith.report import Signature, fixed, percent, points, points_span, sign
+from winosmith.report import Signature, fixed, percent, points, points_span, signature_of
 from winosmith.results import Result, computed, shown
 
 _MARKS = {"is_associative": "trichelair.associative", "is_switchable": "trichelair.switchable"}
@@ -371,7 +371,7 @@ def gender_gap(
         gaps[2],
         reading,
         _proportion.proportion(graded.credit, labels, chance=0.5, ties=graded.ties),
-        sign(graded.dataset, seed, predictions=graded.digest[:12], gotcha=reading, **seen),
+        signature_of(graded.dataset, seed, predictions=graded.digest[:12], gotcha=reading, **seen),
         comparable.note,
     )
 

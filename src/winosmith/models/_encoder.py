@@ -305,7 +305,7 @@ def new_choice_model(
     stays. Every dropout of the network is set to `dropout` unless it is None.
 
     Raises:
-        InputError: as for `load_encoder`, or an unknown split point.
+        InputError: see `load_encoder`, or an unknown split point.
     """
     torch = require("torch", "models")
     with torch.random.fork_rng():
@@ -324,7 +324,7 @@ def load_choice_model(
     """Load a trained multiple-choice model, of winosmith or another program.
 
     Args:
-        folder: of the model or of its run, or a hub id.
+        folder: folder of the model or of its run, or a hub id.
         how: its input format; by default that of its training, or cut before the option.
         device: as torch names it; by default the GPU if there is one.
         max_length: the longest input in tokens; by default the model's own limit.

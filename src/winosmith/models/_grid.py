@@ -27,7 +27,7 @@ from winosmith.models._training import (
 )
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Claim
-from winosmith.report import joined
+from winosmith.report import join_names
 
 RUNS, TABLE = "runs", "runs.json"
 
@@ -110,7 +110,7 @@ class Trained(FineTuned):
         names = [run.settings.name for run in self.runs_at_chance]
         if not names:
             return f"{said}; no run is at chance"
-        of = f"{len(names)} of {len(self.runs)} ({joined(names, 6)})"
+        of = f"{len(names)} of {len(self.runs)} ({join_names(names, 6)})"
         return f"{said}; at chance and excluded from means: {of}"
 
 
@@ -133,7 +133,7 @@ def train_grid(
     same call continues from the last finished epoch, with the same result.
 
     Args:
-        train: as for `train_multiple_choice`, including the errors.
+        train: see `train_multiple_choice`, including the errors.
         dev: likewise.
         model: likewise.
         out: the folder: the best model in `model/`, all runs in `runs.json`.

@@ -356,7 +356,7 @@ def run_batches(
         budget: the tokens that a batch may hold.
         take: from the first text and the budget to a batch, its texts and its tokens.
         run: called with each batch; earlier results are kept.
-        on_progress: is called with the texts done and those in all.
+        on_progress: called with the texts done and those in all.
 
     Raises:
         InputError: not even one text fits into memory.

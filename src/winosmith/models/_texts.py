@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.blocks import join_blocks, plain
+from winosmith.blocks import comparable_text, join_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.prediction import TIE
@@ -233,7 +233,7 @@ class Questions:
     @cached_property
     def blocks(self) -> list[list[int]]:
         """The rows that count as one observation: twins, with copies of either half."""
-        texts = [[plain(problem.sentence)] for problem in self.problems]
+        texts = [[comparable_text(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 
     def __len__(self) -> int:

@@ -19,7 +19,7 @@ from winosmith.models import _network
 from winosmith.models._encoder import InputFormat, new_choice_model
 from winosmith.models._texts import Questions, SplitPoint, read_questions
 from winosmith.options import OrFalse, declaration
-from winosmith.outputs import OutputFolder, write_aside
+from winosmith.outputs import OutputFolder, atomic_write
 from winosmith.problem import Claim
 from winosmith.published import read_contents, write_contents
 from winosmith.records import parse_json
@@ -449,7 +449,7 @@ def save_state(
         tensors |= {f"moment/{at}/{name}": tensor for name, tensor in kept.items()}
     apart = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
     record = {"epochs": json.dumps([asdict(epoch) for epoch in epochs])}
-    with write_aside(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         file.write(require("safetensors.torch", "models").save(apart, record))
 
 

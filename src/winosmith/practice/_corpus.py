@@ -50,7 +50,7 @@ class PracticeCorpus:
         dataset: the problems, halves next to each other in random order.
         planted: the artifact of each planted problem, by its id; both halves of a twin are
             planted or neither is. The others are sound.
-        votes: of `simulate_votes`, with its default rates.
+        votes: votes of `simulate_votes`, with its default rates.
     """
 
     dataset: Dataset

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from winosmith.errors import RecipeError
-from winosmith.options import Texts, declaration, from_table, matching
+from winosmith.options import Texts, declaration, from_table, text_matching
 from winosmith.records import read_toml
 
 Term = Literal["attribution", "share-alike", "non-commercial", "no-derivatives"]
@@ -186,10 +186,12 @@ class About:
     """The description of a benchmark by its makers; the cards say "not stated" for empty texts."""
 
     name: Annotated[
-        Text, matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")
+        Text, text_matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")
     ]
     """Name of the benchmark, and start of the names of its folders."""
-    version: Annotated[Text, matching(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")]
+    version: Annotated[
+        Text, text_matching(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")
+    ]
     """Version of the release; each version is released once."""
     date: Annotated[
         Text,
@@ -204,7 +206,9 @@ class About:
     licence: Licence
     """Licence of the whole: an SPDX identifier, or LicenseRef-… with `terms`."""
     language: Annotated[
-        tuple[Annotated[str, matching(r"[a-z]{2,3}(-\w+)*", "a list of codes such as 'en'")], ...],
+        tuple[
+            Annotated[str, text_matching(r"[a-z]{2,3}(-\w+)*", "a list of codes such as 'en'")], ...
+        ],
         Field(strict=False, min_length=1),
         Listed,
     ]

@@ -42,7 +42,7 @@ def digest_ids(
         parts: in which the same id is the same problem.
         name: the start of the ids.
         before: the previous release.
-        source: of the parts, with the problems that are in no part.
+        source: source of the parts, with the problems that are in no part.
 
     >>> old = Dataset([Problem("mine-0", "The _ fell.", ("cup", "jug"), 1, "mine-t0")])
     >>> new = digest_ids({"dev": old}, "mine")["dev"][0]
@@ -142,7 +142,7 @@ def changes(
     Args:
         parts: of the new release.
         before: the previous release.
-        reasons: of withdrawals, by id.
+        reasons: reasons of withdrawals, by id.
         source_ids: the id of each new problem in its source, if known.
         absent: the reasons why the source omits problems, by the ids that they would have.
     """

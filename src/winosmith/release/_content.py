@@ -118,7 +118,7 @@ def find_straddles(
 
     Args:
         parts: the problems by part.
-        kinds: of `KINDS`.
+        kinds: kinds of `KINDS`.
 
     Yields:
         The part and row of one problem, those of another, and the reason why they belong together.
@@ -199,10 +199,10 @@ def split(
 
     Args:
         dataset: not split yet.
-        kinds: of `KINDS`; twins always stay together.
+        kinds: kinds of `KINDS`; twins always stay together.
         dev: the fraction of dev, 0–1.
         test: the fraction of test.
-        seed: of the order.
+        seed: random seed of the order.
         former: the sides of problems in the previous release, with the ids of this data set.
 
     Raises:
@@ -456,7 +456,7 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
     """Return the object of release.json.
 
     Args:
-        content: of the release.
+        content: content of the release.
         files: the `sha256` and `bytes` of all files but release.json and checksums.txt.
     """
     record: dict[str, Any] = {

@@ -24,8 +24,8 @@ from winosmith.models import split_sentence
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Origin, Problem
 from winosmith.release._about import hub_licence
-from winosmith.report import shown
-from winosmith.text import number_of
+from winosmith.report import format_value
+from winosmith.text import count_noun
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -60,9 +60,9 @@ def _environment(markdown: bool) -> Environment:
         "hub_licence": hub_licence,
         "hub_size": _hub_size,
         "json": lambda value: _Ready(for_json(json.dumps(value, ensure_ascii=False))),
-        "number_of": number_of,
+        "number_of": count_noun,
         "ready": _Ready,
-        "shown": shown,
+        "shown": format_value,
         "stated": lambda text: text or "not stated",
     }
     return environment
@@ -230,7 +230,7 @@ def inspect_task(
     Args:
         dataset: with an answer to each problem.
         folder: new, empty, or one that holds the same export.
-        name: of the task; that of the data set when None.
+        name: name of the task; that of the data set when None.
         canary: a string that every file and every record contains.
 
     Returns:
@@ -283,7 +283,7 @@ def lm_eval_task(
     Args:
         dataset: with an answer to each problem.
         folder: new, empty, or one that holds the same export.
-        name: of the tasks; that of the data set when None.
+        name: name of the tasks; that of the data set when None.
         prompt: a text before each sentence, with the white space that separates them.
         score: the texts that are compared.
         canary: a string that every file and every record contains.

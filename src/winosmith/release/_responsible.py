@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from winosmith.release._about import About
 from winosmith.release._content import PARTS, TEST, Content
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Field:
 
     Attributes:
         name: in the vocabulary.
-        keys: of release.toml, whose texts it contains; a missing field is requested by the first.
+        keys: keys of release.toml, whose texts it contains; a missing field is requested by the
+            first.
         facts: returns the sentences that the build and the data add.
         is_required: whether the makers are asked for one of the keys.
     """
@@ -34,8 +35,8 @@ class Field:
 def _collection(content: Content) -> Iterator[str]:
     counts = content.counts["all"]
     if counts["contributors"]:
-        authors = number_of(counts["contributors"], "contributor")
-        yield f"{number_of(counts['problems'], 'problem')} by {authors}."
+        authors = count_noun(counts["contributors"], "contributor")
+        yield f"{count_noun(counts['problems'], 'problem')} by {authors}."
     if names := [source.name for source in content.about.source if source.name != "*"]:
         yield f"Sources: {'; '.join(names)}."
 
@@ -44,7 +45,7 @@ def filter_steps(content: Content) -> Iterator[tuple[str, str]]:
     """Yield each stage of the build, with the problems that it kept and dropped, in words."""
     for step in content.build.get("funnel", {}).get("steps", ()):
         dropped = ", ".join(f"{reason} {count:,}" for reason, count in step["dropped"].items())
-        kept = number_of(step["kept"]["problems"], "problem")
+        kept = count_noun(step["kept"]["problems"], "problem")
         yield step["stage"], f"{kept} kept; dropped: {dropped or 'none'}."
 
 

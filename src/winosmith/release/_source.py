@@ -66,7 +66,7 @@ def read_source(
     Args:
         paths: the folder of a finished build; a folder with files named after parts (train, dev or
             validation, test, …); such files; or one file of any name, which is not split.
-        format_name: of files; detected from their content when None.
+        format_name: format name of files; detected from their content when None.
         pair_by: of files: a further column that both halves of a twin share, also across files.
 
     Raises:
@@ -115,7 +115,7 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
         formats.refuse_unread_pairs([*every.values()], paths[0].parent)
     elif pair_by and len(paths) > 1:
         entries = [formats.Entry(Place("", 0), "", problem) for problem in every.values()]
-        paired = (entry.item for entry in formats.paired_by(entries, pair_by))
+        paired = (entry.item for entry in formats.pair_by_column(entries, pair_by))
         every = {item.id: item for item in paired if isinstance(item, Problem)}
     return Source(
         {
@@ -162,7 +162,7 @@ def judges_of(votes: Sequence[str | Path], source: Source) -> Callable[[Problem]
 
     Args:
         votes: files of votes.
-        source: of the release.
+        source: source of the release.
 
     Raises:
         InputError: none of the votes is about one of the problems.
@@ -339,7 +339,7 @@ class Previous:
 
     Attributes:
         content: its problems and tombstones.
-        digest: of the release.
+        digest: digest of the release.
         history: its changelog, from its first section.
         source_ids: the id that each problem had in its source; empty if the owner's private folder
             is not next to it.

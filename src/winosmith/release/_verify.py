@@ -21,7 +21,7 @@ from winosmith.finished import read_old_ids
 from winosmith.humans import CANARY
 from winosmith.metrics import Copies, leaks
 from winosmith.outputs import sha256
-from winosmith.parallel import Step, silent
+from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
 from winosmith.records import dropped_problem, json_file
 from winosmith.release import _content
@@ -45,7 +45,7 @@ class Secrets:
         solved: the test problems with their answers.
         withheld: the withheld problems, by `sight`.
         old_ids: the ids that problems had before those of the build.
-        digests: of the private files.
+        digests: digests of the private files.
     """
 
     solved: Dataset
@@ -300,7 +300,7 @@ def verify(
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; name that of a release")
-    show = step or silent
+    show = step or no_progress
     secrets = None if private is None else read_secrets(private)
     with show("checksums", None):
         record = read_record(folder)

@@ -28,7 +28,7 @@ from winosmith.locks import try_lock
 from winosmith.metrics import Copies, copies
 from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, remove_remains, sha256
-from winosmith.parallel import Advance, Step, silent
+from winosmith.parallel import Advance, Step, no_progress
 from winosmith.problem import Problem
 from winosmith.records import canonical
 from winosmith.release import _content, _source
@@ -333,7 +333,7 @@ def release(
         new_ids: make ids from what a solver sees, also for files; a build always gets them.
         leave_out: omit problems that were withdrawn, or are in test and were published with their
             answers, instead of refusing them.
-        format_name: of the files.
+        format_name: format name of the files.
         pair_by: a further column of the files that both halves of a twin share.
         step: shows progress.
 
@@ -343,7 +343,7 @@ def release(
         OutputError: the folder can't be written, or has another release of this version.
         MissingExtraError: pyarrow is not installed.
     """
-    show = step or silent
+    show = step or no_progress
     paths = _listed(source)
     with show("reading", None):
         found = _source.read_source(paths, format_name, pair_by)

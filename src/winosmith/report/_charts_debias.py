@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from winosmith.escape import for_page
-from winosmith.report._charts_models import Measured
+from winosmith.report._charts_models import FractionWithInterval
 from winosmith.report._svg import (
     GONE,
     INK,
@@ -31,7 +31,7 @@ from winosmith.report._svg import (
     Svg,
     draw,
 )
-from winosmith.report._text import cut, percent_tick, shown
+from winosmith.report._text import cut, format_value, percent_tick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -172,7 +172,7 @@ def scores(
                 linewidth=0.6,
             )
         axes.axvline(threshold, color=INK, linestyle=(0, (4, 3)), linewidth=1.2)
-        axes.text(threshold, 1.01, f"threshold {shown(threshold, 'g')}", ha="center",
+        axes.text(threshold, 1.01, f"threshold {format_value(threshold, 'g')}", ha="center",
                   va="bottom", transform=axes.get_xaxis_transform())  # fmt: skip
         axes.set_title(title, pad=20)
         axes.set(xlabel="fraction of held-out classifiers that are correct", ylabel="problems")
@@ -188,7 +188,7 @@ def scores(
     return draw(paint, title=title, description=description)
 
 
-def mirrored(
+def mirrored_margins(
     margins: ArrayLike,
     gone: ArrayLike,
     *,
@@ -405,7 +405,7 @@ def _titled(axes: Axes, name: str, note: str) -> None:
                 handletextpad=0.4, columnspacing=1)  # fmt: skip
 
 
-def dots(rows: Sequence[Measured], *, title: str) -> Svg:
+def dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -> Svg:
     """Draw a dot for each row over its band of chance.
 
     Args:
@@ -432,8 +432,8 @@ def dots(rows: Sequence[Measured], *, title: str) -> Svg:
         axes.grid(axis="x")
 
     description = "; ".join(
-        f"{row.name}: {shown(row.value, '.1%')}, by chance {shown(row.low, '.1%')} to "
-        f"{shown(row.high, '.1%')}"
+        f"{row.name}: {format_value(row.value, '.1%')}, by chance {format_value(row.low, '.1%')} "
+        f"to {format_value(row.high, '.1%')}"
         for row in rows
     )
     height = 60 + (14 + 12 * lines) * len(rows)

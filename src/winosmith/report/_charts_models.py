@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from winosmith.escape import for_page
 from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, TWO, Svg, draw
-from winosmith.report._text import cut, percent_tick, shown
+from winosmith.report._text import cut, format_value, percent_tick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Measured:
+class FractionWithInterval:
     """A fraction with its own interval, or with the interval expected by chance.
 
     Attributes:
@@ -37,7 +37,7 @@ class Measured:
 
 
 def accuracies(
-    rows: Sequence[Measured],
+    rows: Sequence[FractionWithInterval],
     *,
     chance: float | None = None,
 ) -> Svg:
@@ -57,7 +57,7 @@ def accuracies(
             colour, marker = (GONE, "D") if row.marked else (KEPT, "o")
             axes.hlines(place, row.low, row.high, color=colour, linewidth=2)
             axes.plot(row.value, place, linestyle="", marker=marker, markersize=7, color=colour)
-            axes.annotate(shown(row.value, ".1%"), (row.value, place), (0, 7), color=INK,
+            axes.annotate(format_value(row.value, ".1%"), (row.value, place), (0, 7), color=INK,
                           textcoords="offset points", ha="center", fontsize=11)  # fmt: skip
         ends = [*(row.low for row in rows), *(row.high for row in rows)]
         ends += [] if chance is None else [chance]
@@ -70,11 +70,11 @@ def accuracies(
 
     description = "; ".join(
         "{} {} ({} to {})".format(
-            row.name, *(shown(value, ".1%") for value in (row.value, row.low, row.high))
+            row.name, *(format_value(value, ".1%") for value in (row.value, row.low, row.high))
         )
         for row in rows
     )
-    guessing = "" if chance is None else f"guessing {shown(chance, '.1%')}; "
+    guessing = "" if chance is None else f"guessing {format_value(chance, '.1%')}; "
     return draw(
         paint, title="Accuracy", description=guessing + description, height=90 + 38 * len(rows)
     )
@@ -90,7 +90,7 @@ _CONTINUATION_LOOKS = (
 """Colour and dash pattern of each extrapolation; either one identifies it."""
 
 
-def learning(
+def learning_curve(
     points: Sequence[tuple[float, float]],
     *,
     runs: Sequence[tuple[float, float]] = (),
@@ -142,7 +142,9 @@ def learning(
         if lines or runs:
             canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
-    description = "; ".join(f"{shown(value, '.1%')} at {size:,.0f}" for size, value in points)
+    description = "; ".join(
+        f"{format_value(value, '.1%')} at {size:,.0f}" for size, value in points
+    )
     return draw(paint, title="Accuracy by training size", description=description, height=320)
 
 
@@ -167,7 +169,7 @@ def short_size(size: float) -> str:
 
 
 @dataclass(frozen=True)
-class Stated:
+class ConfidenceBin:
     """A bin of problems with similar confidence.
 
     Attributes:
@@ -184,7 +186,7 @@ class Stated:
     problems: int
 
 
-def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
+def reliability(rows: Sequence[ConfidenceBin], *, name: str, note: str = "") -> Svg:
     """Draw accuracy by confidence next to the diagonal, with the number of problems per point.
 
     Args:
@@ -214,8 +216,8 @@ def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
             axes.text(0, 1.03, for_page(note), color=MUTED, transform=axes.transAxes)
 
     description = "; ".join(
-        f"{shown(row.accuracy, '.0%')} correct of {row.problems:,} at "
-        f"{shown(row.confidence, '.0%')}"
+        f"{format_value(row.accuracy, '.0%')} correct of {row.problems:,} at "
+        f"{format_value(row.confidence, '.0%')}"
         for row in rows
     )
     return draw(paint, title=f"{name}: calibration", description=description, height=340)
@@ -238,7 +240,7 @@ FEW = 15
 
 
 @dataclass(frozen=True)
-class Along:
+class DepthCurve:
     """Fractions by depth.
 
     Attributes:
@@ -255,7 +257,7 @@ class Along:
     marks: Sequence[float] = ()
 
 
-def survival(lines: Mapping[str, Along]) -> Svg:
+def survival(lines: Mapping[str, DepthCurve]) -> Svg:
     """Draw the fraction of families without an error by depth, as step curves with bands.
 
     A stroke marks a depth at which a family ended without an error.
@@ -287,7 +289,7 @@ def survival(lines: Mapping[str, Along]) -> Svg:
 
 
 def depth_accuracy(
-    lines: Mapping[str, Along],
+    lines: Mapping[str, DepthCurve],
     counts: Sequence[tuple[float, int]],
     *,
     chance: float | None = None,
@@ -322,7 +324,7 @@ def depth_accuracy(
     return draw(paint, title="Accuracy by depth", description=_lines_in_words(lines), height=350)
 
 
-def _check_count(lines: Mapping[str, Along]) -> None:
+def _check_count(lines: Mapping[str, DepthCurve]) -> None:
     if len(lines) > ALONG:
         raise ValueError(f"{len(lines)} solvers can't be distinguished; the maximum is {ALONG}")
 
@@ -338,11 +340,11 @@ def _finish_depths(canvas: Canvas, axes: Axes, lines: int) -> None:
         canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
 
-def _lines_in_words(lines: Mapping[str, Along]) -> str:
+def _lines_in_words(lines: Mapping[str, DepthCurve]) -> str:
     return "; ".join(
         f"{name}: "
         + ", ".join(
-            f"{shown(share, '.1%')} at depth {depth:g}"
+            f"{format_value(share, '.1%')} at depth {depth:g}"
             for depth, share in zip(line.depths, line.shares, strict=True)
         )
         for name, line in lines.items()
@@ -379,7 +381,7 @@ def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
     Args:
         histogram: number of correct people → number of items.
         of: number of people who were asked.
-        title: of the drawing.
+        title: title of the drawing.
     """
     least = min([right for right, n in histogram.items() if n], default=0)
     places = list(range(min(least, of), of + 1))
@@ -415,7 +417,7 @@ def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") ->
 
     Args:
         parts: of the sheet, in order.
-        title: of the drawing.
+        title: title of the drawing.
         note: a line under it, such as the change from start to end.
     """
     timed = [part for part in parts if part.seconds is not None]
@@ -442,7 +444,7 @@ def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") ->
             axes.text(0, 1.04, for_page(note), color=MUTED, transform=axes.transAxes)
 
     description = "; ".join(
-        f"questions {p.first} to {p.last}: {shown(p.share, '.0%')} right"
+        f"questions {p.first} to {p.last}: {format_value(p.share, '.0%')} right"
         + ("" if p.seconds is None else f", {p.seconds:.0f} s each")
         for p in parts
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from winosmith.escape import for_page
 from winosmith.report._svg import Svg
-from winosmith.report._text import Signature, Value, shown
+from winosmith.report._text import Signature, Value, format_value
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Table:
     block: ClassVar = "table"
 
     @property
-    def spelled(self) -> list[list[Value]]:
+    def full_rows(self) -> list[list[Value]]:
         """The rows with full names instead of indented ones, for pages."""
         above, rows = "", []
         for name, *cells in self.rows:
@@ -260,7 +260,7 @@ def page(
         subtitle=subtitle,
         signature=signature,
         sections=sections,
-        anchors=_anchors([section.title for section in sections]),
+        anchors=_anchor_names([section.title for section in sections]),
         footer=footer,
         language=language if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*", language) else "en",
     )
@@ -285,18 +285,18 @@ def _template(name: str) -> Template:
         lstrip_blocks=True,
         finalize=lambda value: value if isinstance(value, Markup) else for_page(value),
     )
-    environment.filters["shown"] = shown
-    environment.filters["prose"] = _prose
+    environment.filters["shown"] = format_value
+    environment.filters["prose"] = _without_backticks
     environment.filters["inline"] = lambda svg, key: Markup(svg.inline(key))  # noqa: S704 - ours
     return environment.get_template(name)
 
 
-def _prose(text: str) -> str:
+def _without_backticks(text: str) -> str:
     """Return a text without the backticks around parameters, such as `out=`, for pages."""
     return re.sub(r"`(\w+=\w*)`", r"\1", text)
 
 
-def _anchors(titles: Sequence[str]) -> list[str]:
+def _anchor_names(titles: Sequence[str]) -> list[str]:
     """Return an anchor for each title: its letters and digits, and a number if titles are equal."""
     anchors: list[str] = []
     for title in titles:

@@ -21,7 +21,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from winosmith.errors import InputError
 from winosmith.escape import for_page
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -97,7 +97,7 @@ def draw(
     title, description = for_page(title), for_page(description)
 
     def painted(kind: str) -> bytes:
-        return _painted(paint, width, height, kind)
+        return _paint(paint, width, height, kind)
 
     return Svg(_tidy(painted("svg"), title, description), title, description, painted)
 
@@ -110,7 +110,7 @@ _METADATA = {
 """The metadata that files of each kind don't have, so that they are the same every time."""
 
 
-def _painted(paint: Callable[[Canvas], None], width: float, height: float, kind: str) -> bytes:
+def _paint(paint: Callable[[Canvas], None], width: float, height: float, kind: str) -> bytes:
     """Return a chart that `paint` draws as matplotlib's "svg", "png" or "pdf"."""
     from matplotlib import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -161,7 +161,7 @@ class Svg:
         if kind not in _METADATA:
             raise InputError(f"a chart can't be written as {str(path)!r}; use .svg, .png or .pdf")
         made = self.markup.encode() if kind == "svg" else self._painted(kind)
-        with write_aside(path, "wb") as file:
+        with atomic_write(path, "wb") as file:
             file.write(made)
 
     def inline(self, key: str) -> str:
@@ -176,11 +176,11 @@ class Svg:
         _strip_namespaces(root)
         for element in root.iter():
             for name, value in element.attrib.items():
-                element.set(name, _inlined(name, value, key))
+                element.set(name, _inline_attribute(name, value, key))
         return tostring(root, encoding="unicode")
 
 
-def _inlined(name: str, value: str, key: str) -> str:
+def _inline_attribute(name: str, value: str, key: str) -> str:
     if name in ("id", "aria-labelledby"):
         return " ".join(f"{key}-{part}" for part in value.split())
     if name == "href":

@@ -16,7 +16,7 @@ from typing import Any
 from winosmith._version import __version__
 from winosmith.dataset import Dataset
 from winosmith.escape import for_page
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 Value = str | int | float | bool | None
 """The value of a cell or key figure; numpy's scalars are numbers."""
@@ -38,13 +38,13 @@ def whole_and_single(twins: int, singles: int) -> str:
     >>> whole_and_single(1, 1_022)
     '1 whole twin and 1,022 singles'
     """
-    return f"{number_of(twins, 'whole twin')} and {number_of(singles, 'single')}"
+    return f"{count_noun(twins, 'whole twin')} and {count_noun(singles, 'single')}"
 
 
-def joined(names: Sequence[str], most: int = 4) -> str:
+def join_names(names: Sequence[str], most: int = 4) -> str:
     """Return names as a list in a sentence; of many, only the first ones.
 
-    >>> joined(["0"]), joined(["0", "240"]), joined("abc"), joined("abcdefg")
+    >>> join_names(["0"]), join_names(["0", "240"]), join_names("abc"), join_names("abcdefg")
     ('0', '0 and 240', 'a, b and c', 'a, b, c, d and 3 more')
     """
     more = len(names) - most
@@ -144,14 +144,14 @@ def p_value(p: float) -> str:
     return f"p = {probability(p)}".replace("= <", "< ")
 
 
-def shown(value: object, form: str = "") -> str:
+def format_value(value: object, form: str = "") -> str:
     r"""Return a value as reports print it.
 
     None and NaN are "—"; whole numbers have commas; other numbers have three decimals, or the
     format specification `form` (see `fixed`). Text is unchanged; it is escaped when it is written
     (`winosmith.escape`).
 
-    >>> shown(12282), shown(0.12345), shown(0.12345, ".1%"), shown(None)
+    >>> format_value(12282), format_value(0.12345), format_value(0.12345, ".1%"), format_value(None)
     ('12,282', '0.123', '12.3\xa0%', '—')
     """
     if value is None or (isinstance(value, Real) and math.isnan(value)):
@@ -202,6 +202,6 @@ class Signature:
         return str(self)
 
 
-def sign(dataset: Dataset, seed: int | None = None, **parameters: Any) -> Signature:
+def signature_of(dataset: Dataset, seed: int | None = None, **parameters: Any) -> Signature:
     """Return the signature of a number that was measured on `dataset` with these parameters."""
     return Signature(dataset.digest, len(dataset), parameters, seed)

@@ -13,9 +13,9 @@ from winosmith.errors import InputError
 from winosmith.metrics import describe_overlap
 from winosmith.problem import Edit, Problem
 from winosmith.records import parse_json
-from winosmith.report import points, shown, span
+from winosmith.report import format_value, points, span
 from winosmith.rounds._solving import NextRound
-from winosmith.text import number_of
+from winosmith.text import count_noun
 
 MOST = 20
 """Problems that are shown of each kind; the files hold all."""
@@ -78,8 +78,8 @@ def _make_cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
             report.KeyFigure(
                 f"{name}, on dev and test",
                 solver["accuracy"]["value"],
-                f"{shown(low, '.1%')} to {shown(high, '.1%')}; guessing gives "
-                f"{shown(solver['accuracy']['chance'], '.0%')}",
+                f"{format_value(low, '.1%')} to {format_value(high, '.1%')}; guessing gives "
+                f"{format_value(solver['accuracy']['chance'], '.0%')}",
                 ".1%",
             )
         )
@@ -100,7 +100,7 @@ def make_changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> 
             [
                 change.what,
                 *(
-                    None if value is None else shown(value, change.form)
+                    None if value is None else format_value(value, change.form)
                     for value in (change.before, change.now)
                 ),
                 change.in_words,
@@ -149,7 +149,7 @@ def describe_training(record: Mapping[str, Any]) -> list[str]:
     """Return a sentence, without its point, on each solver that may have seen what it is asked.
 
     Args:
-        record: of a round, as `round.json` holds it.
+        record: record of a round, as `round.json` holds it.
     """
     return [
         line
@@ -163,8 +163,8 @@ def _format_with_interval(found: Mapping[str, Any] | None) -> str | None:
     if found is None:
         return None
     low, high = found["interval"]
-    tied = f", {number_of(ties, 'tie')}" if (ties := found.get("ties")) else ""
-    return f"{shown(found['value'], '.1%')} ({span((low, high))}{tied})"
+    tied = f", {count_noun(ties, 'tie')}" if (ties := found.get("ties")) else ""
+    return f"{format_value(found['value'], '.1%')} ({span((low, high))}{tied})"
 
 
 def _make_next_blocks(following: NextRound) -> list[report.Block]:
@@ -243,7 +243,7 @@ class Change:
             return None
         if self.form.endswith("%"):
             return f"{points(self.by)} points"
-        return shown(self.by, f"+{self.form}")
+        return format_value(self.by, f"+{self.form}")
 
 
 def read_record(folder: str | Path) -> dict[str, Any]:

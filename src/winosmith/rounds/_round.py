@@ -164,7 +164,7 @@ def run_round(
         OutputError: the folder can't be taken or written.
     """
     _check_seen(recipe)
-    show = step or build.silent
+    show = step or build.no_progress
     before = read_record(last) if last is not None else None
     kept = None if stored is None else Path(stored)
     if kept is not None and not (kept / LAST).is_file():
@@ -331,8 +331,8 @@ class People(Result):
             without any. The problems were kept because most judges chose that answer, so this is
             no accuracy; a round is compared with another one by it.
         unanimous: the fraction of the judged problems on which all judges chose the answer.
-        accuracy: of the majority of people whom no judge's vote counts for; None if the votes
-            hold no responses to a test.
+        accuracy: accuracy of the majority of people whom no judge's vote counts for; None if the
+            votes hold no responses to a test.
     """
 
     judged: int

@@ -29,7 +29,7 @@ class Answers:
 
     Attributes:
         about: its kind, revision, digest, and what it says determines its scores.
-        dev, test: of this round.
+        dev, test: dev and test of this round.
         last: on the last round's dev; None in the first round.
     """
 
@@ -170,7 +170,7 @@ def measure_solver(
         last: the last round's dev with this solver's predictions.
         train: what the solver was taught; None if it was taught nothing of these data.
         before: what it was trained on before; None if nothing is known of that.
-        seed: of draws.
+        seed: random seed of draws.
     """
     before = before or TrainedOn()
     seen = before.overlap(dataset)

@@ -19,7 +19,7 @@ from winosmith.problem import BLANK, Problem
 from winosmith.records import canonical, problem_record
 from winosmith.seen import Sees, check_pronouns, check_sees, with_pronoun
 from winosmith.solve._solver import Scores, draw_solved
-from winosmith.text import composed, first_three
+from winosmith.text import first_three, normalize
 
 _TOP_TOKENS = 20
 """The number of first tokens whose log-probabilities are requested, OpenAI's maximum."""
@@ -496,7 +496,7 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
 
 
 def _plain(text: str, keep: str = "") -> str:
-    text = composed(text, "NFKC").casefold()
+    text = normalize(text, "NFKC").casefold()
     text = re.sub(r"[‘’`´]", "'", text)
     marks = "*_" if not keep else "*"
     text = re.sub(rf"[{marks}\"“”«»$]|\\(?:text|mathrm)\b|(?<!\w)'|'(?!\w)", "", text)

@@ -41,7 +41,7 @@ class FullTextIndex:
 
     Attributes:
         path: the index; one file.
-        digest: of the texts' contents, and of how they are indexed.
+        digest: digest of the texts' contents, and of how they are indexed.
     """
 
     path: Path
@@ -62,7 +62,7 @@ class FullTextIndex:
         Args:
             collection: a text, or a folder of texts: `.txt` or `.jsonl` with a "text" in each
                 line, gzipped or not; None for the articles that ship.
-            folder: of the indexes; created if missing.
+            folder: folder of the indexes; created if missing.
             on_progress: called after each batch of passages, and after each text.
 
         Raises:

@@ -177,7 +177,7 @@ class Term:
 
     Attributes:
         text: one word or a phrase, lower-cased.
-        stems: of its words.
+        stems: stems of its words.
         negated: whether a negation is before it.
     """
 
@@ -199,7 +199,7 @@ class Query:
         agent, patient: the options before and after the context predicate, the other way round in
             the passive; None if the sentence does not mention both.
         heads: each option's last word; None for a name, as texts have no facts about it.
-        stems: of the content words of the sentence.
+        stems: stems of the content words of the sentence.
     """
 
     context: tuple[Term, ...]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from winosmith import models
 from winosmith.errors import DataError, InputError, check_choice
-from winosmith.prediction import best_of
+from winosmith.prediction import best_options
 from winosmith.problem import Claim, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
 from winosmith.solve._solver import Scores, Solver, draw_solved
@@ -338,7 +338,7 @@ class Ensemble:
         product: npt.NDArray[np.float64] = scores.sum(0)
         if self.combine == "product":
             return product
-        bests = [list(best_of(own.tolist())) for own in scores]
+        bests = [list(best_options(own.tolist())) for own in scores]
         votes = np.zeros(scores.shape[1])
         for best in bests:
             votes[best] += 1 / len(best)
@@ -368,7 +368,7 @@ class EncoderSolver:
         device: as torch names it ("cpu", "cuda:0"); by default the GPU if there is one.
         tokens_per_batch: number of tokens in a batch; by default as suits the device. A batch that
             does not fit into memory is halved.
-        on_progress: is called with the texts done and those in all.
+        on_progress: called with the texts done and those in all.
 
     >>> EncoderSolver("tuned").tokens_per_batch is None
     True
@@ -431,7 +431,7 @@ class EncoderSolver:
         """Return the log-odds that each claim holds, by a model that was trained on claims.
 
         Raises:
-            InputError: as for `score`, or the model was trained to choose between options.
+            InputError: see `score`, or the model was trained to choose between options.
         """
         if not self.judges_claims:
             raise InputError(

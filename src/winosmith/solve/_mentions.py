@@ -157,7 +157,7 @@ def roles(
 
     Args:
         cut: the tokens.
-        place: of the predicate.
+        place: place of the predicate.
         stop: the end of the search for its subject.
         over: stems that are passed on the way to its subject.
 

@@ -23,7 +23,7 @@ from winosmith.errors import DataError, OutputError
 from winosmith.locks import try_lock
 from winosmith.outputs import write_error
 from winosmith.parallel import ordered_map, workers_of
-from winosmith.prediction import Prediction, best_of
+from winosmith.prediction import Prediction, best_options
 from winosmith.problem import Problem
 from winosmith.records import parse_json
 from winosmith.text import first_three
@@ -73,7 +73,7 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
                 f"each of its {len(problem.options)} options is needed"
             )
         own = tuple(map(float, given))
-        best = best_of(own)
+        best = best_options(own)
         predictions.append(Prediction(problem.id, best[0], own, best if len(best) > 1 else ()))
     return tuple(predictions)
 

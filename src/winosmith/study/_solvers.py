@@ -21,7 +21,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import Overlap
 from winosmith.models import FineTuned, Trained, TrainingRun, train_grid, train_multiple_choice
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.problem import Claim, Problem
 from winosmith.published import Contents
 from winosmith.records import is_file
@@ -421,7 +421,7 @@ def make_curve_runs(
         parts: nested, such as `draw_nested_parts` gives, or WinoGrande's xs to xl.
         dev: what measures all of them.
         out: a folder; each size gets one in it.
-        on_size: is called with each size and what it gave.
+        on_size: called with each size and what it gave.
         arguments: `model`, `grid`, `settings`, `device`, `on_step`, `on_run` of `train_grid`.
     """
     points: list[CurveRun] = []
@@ -438,7 +438,7 @@ def make_curve_runs(
 
 def write_curve(points: Sequence[CurveRun], path: str | Path) -> None:
     """Write the runs as `winosmith curve` reads them: size, accuracy (0–1), seed, at_chance."""
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["size", "accuracy", "seed", "at_chance"])
         for point in points:

@@ -218,9 +218,9 @@ def solve_target(
         solver: any; it sees no answer.
         out: an existing folder for the predictions.
         women: occupation → percentage or fraction of women, for Winogender's gap.
-        seed: of the bootstrap.
+        seed: random seed of the bootstrap.
         force: replace predictions of another solver.
-        on_progress: is called with how many problems are done.
+        on_progress: called with how many problems are done.
 
     Raises:
         OutputError: the folder holds predictions of another solver.

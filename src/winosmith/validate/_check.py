@@ -10,7 +10,7 @@ from typing import Any
 
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
-from winosmith.report import Signature, sign
+from winosmith.report import Signature, signature_of
 from winosmith.response import Response
 from winosmith.results import Result, computed
 from winosmith.validate import _structure, _votes
@@ -28,7 +28,7 @@ class Checked:
         set_aside: the responses that did not count.
         funnel: how many problems each stage kept, and why the others went.
         result: what was kept and dropped by all stages; together they are the input, in order.
-        signature: of the data, the votes and the rules.
+        signature: signature of the data, the votes and the rules.
         valid: the ids of the kept problems that enough judges found valid.
     """
 
@@ -64,7 +64,8 @@ def check(
 
     Args:
         dataset: the problems as collected.
-        responses: of the judges, in the order in which they answered; None when none were asked.
+        responses: responses of the judges, in the order in which they answered; None when none were
+            asked.
         structure: the rules for halves and twins.
         votes: the rules for votes.
 
@@ -79,7 +80,7 @@ def check(
             (),
             make_funnel({"structure": filtered}),
             filtered,
-            sign(dataset, **_get_parameters(structure)),
+            signature_of(dataset, **_get_parameters(structure)),
         )
     responses = tuple(responses)
     counted, aside = _votes.select_eligible(dataset, responses, both_halves=votes.both_halves)
@@ -92,7 +93,7 @@ def check(
         aside,
         make_funnel({"structure": filtered, "votes": voted}),
         Filtered(voted.kept, tuple(sorted((*filtered.dropped, *later), key=lambda of: of.row))),
-        sign(
+        signature_of(
             dataset,
             votes_file=digest.hexdigest()[:12],
             **_get_parameters(structure),

@@ -26,7 +26,7 @@ from winosmith.lineage import check_lineages
 from winosmith.options import Numbers, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.report import percent
-from winosmith.text import writing
+from winosmith.text import kind_of_script
 from winosmith.validate._gender import explain_unlike_people
 
 
@@ -197,7 +197,7 @@ def find_applied_rules(dataset: Dataset, rules: RuleSet) -> Applied:
         exempt = dict.fromkeys(range(len(dataset)), "as asked for")
     elif rules == "auto":
         exempt = _find_exempt(dataset)
-    written = Counter(writing(problem.sentence) for problem in dataset)
+    written = Counter(kind_of_script(problem.sentence) for problem in dataset)
     return Applied(rules, exempt, len(dataset), written["unspaced"], written["spaced"])
 
 
@@ -357,7 +357,7 @@ class Rule(NamedTuple):
 def _check_text_length(
     problem: Problem, group: Sequence[Problem], limits: tuple[int, int]
 ) -> str | None:
-    if problem.blank is None or text.writing(problem.sentence) == "unspaced":
+    if problem.blank is None or text.kind_of_script(problem.sentence) == "unspaced":
         return None
     low, high = limits
     count = len(text.words(problem.sentence))
@@ -375,7 +375,7 @@ def _check_options(problem: Problem, group: Sequence[Problem], _: bool) -> str |
 
 def _check_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchors = {half.origin.anchor for half in group if half.origin and half.origin.anchor}
-    if any(text.writing(one) != "latin" for one in (problem.sentence, *anchors)):
+    if any(text.kind_of_script(one) != "latin" for one in (problem.sentence, *anchors)):
         return None
     wanted = {word for anchor in anchors for word in text.content_words(anchor)}
     if not wanted:
@@ -385,7 +385,7 @@ def _check_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | 
 
 def _check_content_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchor = problem.origin.anchor if problem.origin else None
-    if not anchor or not anchor.strip() or text.writing(anchor) != "latin":
+    if not anchor or not anchor.strip() or text.kind_of_script(anchor) != "latin":
         return None
     return "" if text.content_words(anchor) else f"{anchor!r} holds only function words"
 
@@ -452,7 +452,7 @@ def _check_edit(first: Problem, second: Problem, most: float) -> str | None:
 
 
 def _has_no_words(*halves: Problem) -> bool:
-    return any(text.writing(half.sentence) == "unspaced" for half in halves)
+    return any(text.kind_of_script(half.sentence) == "unspaced" for half in halves)
 
 
 def _normalize(option: str) -> str:

@@ -41,7 +41,7 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.lineage import UNVALIDATED
 from winosmith.options import declaration
-from winosmith.outputs import guard_cell, unguard_cell, write_aside
+from winosmith.outputs import atomic_write, guard_cell, unguard_cell
 from winosmith.problem import Extra, Problem
 from winosmith.records import json_lines, read_text
 from winosmith.response import Response
@@ -362,7 +362,7 @@ def write_votes(responses: Iterable[Response], path: str | Path) -> None:
     Raises:
         OutputError: the file can't be written.
     """
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         if Path(path).suffix == ".jsonl":
             for response in responses:
                 record = asdict(response).items()

@@ -48,7 +48,7 @@ class Contents:
     Attributes:
         database: "sqlite" or "postgresql".
         made: when, UTC, ISO 8601.
-        version: of winosmith that made it.
+        version: version of winosmith that made it.
         files: the checksum (SHA-256) of each file.
     """
 

@@ -58,7 +58,8 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
 
     Args:
         folder: where to write.
-        format_name: of the public problems: one that is written (`winosmith.formats.FORMATS`).
+        format_name: format name of the public problems: one that is written
+            (`winosmith.formats.FORMATS`).
         public: the public problems alone.
 
     Raises:

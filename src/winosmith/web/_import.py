@@ -63,7 +63,8 @@ class Imported:
     """What came of it: `added` problems are new, `known` ones were there already.
 
     Attributes:
-        versions: of the perturbed problems of the file, how many have their place in a family.
+        versions: versions of the perturbed problems of the file, how many have their place in a
+            family.
         apart: how many have none, because the site lacks their root or a problem on the way to it.
     """
 
@@ -143,7 +144,7 @@ def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
     Args:
         dataset: any.
         key: who does not have it can't make the ids, nor go back from them.
-        number: of the data set among those of its name, from 1.
+        number: number of the data set among those of its name, from 1.
     """
     file = dataset.name if number == 1 else f"{dataset.name}\0{number}"
 

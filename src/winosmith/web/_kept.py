@@ -46,7 +46,7 @@ def cached(name: str, count: Callable[[], Figures]) -> Figures:
     On a site with fewer, figures are those of this moment.
 
     Args:
-        name: of the numbers, the same for every call.
+        name: name of the numbers, the same for every call.
         count: takes them again.
     """
     return cached_each(name, [0], lambda _: {0: count()})[0]
@@ -58,7 +58,7 @@ def cached_each(
     """Return the numbers of each of several, kept as by `cached` for their own number of problems.
 
     Args:
-        name: of the numbers, the same for every call.
+        name: name of the numbers, the same for every call.
         keys: of those whose figures are wanted.
         count: takes those of some of them again, all at once.
     """

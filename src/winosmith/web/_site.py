@@ -26,7 +26,7 @@ class Database:
     """Where a site's data are.
 
     Attributes:
-        url: of a PostgreSQL server; None for the file in the site's folder.
+        url: url of a PostgreSQL server; None for the file in the site's folder.
         path: the SQLite file, absolute; also set, and unused, with PostgreSQL.
     """
 

@@ -115,7 +115,7 @@ def answer(door: socket.socket, connections: int, prepare: Callable[[], object])
     Args:
         door: the listening socket.
         connections: that this process keeps at most.
-        prepare: is called in this process first.
+        prepare: called in this process first.
     """
     from django.conf import settings
 

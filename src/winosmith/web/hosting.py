@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from winosmith import __version__
 from winosmith.errors import InputError, Interrupted, OutputError, require
-from winosmith.locks import FileLock, look
-from winosmith.outputs import write_aside
+from winosmith.locks import FileLock, read_lock
+from winosmith.outputs import atomic_write
 from winosmith.web._backup import Contents, backup, restore
 from winosmith.web._rules import first_file
 from winosmith.web._site import Site
@@ -142,7 +142,7 @@ def write_settings(folder: Path) -> None:
     """Write a `site.toml` with every setting commented out, unless there is one."""
     path = folder / "site.toml"
     if not path.exists():
-        with write_aside(path) as file:
+        with atomic_write(path) as file:
             file.write(first_file())
 
 
@@ -255,7 +255,7 @@ def _gather() -> None:
         ignore_patterns=ignored,
         stdout=io.StringIO(),
     )
-    with write_aside(mark) as file:
+    with atomic_write(mark) as file:
         file.write(fingerprint + "\n")
 
 
@@ -342,7 +342,7 @@ def address_known(folder: Path) -> str | None:
 
 
 def _server(folder: Path) -> dict[str, Any]:
-    _held, note = look(folder / LOCK)
+    _held, note = read_lock(folder / LOCK)
     return note if isinstance(note, dict) else {}
 
 

@@ -33,7 +33,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
 from winosmith.errors import InputError, WinosmithError
-from winosmith.locks import FileLock, look
+from winosmith.locks import FileLock, read_lock
 from winosmith.web import _lock
 from winosmith.web._lock import writing
 from winosmith.web.pages import renew_rules
@@ -488,8 +488,8 @@ def _locked(name: str, key: int, note: object = None) -> ExitStack | None:
     """Take the lock of the folder and that of the database; None while another process has one.
 
     Args:
-        name: of the file in the site's folder.
-        key: of the PostgreSQL advisory lock.
+        name: name of the file in the site's folder.
+        key: key of the PostgreSQL advisory lock.
         note: what the file says while it is held.
     """
     file = FileLock.take(settings.SITE.folder / name)
@@ -517,7 +517,7 @@ def _unlock(key: int) -> None:
 
 def worker_process(folder: Path) -> int | None:
     """Return the process id of the worker on this machine; None if there is none."""
-    held, note = look(folder / LOCK)
+    held, note = read_lock(folder / LOCK)
     return note["process"] if held and isinstance(note, dict) else None
 
 
@@ -533,7 +533,7 @@ def rounds_are_idle() -> bool:
 
 def _is_held(name: str, key: int) -> bool:
     if connection.vendor != "postgresql":
-        return look(settings.SITE.folder / name)[0]
+        return read_lock(settings.SITE.folder / name)[0]
     held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = %s"
     with connection.cursor() as cursor:
         cursor.execute(held, [key])
@@ -614,7 +614,7 @@ class Child:
     """A Python process that is started, and again when it ends: seldom if it ends at once.
 
     Args:
-        arguments: of Python.
+        arguments: arguments of Python.
         environment: next to that of this process, which the child finds there by its id.
     """
 

@@ -75,7 +75,7 @@ def test_each_format_is_what_the_library_writes(
     third.options = [*third.options, "the third"]
     third.save()
     data = [*handmade[:-1], replace(handmade[-1], options=tuple(third.options))]
-    unfit = formats.unfit(data, FILES[file])
+    unfit = formats.find_unwritable(data, FILES[file])
     assert len(unfit) == (file == "problems.winogrande.jsonl")
     fitting = [datum for row, datum in enumerate(data) if row not in unfit]
     answer = visit().get(f"/download/{file}")
@@ -289,7 +289,7 @@ def test_look_alikes_stay_singles_in_every_file(
             read = formats.read(tmp_path / name)
             assert (len(read), read.twins) == (6, ())
             assert read.digest == answer["X-Data-Digest"]
-    assert formats.alike(read.problems)
+    assert formats.find_unmarked_pairs(read.problems)
     export(tmp_path / "export")
     pool = write_pool(Round.objects.create(name="one", state="running", recipe={}))
     for path in (tmp_path / "export" / "problems.jsonl", pool / "problems.jsonl",

@@ -15,7 +15,7 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.outputs import guard_cell
-from winosmith.text import differing
+from winosmith.text import mark_differences
 from winosmith.web.judge.votes import skips_of, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
@@ -55,7 +55,7 @@ def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> l
     return [
         {
             "problem": problem,
-            "pieces": differing(problem.sentence, other or problem.sentence),
+            "pieces": mark_differences(problem.sentence, other or problem.sentence),
             "options": [(text, at == problem.answer) for at, text in enumerate(problem.options)],
             "pick": f"{problem.ref}:{seen.get(problem.pk, 0)}",
             "contributor": pseudonym(problem.twin.contributor) if problem.twin.contributor else "",

@@ -14,7 +14,7 @@ from winosmith.errors import InputError
 from winosmith.lineage import Depths, edit_script
 from winosmith.problem import BLANK
 from winosmith.records import problem_record
-from winosmith.text import edit_distance, tokens, with_blank_apart, words, writing
+from winosmith.text import edit_distance, kind_of_script, separate_blank, tokens, words
 from winosmith.web.judge.submissions import enter, may_revise, retire_replaced
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import act_once, stored_result
@@ -68,7 +68,7 @@ class SentenceInput:
         """
         answer = str(form.get("answer", ""))
         written = checks.read_field(form, "sentence")
-        sentence = with_blank_apart(written)
+        sentence = separate_blank(written)
         return cls(
             sentence,
             tuple(checks.read_field(form, f"option_{n}") for n in range(1, options + 1)),
@@ -202,7 +202,7 @@ def _check_length(typed: SentenceInput) -> Check:
         return Check("length", "fail", label, "", advice, "sentence")
     number = len(words(typed.sentence))
     figure = ngettext("%d word", "%d words", number) % number if number else ""
-    if writing(typed.sentence) == "unspaced":  # there are no words to count
+    if kind_of_script(typed.sentence) == "unspaced":  # there are no words to count
         return Check("length", "pass", label, "", "", "sentence")
     advice = _("Write %d words or more.") % FEWEST_WORDS
     short: Verdict = "fail" if typed.sentence else "todo"

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from django.conf import settings
 
 from winosmith import Problem, practice
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.problem import BLANK
 from winosmith.text import is_content, units
 from winosmith.web.problems.lookalikes import AnyHalf
@@ -183,7 +183,7 @@ class Pairs:
 
     def save(self, path: Path) -> None:
         """Write the whole file atomically."""
-        with write_aside(path, "wb") as file:
+        with atomic_write(path, "wb") as file:
             np.save(file, self.table, allow_pickle=False)
 
     def weights(self, pairs: Collection[str]) -> dict[str, float]:

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.report import percent
-from winosmith.text import FUNCTION_WORDS, composed, words
+from winosmith.text import FUNCTION_WORDS, normalize, words
 from winosmith.web.people.models import Person, to_latin
 from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, find_lookalikes
 from winosmith.web.problems.models import Problem
@@ -176,7 +176,7 @@ def as_seen(text: str) -> str:
     >>> as_seen("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
     'idiot'
     """
-    plain = composed(text, "NFKC")
+    plain = normalize(text, "NFKC")
     shown = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
     return "".join(map(to_latin, shown)).casefold()
 
@@ -209,7 +209,7 @@ def tidy(text: str) -> str:
     >>> tidy(" The cup  hit the jug, and the ____ broke. ")
     'The cup hit the jug, and the _ broke.'
     """
-    plain = _TURNING.sub("", composed(text))
+    plain = _TURNING.sub("", normalize(text))
     printed = (" " if unicodedata.category(letter) == "Cc" else letter for letter in plain)
     whole = "".join(printed).encode("utf-8", "replace").decode()
     return _BLANKS.sub(BLANK, " ".join(whole.split()))

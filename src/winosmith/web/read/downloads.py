@@ -206,7 +206,7 @@ def _try_format(data: list[Datum], known: Format) -> tuple[dict[str, str], list[
     try:
         written = _write_part(data, known)
     except InputError:
-        reasons = formats.unfit(data, known.name)
+        reasons = formats.find_unwritable(data, known.name)
         bad = {data[at].id: reason for at, reason in reasons.items()}
         written = _write_part([datum for datum in data if datum.id not in bad], known)
         return bad, read_header(written) if known.name == TABLE else []

@@ -23,9 +23,9 @@ from django.utils.translation import gettext as _, gettext_lazy
 from winosmith import Dataset, formats
 from winosmith.finished import BuildFiles
 from winosmith.options import Method
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.records import canonical, parse_json
-from winosmith.report import fixed, shown
+from winosmith.report import fixed, format_value
 from winosmith.rounds import Change, NextRound, make_round_page
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.pages import whole_percent
@@ -99,7 +99,7 @@ def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
 
 
 def _format(change: Change, value: float | int | None) -> str:
-    return "" if value is None else shown(value, change.form)
+    return "" if value is None else format_value(value, change.form)
 
 
 def _work_context(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,14 +128,19 @@ def _summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
             "of the kept problems are guessed by a linear model, across halves "
             "that were filtered separately; before the filter it was %s"
         )
-        cards.append((shown(artifacts["after"], ".1%"), told % shown(artifacts["before"], ".1%")))
+        cards.append(
+            (
+                format_value(artifacts["after"], ".1%"),
+                told % format_value(artifacts["before"], ".1%"),
+            )
+        )
     if people and people["agree"] is not None:
         cards.append(
-            (shown(people["agree"], ".1%"), _("of the judges’ votes agree with the answer"))
+            (format_value(people["agree"], ".1%"), _("of the judges’ votes agree with the answer"))
         )
     right = [own["accuracy"]["value"] for own in record["solvers"].values() if own["accuracy"]]
     if right:
-        cards.append((shown(max(right), ".1%"), _("is the accuracy of the best solver")))
+        cards.append((format_value(max(right), ".1%"), _("is the accuracy of the best solver")))
     return cards
 
 
@@ -150,7 +155,7 @@ def _solver_row(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
         "learnt": own["learnt"],
         "revision": own["revision"],
         "seen": own.get("seen", {}),
-        "chance": shown(own["accuracy"]["chance"], ".0%") if own["accuracy"] else None,
+        "chance": format_value(own["accuracy"]["chance"], ".0%") if own["accuracy"] else None,
         **{key: _interval(own[key]) for key in ("accuracy", "twins", "last")},
     }
 
@@ -159,7 +164,7 @@ def _people_context(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if found is None:
         return None
     shares = {
-        f"{key}_percent": shown(found[key], ".1%") if found[key] is not None else ""
+        f"{key}_percent": format_value(found[key], ".1%") if found[key] is not None else ""
         for key in ("agree", "unanimous", "accuracy")
     }
     return {**found, **shares}
@@ -169,7 +174,9 @@ def _interval(found: Mapping[str, Any] | None) -> tuple[str, str] | None:
     if found is None:
         return None
     low, high = found["interval"]
-    return shown(found["value"], ".1%"), f"{shown(low, '.1%')} – {shown(high, '.1%')}"
+    return format_value(
+        found["value"], ".1%"
+    ), f"{format_value(low, '.1%')} – {format_value(high, '.1%')}"
 
 
 def public_roots(round_: Round) -> list[Problem]:
@@ -549,7 +556,7 @@ def _remove_lines(path: Path, gone: Collection[str]) -> bool:
     left = [line for line in lines if not _contains_any(line, gone)]
     if len(left) == len(lines):
         return False
-    with write_aside(path) as file:
+    with atomic_write(path) as file:
         file.writelines(left)
     return True
 

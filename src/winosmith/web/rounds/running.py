@@ -166,7 +166,7 @@ def create_round(
     """Return a new round, with its job; it is compared with the one published last.
 
     Args:
-        name: of the round: small letters, digits and dashes.
+        name: name of the round: small letters, digits and dashes.
         table: its recipe, as `complete` fills it.
         base: from where relative paths of the recipe are seen; "" for the site's folder.
         by: an admin; None for anyone who has a terminal.

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import RecipeError
 from winosmith.locks import wait_for_lock
-from winosmith.outputs import write_aside
+from winosmith.outputs import atomic_write
 from winosmith.web._lock import writing
 from winosmith.web._rules import CHOSEN, GROUPS, choosable, label_and_hint, read_chosen, settings_of
 from winosmith.web.jobs import SETTINGS, Job, note
@@ -175,7 +175,7 @@ def change_settings(person: Person, changed: dict[str, Any]) -> Job:
             for name, key in declared.items()
             if name in chosen and chosen[name] != key["default"]
         }
-        with write_aside(folder / PENDING) as file:
+        with atomic_write(folder / PENDING) as file:
             file.write(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
         job = note(person, SETTINGS, {name: _plain(value) for name, value in changed.items()})
         transaction.on_commit(_apply_pending)

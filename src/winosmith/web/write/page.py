@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from winosmith.problem import BLANK
-from winosmith.text import Change, changes, differing
+from winosmith.text import Change, changes, mark_differences
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import Kept, cached
 from winosmith.web.judge.submissions import (
@@ -67,7 +67,9 @@ def preview_readings(typed: TwinInput) -> list[tuple[Filled, ...]]:
     first, second = typed.sentences
     return [
         tuple(
-            Filled(option, answer == number, _fill_blank(differing(half, other or half), option))
+            Filled(
+                option, answer == number, _fill_blank(mark_differences(half, other or half), option)
+            )
             for number, option in enumerate(typed.options)
             if option and half.count(BLANK) == 1
         )

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _, ngettext
 from winosmith import Dataset, Origin, Problem, text
 from winosmith.errors import InputError
 from winosmith.problem import BLANK
-from winosmith.text import with_blank_apart
+from winosmith.text import separate_blank
 from winosmith.topics import Topic, open_topics
 from winosmith.validate import DOMAINS, Examined, StructureRules, examine_structure
 from winosmith.web._lock import writing
@@ -341,7 +341,7 @@ class TwinInput:
 
         domain = read_field(form, "domain")
         first, second = (read_field(form, f"sentence_{number}") for number in (1, 2))
-        apart = with_blank_apart(first), with_blank_apart(second)
+        apart = separate_blank(first), separate_blank(second)
         return cls(
             domain if domain in DOMAINS else "",
             (read_field(form, "option_1"), read_field(form, "option_2")),
@@ -470,11 +470,11 @@ class _Checked:
         """Return whether a rule can't be checked in the script of a half, or of either half."""
         sentences = [self.typed.sentences[half]] if half is not None else self.typed.sentences
         if rule in OF_ENGLISH:
-            return any(text.writing(one) != "latin" for one in (*sentences, *self.anchors))
-        return rule in OF_WORDS and any(text.writing(one) == "unspaced" for one in sentences)
+            return any(text.kind_of_script(one) != "latin" for one in (*sentences, *self.anchors))
+        return rule in OF_WORDS and any(text.kind_of_script(one) == "unspaced" for one in sentences)
 
     def short(self, half: int) -> bool:
-        if text.writing(self.typed.sentences[half]) == "unspaced":
+        if text.kind_of_script(self.typed.sentences[half]) == "unspaced":
             return False
         return len(text.words(self.typed.sentences[half])) < LEAST_WORDS
 
