@@ -38,7 +38,7 @@ def remember(folder: Path, patch: pytest.MonkeyPatch) -> None:
             made.rename(path)  # whole, or not there
         return path.read_bytes()
 
-    patch.setattr(_svg, "_painted", painted)
+    patch.setattr(_svg, "_paint", painted)
 
 
 def _content(function: Any) -> list[Any]:

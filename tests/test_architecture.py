@@ -279,7 +279,7 @@ def test_an_import_that_breaks_the_rules_is_found(module: str, source: str) -> N
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("validate/_x.py", "from winosmith.report import sign"),
+        ("validate/_x.py", "from winosmith.report import signature_of"),
         ("validate/_x.py", "from winosmith.validate._votes import votes"),
         (
             "embed/_x.py",

@@ -5,8 +5,8 @@ more varied. A source of topics is a folder of texts, a JSON Lines file, an http
 how-to articles in this package (`topics.jsonl`).
 
 >>> from winosmith import topics
->>> topic = topics.shipped().draw(seed=7)
->>> topic == topics.shipped().draw(seed=7), len(topic.anchors)
+>>> topic = topics.built_in().draw(seed=7)
+>>> topic == topics.built_in().draw(seed=7), len(topic.anchors)
 (True, 3)
 """
 

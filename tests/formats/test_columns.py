@@ -274,7 +274,7 @@ def test_a_wide_table_is_read_in_one_look_at_each_name(
     from winosmith.formats import _names
 
     looks, real = list[str](), _names.normalise
-    monkeypatch.setattr(_names, "plainly", lambda name: looks.append(name) or real(name))
+    monkeypatch.setattr(_names, "normalise", lambda name: looks.append(name) or real(name))
     wide = {f"c{n}": "v" for n in range(3000)}
     rows = [{"question": f"Why {n}?", "A": "x", "B": "y", "answer": "A"} | wide for n in range(9)]
     path = put(tmp_path, rows, ".csv")
