@@ -384,14 +384,14 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 362,
-    "lines": 104_834,
+    "files": 363,
+    "lines": 105_490,
     "folders": 37,
-    "imports, in percent of the lines": 5.95,
-    "modules that one module beside them imports and no other": 9,
+    "imports, in percent of the lines": 6.06,
+    "modules that one module beside them imports and no other": 8,
 }
 """Today's sizes, migrations apart. A limit goes up only with a decision (27 for
-modules that one module imports; 29 for the others)."""
+modules that one module imports; 29 and 32 for the others)."""
 
 
 def _size() -> dict[str, float]:
