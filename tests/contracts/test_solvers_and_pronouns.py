@@ -159,7 +159,7 @@ def test_a_pronoun_that_is_not_known_can_not_be_seen(solver: solve.Solver) -> No
     """Problems without a pronoun are refused by their ids, with what to do."""
     ids = ", ".join(map(repr, DATA.ids[:3]))
     with pytest.raises(
-        DataError, match=rf"12 of 12 problems is not known \({ids}, …\).*sees=.blank."
+        DataError, match=rf"12 of 12 problems is unknown \({ids}, …\).*sees=.blank."
     ):
         solver.score(DATA.blind())
 

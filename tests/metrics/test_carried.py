@@ -46,8 +46,8 @@ def test_the_same_input_is_not_compared_with_itself() -> None:
     refused = found(choosing(versions(), MIXED, sees="blank")).refused
     assert refused == (
         "made.gender can't be compared: the 8 inputs of 'female' and 'male' are the same, as the "
-        "solver saw the blank in the pronoun's place; so no difference between their figures is "
-        "the solver's (let it see the pronoun (`winosmith solve --sees pronoun`); train an encoder "
+        "solver saw the blank in the pronoun's place; so a difference between their results is "
+        "not due to the solver (let it see the pronoun (`winosmith solve --sees pronoun`); train an encoder "
         "to see it with `winosmith train --sees pronoun`)"
     )
 

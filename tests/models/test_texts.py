@@ -59,7 +59,7 @@ def test_a_pronoun_is_marked_and_the_option_follows() -> None:
         "that *his* own dog left him.",
         "Jim",
     )
-    with pytest.raises(DataError, match="is not known"):
+    with pytest.raises(DataError, match="is unknown"):
         fill_option(Problem("1", "A _ b.", ("x", "y")), 0, sees="pronoun")
 
 
@@ -160,7 +160,7 @@ def test_a_language_model_is_asked_what_a_pronoun_refers_to(
 def test_what_a_pronoun_refers_to_is_asked_only_where_it_is_known() -> None:
     """A problem without a pronoun, or with an empty one, is named."""
     for pronoun in (None, " "):
-        with pytest.raises(DataError, match=r"1 of 1 problems is not known \('7'\)"):
+        with pytest.raises(DataError, match=r"1 of 1 problems is unknown \('7'\)"):
             ask_referent(Problem("7", "A _ b.", ("x", "y"), pronoun=pronoun))
 
 

@@ -182,7 +182,7 @@ def test_what_cannot_be_made_is_refused(arguments, said):
 
 def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
     """When the frames give no new sentence any more, the error says so."""
-    monkeypatch.setattr(_corpus, "frames", lambda: read_frames()[-1:])
+    monkeypatch.setattr(_corpus, "read_frames", lambda: read_frames()[-1:])
     with pytest.raises(DataError, match="ask for fewer twins or for more kinds of artifact"):
         corpus(5_000, strength=1, artifacts=["association"], social=0)
 

@@ -35,7 +35,7 @@ def _remove(path: str) -> Plant:
         (_remove("release.json"), "release.json: it can't be read"),
         (placed("release.json", "[]"), "release.json: it is not that of a release"),
         (in_record(lambda record: record.pop("canary")), "release.json: canary is missing"),
-        (in_record(lambda r: r.update(canary=f"{r['make_canary']}\nimport os")),
+        (in_record(lambda r: r.update(canary=f"{r['canary']}\nimport os")),
          "release.json: its canary is 'winosmith canary "),
         (in_record(lambda r: r["about"].update(title="\ud800")), "release.json: it can't be read"),
         (in_record(lambda r: r["about"].pop("title")), "release.json: about: the key 'title' is"),

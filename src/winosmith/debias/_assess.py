@@ -123,7 +123,7 @@ class Assessment(Result):
                   for s in self.subsets]  # fmt: skip
 
         def bars(name: str, found: AnswerHistograms) -> Bars:
-            null, told = found.null, "no KL: it needs both answers"
+            null, told = found.null, "no KL, because one answer is missing"
             if found.kl is not None and null is not None:
                 noise = f"noise {null.mean:.3f}, {null.low:.3f}–{null.high:.3f}"
                 told = f"KL {found.kl:.3f} ({noise})"

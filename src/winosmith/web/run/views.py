@@ -432,5 +432,5 @@ def _render(
     request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
 ) -> HttpResponse:
     address = _address(request).rstrip("/")
-    told = {"form": form, "piece": PIECE, "max_bytes": max_bytes(), "address": address}
+    told = {"form": form, "piece": PIECE, "most": max_bytes(), "address": address}
     return render(request, page, {**told, **context}, status=422 if form.errors else status)
