@@ -124,7 +124,7 @@ def test_build_from_python(run: Run, tmp_path: Path) -> None:
     """A benchmark is built, and more of the planted than of the sound problems are removed."""
     printed = run("build_from_python.py")
     assert (tmp_path / "small" / "report.html").exists()
-    found = re.search(r"(\d+) of (\d+); of the sound ([\d.]+)\s%", printed)
+    found = re.search(r"(\d+) of (\d+); ([\d.]+)\s% of sound", printed)
     assert found is not None
     count, total, lost = found.groups()
     assert int(count) / int(total) > float(lost) / 100

@@ -175,7 +175,7 @@ def killed(code: str, folder: Path) -> None:
 def test_the_remains_of_a_killed_run_are_removed(tmp_path: Path) -> None:
     """A folder with nothing but our unfinished manifest is taken; so are unfinished files."""
     out = tmp_path / "out"
-    killed('with write_aside(path + "/winosmith.json"):', out)
+    killed('with atomic_write(path + "/winosmith.json"):', out)
     assert len(names(out)) == 1
     OutputFolder.open(out, RECIPE)
     assert names(out) == {MANIFEST}

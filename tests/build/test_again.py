@@ -38,7 +38,7 @@ def test_the_report_says_what_goes_again(reported: tuple[Path, dict[str, object]
     assert 0 < told["both"] <= min(told["removed"], told["other"])
     assert told["share"] == told["both"] / told["removed"]
     labels = [figure["label"] for figure in record["figures"]]
-    assert "of the removed go with another seed too" in labels
+    assert "of removed problems are also removed with another seed" in labels
     assert "Would another run remove the same problems?" in (out / "report.html").read_text("utf-8")
 
 

@@ -126,7 +126,7 @@ def test_what_is_no_last_build_is_told(first, tmp_path):
     recipe = read_recipe(_recipe(tmp_path, data))
     (tmp_path / "empty").mkdir()
     with pytest.raises(
-        InputError, match=r"contains no finished build .*checksums\.sha256 is missing"
+        InputError, match=r"contains no finished build.*checksums\.sha256 is missing"
     ):
         build(recipe, tmp_path / "next", last=tmp_path / "empty")
     with pytest.raises(InputError, match="is both the output and the last build"):

@@ -96,7 +96,7 @@ def test_a_half_is_filtered_by_its_share_of_what_the_recipe_counts():
 def test_what_another_seed_changes_is_said_of_the_method(tmp_path, method):
     """Phases and perturbed vectors are AFLite's; PMI draws ties and singles, random all."""
     _, record, page = filtered(tmp_path, method=method, keep=None if method == "aflite" else 40)
-    for words in ("The problems that a phase removes", "Shaken vectors"):
+    for words in ("The problems that a phase removes", "Perturbed vectors"):
         assert (words in page) == (method == "aflite")
     notes = " ".join(figure["note"] for figure in record["figures"])
     assert ("only ties and the 20 singles" in notes) == (method == "pmi")

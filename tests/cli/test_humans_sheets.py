@@ -140,7 +140,7 @@ def test_who_drops_out_is_not_counted_and_gets_no_other_half(folder: str, cli: C
         (["S1", "S1"], "the subject 'S1' is named twice"),
         (["Ann Smith"], "it must be up to 16 letters"),
         (["S1", "--test", "c"], "there is no test 'c'; there are a, b"),
-        (["S1", "--dropped", "--another"], "--dropped goes with neither"),
+        (["S1", "--dropped", "--another"], "--dropped can't be combined"),
     ],
 )
 def test_what_can_not_be_done_is_said(

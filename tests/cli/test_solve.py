@@ -369,8 +369,8 @@ def test_shots_without_pronouns_leave_the_blank(make_language_model: Callable[..
     [
         ("--solver random", "--sees is not for the solver 'random', which reads no sentence"),
         ("--solver hunting --collection texts", "whose queries have no subject"),
-        ("--solver association --train train.jsonl", "the pronoun of 40 of 40 problems is not"),
-        ("--solver chat --model m --base-url http://localhost:1", "of 24 problems is not known"),
+        ("--solver association --train train.jsonl", "the pronoun of 40 of 40 problems is"),
+        ("--solver chat --model m --base-url http://localhost:1", "of 24 problems is unknown"),
     ],
 )
 def test_a_pronoun_that_can_not_be_seen_is_refused(options: str, message: str, cli: Cli) -> None:

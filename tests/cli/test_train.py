@@ -195,7 +195,7 @@ def test_claims_are_trained_on(tiny_encoder: Path, folder: Path, tmp_path: Path)
     ("arguments", "message"),
     [
         (["--then", "train.jsonl"], "--then and --then-dev belong together"),
-        (["--curve", "--on-all"], "goes with neither --then nor --on-all"),
+        (["--curve", "--on-all"], "can't be combined with --then or --on-all"),
         (["--dev", "nothing.jsonl"], "'nothing.jsonl' is neither a file nor a number"),
         (["--seeds", "2", "--epochs", "0"], "epochs is 0; it must be a whole number, 1 or more"),
     ],
@@ -283,7 +283,7 @@ def test_what_training_may_have_shown_is_not_solved(data_dir: Path, tmp_path: Pa
     shown = _run(transfer_command, *asked, "--trained-on", "other:Pile").stdout
     words = " ".join(shown.split())
     assert "DPR (Rahman and Ng 2012): No accuracy is shown for random: 564 of 564" in words
-    assert "random was trained on Pile too, which is not here" in words
+    assert "random was also trained on Pile, which is not available" in words
     assert "of 564 " not in re.sub("564 of 564", "", words)
     results = json.loads((tmp_path / "t" / "results.json").read_text())
     assert [one["data"] for one in results["systems"]["random"]] == ["copa"]
@@ -406,7 +406,7 @@ def test_an_encoder_is_trained_to_see_pronouns(
     assert "|sees:pronoun|" in shown.stdout
     solver = EncoderSolver(tmp_path / "m")
     assert solver.parameters["sees"] == "pronoun"
-    with pytest.raises(DataError, match=r"the pronoun of 150 of 150 problems is not known"):
+    with pytest.raises(DataError, match=r"the pronoun of 150 of 150 problems is unknown"):
         _run(
             train_command, folder / "train.jsonl", "--dev", "10", "--out", tmp_path / "n", *options
         )

@@ -649,7 +649,7 @@ def test_only_its_length_shows_whether_a_list_is_complete(
         path = _text(tmp_path / "m.lst", "".join(f"{key + 1}{end}\n" for key in KEYS))
         assert _score(data, path, *more)["accuracy"]["right"] == 12
     path = _text(tmp_path / "m.lst", "1\n" * 11)
-    assert "the list has 11 labels; the data set has 12" in _run("score", data, path, *more)
+    assert "the list has 11 labels, but there are 12" in _run("score", data, path, *more)
 
 
 @pytest.mark.parametrize("known", [5, 7])

@@ -87,7 +87,7 @@ def test_solvers_are_counted_by_the_problems_they_answered(answered: list[set[in
     found = stabilities(FAMILIES, solvers)
     tables = [
         block
-        for section in stability_sections(found, solvers)
+        for section in stability_sections(found)
         for block in section.blocks
         if isinstance(block, report.Table)
     ]

@@ -368,7 +368,7 @@ def test_a_format_that_is_only_read_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught:
         formats.write(items, tmp_path / "out", "wsc-xml")
     assert str(caught.value) == (
-        "the format 'wsc-xml' is only read; formats that are written: winosmith, csv, winogrande, "
+        "the format 'wsc-xml' is read-only; formats that can be written: winosmith, csv, winogrande, "
         "superglue-wsc, questions"
     )
     assert not (tmp_path / "out").exists()

@@ -299,7 +299,7 @@ def test_sides_stay_over_rounds(two):
     assert published == second.record["build"]["kept"]
     assert "sides" not in first.record
     assert not (first.folder / "build/private/sides.jsonl").exists()
-    assert "stay on the side of the last build" in second.report.read_text("utf-8")
+    assert "keep their split" in second.report.read_text("utf-8")
 
 
 QUICK = {"filter": FilterRecipe("none"), "measure": MeasureRecipe(splits=0)}
@@ -392,7 +392,7 @@ def test_a_round_withholds_what_its_solvers_were_taught_before(tmp_path: Path) -
         assert solvers[name]["seen"]["problems"] == solvers[name]["seen"]["n"] > 0
         assert f"No accuracy is shown for {name}" in page
     assert solvers["chance"]["accuracy"]["value"] > 0
-    assert "told was trained on web too, which is not here" in page
+    assert "told was also trained on web, which is not available" in page
     assert not [c.what for c in found.changes if c.what.startswith(("words", "told"))]
 
 
@@ -418,7 +418,7 @@ def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str)
     file.write_bytes(kept.get(cut, b""))
     if cut == "another array":
         np.savez(file, sides=np.arange(3))
-    with pytest.raises(InputError, match=r"trained_on\.npz: this can't be read .*train it again"):
+    with pytest.raises(InputError, match=r"trained_on\.npz: this is not a valid record .*train it again"):
         read_contents(tmp_path)
 
 

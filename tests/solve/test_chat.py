@@ -79,7 +79,7 @@ def test_a_conversation_about_a_pronoun() -> None:
         "Sentence: Ann saw Sue as **she** fell.\nQuestion: What does the pronoun **she** refer to?"
         "\nOption 1: Ann\nOption 2: Sue"
     )
-    with pytest.raises(DataError, match=r"the pronoun of 1 of 1 problems is not known \('a'\)"):
+    with pytest.raises(DataError, match=r"the pronoun of 1 of 1 problems is unknown \('a'\)"):
         ChatSolver(model, shots=((replace(CUP, answer=1),),), sees="pronoun")
 
 

@@ -438,7 +438,7 @@ def check_url(url: str, *, insecure: bool) -> None:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise ChatError("the base URL can't be read; it should read https://host/v1") from None
+        raise ChatError("the base URL can't be read; it should look like https://host/v1") from None
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise ChatError(
             "the base URL holds more than an address (a user, a password, a query); it should "

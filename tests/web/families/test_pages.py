@@ -139,7 +139,7 @@ def test_folded_branches_count_what_is_wrong(
         now = version(now, f"{now.sentence} So {number} .")
         says(alpha, now, False)
     page = visit().get(f"/families/{root.ref}/")
-    assert "7 versions below, 7 wrong" in _text(page)
+    assert "7 versions below, 7 incorrect" in _text(page)
     part = re.search(r'hx-get="([^"]+)"', page.content.decode())
     assert part
     rest = visit().get(part[1].replace("&amp;", "&"), **HX)

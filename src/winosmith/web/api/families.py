@@ -117,7 +117,7 @@ def list_families(request: HttpRequest, wanted: Query[FamiliesQuery]) -> dict[st
                 "root": root,
                 "versions": family.versions,
                 "deepest": family.deepest,
-                "errors": [family.told_of(model) for model in models],
+                "errors": [family.model_summary(model) for model in models],
             }
             for family, root in zip(shown, to_records(roots), strict=True)
         ],

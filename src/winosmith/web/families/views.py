@@ -40,7 +40,7 @@ def show_families(request: HttpRequest) -> HttpResponse:
     models = current_models()
     note_twins_read(existing_writer(request), [family.problem for family in shown])
     context = {
-        "rows": [(family, map(family.told_of, models)) for family in shown],
+        "rows": [(family, map(family.model_summary, models)) for family in shown],
         "shown": shown,
         "terms": terms,
         "words": words,
