@@ -27,7 +27,7 @@ import make_reference
 
 ROOT = make_outputs.ROOT
 COPIED = ("*.md", "LICENSE", "CITATION.cff", "docs/**/*.md", "docs/reference/*.json",
-          "docs/images/*", "examples/*.py")  # fmt: skip
+          "docs/images/*", "examples/*.py", "examples/*.ipynb")  # fmt: skip
 """Files of the site, as patterns from the root of the repository."""
 
 PYTHON = "docs/reference/python"

@@ -56,7 +56,7 @@ def test_what_is_not_known_is_named() -> None:
     assert with_pronoun(NURSE) == "The nurse told  the cook that she left."
     with pytest.raises(DataError, match=r"2 of 3 problems is unknown \('a', 'b'\)"):
         check_pronouns([NURSE, Problem("a", "_", ("x", "y")), Problem("b", "_", ("x", "y"))])
-    with pytest.raises(InputError, match="one of blank, pronoun; not 'both'"):
+    with pytest.raises(InputError, match="unknown value 'both' of `sees`; use blank or pronoun"):
         check_sees("both")
 
 

@@ -52,7 +52,7 @@ def test_the_command_filters_measures_and_reports_them(tmp_path: Path, aim: str)
     assert "reads:options" in report["signature"]
     page = html.unescape((tmp_path / "out/report.html").read_text("utf-8"))
     assert "The models read only the options, not the question." in page
-    assert "named wrongly stands for 1 / (K − 1)" in page
+    assert "incorrect one stands for 1 / (K − 1)" in page
     assert "hashed letters of the options" in page
 
 
@@ -89,7 +89,7 @@ def test_an_encoder_reads_options_alone_or_in_the_sentence(
         )
         told[reads] = html.unescape((done.folder / "report.html").read_text("utf-8"))
     assert "The models read only the options" in told[None]
-    assert "The models read what is asked, and the options in it." in told["sentence"]
+    assert "The models read the question and the options" in told["sentence"]
     alone = EncoderEmbedder(tiny_encoder, reads="options", cache=False)
     asked = Problem("b", "Another question? _", POOL[0].options)
     X = alone.embed_options([POOL[0], asked])

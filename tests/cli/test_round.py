@@ -101,5 +101,5 @@ def test_a_recipe_without_solvers_is_refused_with_its_file(pool, cli):
 def test_a_database_without_a_site_is_refused(pool, cli):
     """--database is of a site, so it does not go with a recipe and a folder; nothing is written."""
     arguments = ["round", "round.toml", "--out", "1", "--database", "postgresql://nowhere/none"]
-    assert "--database is that of a site" in cli.refused(*arguments)
+    assert "--database needs --site" in cli.refused(*arguments)
     assert not (pool / "1").exists()

@@ -111,13 +111,13 @@ def test_files_that_can_not_be_used_are_passed_over(tmp_path: Path) -> None:
     topics = FolderTopics.open(tmp_path)
     assert {topics.draw(seed).title for seed in range(30)} == {"D"}
     (tmp_path / "d.txt").unlink()
-    with pytest.raises(InputError, match="holds no topic that can be used"):
+    with pytest.raises(InputError, match="has no usable topic"):
         topics.draw(1)
 
 
 def test_a_folder_without_texts_is_refused(tmp_path: Path) -> None:
     """A folder without texts, and a path that is none, are refused with the reason."""
-    with pytest.raises(InputError, match=r"holds no \.txt or \.md"):
+    with pytest.raises(InputError, match=r"contains no \.txt or \.md"):
         FolderTopics.open(tmp_path)
     with pytest.raises(InputError, match="no folder"):
         FolderTopics.open(tmp_path / "none")

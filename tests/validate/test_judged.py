@@ -123,12 +123,12 @@ def test_a_benchmark_says_how_many_it_holds_unjudged(
     if judged:
         assert built.unvalidated == told == {}
         assert validate.count_unvalidated(published) == 0
-        assert "not found valid by judges" not in page
+        assert "judges did not find valid" not in page
     else:
         sets = ("train_xl", "train_debiased", "dev", "test")
         assert built.unvalidated == told == {name: built.counts[name] for name in sets}
         assert validate.count_unvalidated(published) == len(published)
-        assert f"not found valid by judges: {built.counts['train_xl']:,} of train_xl" in page
+        assert f"judges did not find valid: {built.counts['train_xl']:,} of train_xl" in page
     assert main(["build", str(recipe), "--out", str(tmp_path / "out")]) == 0
     told = capsys.readouterr().err
     assert ("not yet validated" in told) is not judged

@@ -23,7 +23,7 @@ def test_the_list_tells_of_each_family(db: Any, visit: Any, family: Any, model: 
     second = family(beta, alpha, word="lamp")
     page = _text(visit().get("/families/"))
     assert "2 families" in page
-    assert "3 versions 2 steps deep alpha wrong on 1 of 3 beta wrong on 2 of 3" in page
+    assert "3 versions 2 steps deep alpha incorrect on 1 of 3 beta incorrect on 2 of 3" in page
     found = visit().get("/families/?q=lamp").content.decode()
     assert second["root"].ref in found
     assert first["root"].ref not in found
@@ -143,7 +143,7 @@ def test_folded_branches_count_what_is_wrong(
     part = re.search(r'hx-get="([^"]+)"', page.content.decode())
     assert part
     rest = visit().get(part[1].replace("&amp;", "&"), **HX)
-    assert "2 versions below, 2 wrong" in _text(rest)
+    assert "2 versions below, 2 incorrect" in _text(rest)
     far = _text(visit().get(f"/families/{root.ref}/?version={now.ref}"))
     assert "7 steps before this one are not shown." in far
 

@@ -81,7 +81,7 @@ def test_each_format_is_what_the_library_writes(
     answer = visit().get(f"/download/{file}")
     if unfit:
         assert answer.status_code == 422
-        assert f"{len(fitting)} of {len(data)} problems".encode() in answer.content
+        assert f"{len(fitting)} of the {len(data)} problems".encode() in answer.content
         answer = visit().get(f"/download/{file}?fitting=1")
     for some, got in ((fitting, answer), ([], visit().get(f"/download/{file}?q=nowhere"))):
         formats.write(some, tmp_path / "expected", FILES[file])

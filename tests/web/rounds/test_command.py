@@ -64,7 +64,7 @@ def test_a_round_is_carried_out_by_a_command(
     recipe.write_text(RECIPE, "utf-8")
     assert "round-1 failed" in carry_out(str(recipe), code=1)
     assert "winosmith round --site" in run("show", "round-1")
-    assert "has its recipe" in carry_out(str(recipe), "--name", "round-1", code=1)
+    assert "already has a recipe" in carry_out(str(recipe), "--name", "round-1", code=1)
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "one.txt").write_text("The trophy is large.\n")
     assert "round-1 is done" in carry_out("--name", "round-1")
@@ -110,7 +110,7 @@ def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Callable[...,
         (["--site", "x", "--out", "y", "--redraw"], "leave --out, --redraw out"),
         ([], "a site"),
         (["r.toml"], "--out"),
-        (["r.toml", "--out", "y", "--name", "n"], "of a round on a site"),
+        (["r.toml", "--out", "y", "--name", "n"], "--name needs --site"),
     ],
 )
 def test_what_says_two_things_is_refused(words: list[str], why: str) -> None:

@@ -90,7 +90,7 @@ def test_an_admin_starts_stops_and_resumes_a_round(
     assert states() == ("cancelled", "stopped")
     send(f"/admin/jobs/{job.mark}/confirm/", do="retry")
     rows = Round.objects.filter(busy=True)
-    monkeypatch.setattr(running, "_worked", lambda _: rows.update(state="done", busy=False))
+    monkeypatch.setattr(running, "_run_steps", lambda _: rows.update(state="done", busy=False))
     work_off()
     assert states() == ("done", "done")
 
@@ -127,7 +127,7 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
     made = stored()
     for step in made.record["build"]["funnel"]["steps"]:
         step["dropped"] = {}
-    verdict = "Not measured: for 60 of 60 twins and singles the vectors are the same."
+    verdict = "Not measured: for 60 of 60 twins and singles the vectors don't depend on the answer."
     made.record["artifacts"] |= {"after": None, "verdict": verdict, "blind": True}
     made.save()
     page = _plain(_text(visit().get("/rounds/round/one/")))

@@ -169,4 +169,4 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
     late = done(same)
     assert (late.state, "was already published" in late.error) == ("failed", True)
     again = send("/admin/tests/spring/publish/")
-    assert (again.status_code, "was published" in again.content.decode()) == (409, True)
+    assert (again.status_code, "was already published" in again.content.decode()) == (409, True)

@@ -208,7 +208,7 @@ UNDEFINED = (
     gettext_noop("no item has two answers or more"),
     gettext_noop("everybody always gave the same one answer, so that nothing is left to chance"),
     gettext_noop(
-        "the items have %(least)s to %(most)s answers; Fleiss' kappa needs as many for each"
+        "the items have %(least)s to %(most)s answers; Fleiss' kappa needs the same number for each"
     ),
 )
 """Texts of `Reliability.reason`: why a coefficient of agreement is undefined."""
