@@ -114,7 +114,7 @@ def test_every_measured_command_draws_for_a_page() -> None:
             assert (ROOT / command.split()[0]).is_file()
 
 
-_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_FIGURE = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 def _figures(text: str) -> set[str]:

@@ -119,7 +119,7 @@ def test_a_folder_without_texts_is_refused(tmp_path: Path) -> None:
     """A folder without texts, and a path that is none, are refused with the reason."""
     with pytest.raises(InputError, match=r"contains no \.txt or \.md"):
         FolderTopics.open(tmp_path)
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         FolderTopics.open(tmp_path / "none")
 
 

@@ -220,7 +220,7 @@ def test_the_queue_is_narrowed_to_a_family(
     assert "jug" in line.nth(2).locator("ins").inner_text()
     assert "edit 1" in line.nth(2).inner_text()
     assert wrong_with(page, axe_source, PHONE) == []
-    press(page, "text=Everything of this person in this family")
+    press(page, "text=Show this contributor")
     assert page.locator("[data-row]").count() == 1
     assert page.input_value("#f-family") == "root1"
     page.check("#everything")

@@ -154,7 +154,7 @@ def test_what_was_typed_offline_survives_a_closed_tab(desk: Desk) -> None:
     page.goto(desk.address)
     page.context.set_offline(True)
     page.fill("#sentence_1", FORM["sentence_1"])
-    page.wait_for_selector("#saved:has-text('Not connected')")
+    page.wait_for_selector("#saved:has-text('You are offline')")
     page.close()
     page.context.set_offline(False)
     again = desk.windows.another(page.context)
@@ -173,7 +173,7 @@ def test_a_lost_connection_is_made_up_for(desk: Desk) -> None:
     page.goto(desk.address)
     page.context.set_offline(True)
     page.fill("#option_1", "kettle")
-    page.wait_for_selector("#saved:has-text('Not connected')")
+    page.wait_for_selector("#saved:has-text('You are offline')")
     page.context.set_offline(False)
     _saved(page)
     assert page.evaluate("localStorage.length") == 0
@@ -233,7 +233,7 @@ def test_everything_works_without_a_script(desk: Desk) -> None:
     press(page, "text=Copy the first half")
     assert page.input_value("#sentence_2") == FORM["sentence_1"]
     press(page, "#submit")
-    assert "not sent yet" in page.inner_text("#refused")
+    assert "has not been sent" in page.inner_text("#refused")
     _type_all(page)
     press(page, "#submit")
     assert page.url.startswith(f"{desk.site.url}/write/mine/")

@@ -71,7 +71,7 @@ def test_from_the_link_to_the_code(
     page.goto(link)
     assert page.url == f"{site.url}/study/welcome/"
     _checked(page, axe_source)
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Start").click()
     page.check("#agree")
     page.get_by_role("button", name="Agree and continue").click()
     page.wait_for_url("**/study/")
@@ -89,7 +89,7 @@ def test_from_the_link_to_the_code(
     page.wait_for_url("**/study/")
     assert "C1A2B3" not in page.content()
     page.get_by_role("button", name="Finish and get your code").click()
-    back = page.get_by_role("link", name="Return to Prolific with it")
+    back = page.get_by_role("link", name="Return to Prolific")
     assert back.get_attribute("href") == "https://app.prolific.com/submissions/complete?cc=C1A2B3"
     _checked(page, axe_source)
     assert not any(m.worker(1) in referer for referer in asked)
