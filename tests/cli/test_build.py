@@ -157,7 +157,10 @@ def test_a_null_is_told_phase_by_phase(twins):
     assert record["phases"][0]["chance"]["high"] >= record["phases"][0]["candidates"]
     assert record["by_chance"] > 0
     html = (twins / "with" / "report.html").read_text("utf-8")
-    assert "Problems that reach the threshold in each phase, with the real answers and by chance: " in html
+    assert (
+        "Problems that reach the threshold in each phase, with the real answers and by chance: "
+        in html
+    )
     assert re.search(r"the draws.{1,6} range", html)
 
 
@@ -332,8 +335,9 @@ def test_a_filter_that_sees_nothing_is_no_success(twins, capsys):
     for _ in range(2):
         assert main(command) == 1
         printed = capsys.readouterr().out
-        assert "not measured: for 60 of 60 twins and singles the vectors don't depend on the answer" in (
-            " ".join(printed.split())
+        assert (
+            "not measured: for 60 of 60 twins and singles the vectors don't depend on the answer"
+            in (" ".join(printed.split()))
         )
         assert "120 problems kept of 120" in printed
     (twins / "zeros.toml").write_text(

@@ -88,7 +88,10 @@ def test_the_page_has_the_drawing_and_the_sizes(cli: Cli) -> None:
         (TABLE_4 + "99999,\n", "bad.csv:7: '99999,' has no size and accuracy"),
         (TABLE_4 + "many,80\n", "bad.csv:7: 'many,80' has no size"),
         (TABLE_4 + "99999,180\n", "bad.csv:7: the size 99999 must be 1 or more, and the accuracy"),
-        ("size,accuracy\n160,51\n640,58\n", "there are 2 training sizes; a learning curve needs three"),
+        (
+            "size,accuracy\n160,51\n640,58\n",
+            "there are 2 training sizes; a learning curve needs three",
+        ),
         ("size,accuracy\n160,51\n", "there is 1 training size; a learning curve needs three"),
         ("", "bad.csv: the file is empty"),
     ],

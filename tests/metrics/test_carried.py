@@ -47,8 +47,8 @@ def test_the_same_input_is_not_compared_with_itself() -> None:
     assert refused == (
         "made.gender can't be compared: the 8 inputs of 'female' and 'male' are the same, as the "
         "solver saw the blank in the pronoun's place; so a difference between their results is "
-        "not due to the solver (let it see the pronoun (`winosmith solve --sees pronoun`); train an encoder "
-        "to see it with `winosmith train --sees pronoun`)"
+        "not due to the solver (let it see the pronoun (`winosmith solve --sees pronoun`); train "
+        "an encoder to see it with `winosmith train --sees pronoun`)"
     )
 
 

@@ -418,7 +418,9 @@ def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str)
     file.write_bytes(kept.get(cut, b""))
     if cut == "another array":
         np.savez(file, sides=np.arange(3))
-    with pytest.raises(InputError, match=r"trained_on\.npz: this is not a valid record .*train it again"):
+    with pytest.raises(
+        InputError, match=r"trained_on\.npz: this is not a valid record .*train it again"
+    ):
         read_contents(tmp_path)
 
 

@@ -154,7 +154,9 @@ def compare(
     if len(solvers) < 2:
         raise DataError("a comparison needs the predictions of two solvers or more")
     if baseline is not None and baseline not in solvers:
-        raise DataError(f"unknown baseline {baseline!r}; use one of {', '.join(map(repr, solvers))}")
+        raise DataError(
+            f"unknown baseline {baseline!r}; use one of {', '.join(map(repr, solvers))}"
+        )
     first = next(iter(solvers.values()))
     other = next((n for n, g in solvers.items() if g.dataset.digest != first.dataset.digest), None)
     if other is not None:
