@@ -147,16 +147,14 @@ def compare(
         seed: The random seed of the bootstrap.
 
     Raises:
-        DataError: There are fewer than two solvers, the data sets differ, or the baseline is
-            unknown.
+        DataError: There is only one solver, the data sets differ, or the baseline is unknown.
     """
     solvers = grade_models(answers, data)
     if len(solvers) < 2:
         raise DataError("a comparison needs the predictions of two solvers or more")
     if baseline is not None and baseline not in solvers:
-        raise DataError(
-            f"unknown baseline {baseline!r}; use one of {', '.join(map(repr, solvers))}"
-        )
+        known = ", ".join(map(repr, solvers))
+        raise DataError(f"unknown baseline {baseline!r}; use one of {known}")
     first = next(iter(solvers.values()))
     other = next((n for n, g in solvers.items() if g.dataset.digest != first.dataset.digest), None)
     if other is not None:
