@@ -79,6 +79,6 @@ def test_one_file_is_no_comparison(cli: Cli) -> None:
     assert "a comparison needs the predictions of 2 to 26 solvers, not of 1" in cli.refused(
         "compare dev.jsonl good.lst"
     )
-    assert "the baseline 'best' is not one of 'good', 'poor'" in cli.refused(
+    assert "unknown baseline 'best'; use one of 'good', 'poor'" in cli.refused(
         "compare dev.jsonl good.lst poor.lst --baseline best"
     )

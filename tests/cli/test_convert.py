@@ -145,7 +145,7 @@ def test_what_does_not_fit_is_set_aside_too(data_dir: Path, tmp_path: Path, cli:
     """Claims whose candidate is not in the text have no span: they are named or set aside."""
     source, out = str(data_dir / "wsc/WSCollection.xml"), tmp_path / "c.jsonl"
     command = ["convert", source, str(out), "--to", "superglue-wsc", "--recast", "claims"]
-    assert "does not hold the candidate 'The teller'; add --skip-bad" in cli.refused(*command)
+    assert "does not contain the candidate 'The teller'; add --skip-bad" in cli.refused(*command)
     assert not out.exists()
     assert "left over: 8 records" in cli.aside(*command, "--skip-bad", tmp_path / "left.jsonl")
     assert len(formats.read_claims(out)) == 2 * 285 - 8

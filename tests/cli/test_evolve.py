@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import json
 import re
 from collections.abc import Sequence
@@ -186,10 +185,8 @@ def test_sets_from_two_data_sets(
     shown = cli("score sets/large-dev.jsonl s1.jsonl s2.jsonl --by lineage --out stability.html")
     assert "error depth" in shown.lower()
     page = Path("stability.html").read_text("utf-8")
-    for shown in ("Families without an error", "Families", "Errors by kind of edit"):
+    for shown in ("Families without an error", "Errors by kind of edit"):
         assert f">{shown}</" in page
-    for root in (p for p in formats.read("sets/large-dev.jsonl") if p.lineage is None):
-        assert root.sentence.partition("_")[0].rstrip() in html.unescape(page)
 
 
 def test_the_model_of_the_environment_is_in_the_signature(
