@@ -6,7 +6,8 @@
 
 In this order:
 
-- `docs/reference`: the commands' help and the recipe's keys (`make_reference.py`);
+- `docs/reference`: the commands' help and the recipe's keys (`make_reference.py`), and the JSON
+  schemas (`make_schemas.py`);
 - every page, or those that are named: what its commands print (`make_outputs.py`). Pictures of
   reports are taken of what the command in a page's text has just written (`make_screenshot.py`),
   and hold that report's words, so that `tests/test_docs.py` can compare;
@@ -34,6 +35,7 @@ from pathlib import Path
 
 import make_outputs
 import make_reference
+import make_schemas
 
 ROOT = make_outputs.ROOT
 
@@ -87,6 +89,7 @@ def main() -> int:
     parser.add_argument("--platform", action="store_true", help="the platform's pictures, too")
     asked = parser.parse_args()
     make_reference.write()
+    make_schemas.write()
     pages = [path.resolve() for path in asked.pages] or make_outputs.pages()
     failed = 0
     with ProcessPoolExecutor(asked.jobs) as executor:

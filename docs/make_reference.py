@@ -38,7 +38,7 @@ where, and what to do); with 130 after Ctrl-C; `check --strict` with 1 when it d
 `debias`, `build` and `round` with 1 if the vectors do not tell the problems apart, so that nothing
 is filtered or measured.
 Results go to the standard output, everything else to the standard error. `--json` prints a report
-as JSON.
+as [JSON](json.md).
 """
 
 RECIPE = """\

@@ -23,6 +23,7 @@ import pytest
 
 from tests import drawings
 from winosmith import Dataset
+from winosmith.cli import _printing
 from winosmith.errors import InputError
 from winosmith.testing import made_twins, tiny_language_model
 from winosmith.text import tokens
@@ -199,6 +200,22 @@ def once_a_run(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
             make(made)
             made.rename(folder)  # whole, or not there
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _printed_json_is_valid() -> Iterator[None]:
+    """Compare all JSON that a command prints in this process with its published schema."""
+    escape = _printing.for_json
+
+    def check(document: str) -> str:
+        from tests.json_schemas import refuse_invalid
+
+        refuse_invalid(document)
+        return escape(document)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_printing, "for_json", check)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

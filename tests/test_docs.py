@@ -46,6 +46,7 @@ def script(name: str) -> ModuleType:
 
 outputs = script("make_outputs")
 reference = script("make_reference")
+schemas = script("make_schemas")
 make = script("make")
 
 PAGES = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in outputs.pages()}

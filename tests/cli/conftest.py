@@ -31,8 +31,10 @@ class Cli:
         return out
 
     def told(self, *words: object) -> Any:
-        """Return what a command tells with --json."""
-        return json.loads(self(*self._parted(words), "--json"))
+        """Return what a command tells with --json, without the name of its schema."""
+        told = json.loads(self(*self._parted(words), "--json"))
+        assert told.pop("schema")
+        return told
 
     def aside(self, *words: object, code: int = 0) -> str:
         """Return what a command prints beside its result, with single spaces."""

@@ -203,6 +203,7 @@ def test_people_are_counted_not_named(site: Any) -> None:
     site.people("ann", bob="judge", eva="moderator", adam="admin")
     told = site.admin("people", str(site.folder), "--json").stdout
     assert json.loads(told) == {
+        "schema": "admin people 1",
         "accounts": 4,
         "judges": 3,
         "moderators": 2,

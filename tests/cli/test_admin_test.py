@@ -61,7 +61,7 @@ def test_a_round_goes_from_a_file_to_what_is_published(site: Any, tmp_path: Path
         *test, "open", data, "--name", "x", "--ask", "age", code=2
     )
     site.do(TAKE)
-    listed = json.loads(_run(*test, "list", "--json"))
+    listed = json.loads(_run(*test, "list", "--json"))["rounds"]
     assert [(r["round"], r["state"], r["done"]) for r in listed] == [("spring", "open", 4)]
     assert "open; close it first" in _run(*test, "publish", "spring", code=2)
     closed = _run(*test, "close", "spring")

@@ -17,7 +17,7 @@ def test_the_list_names_every_set(cli: Cli) -> None:
 
 def test_the_list_is_json_too(cli: Cli) -> None:
     """With --json the addresses and checksums are there for a program to use."""
-    records = cli.told("data list")
+    records = cli.told("data list")["sets"]
     assert [record["name"] for record in records] == [known.name for known in PUBLISHED]
     assert all(file["url"].startswith("https://") for r in records for file in r["files"])
 

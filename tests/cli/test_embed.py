@@ -77,7 +77,7 @@ def test_an_encoder_is_cached_for_the_user(
     assert not (tmp_path / "cache").exists()
     output = cli(*command, "--out", tmp_path / "b.npz", "--pooling", "cls")
     assert len(list((tmp_path / "cache" / "winosmith" / "embeddings").iterdir())) == 1
-    report = json.loads(output[output.rindex('{\n  "file"') :])
+    report = json.loads(output[output.rindex('{\n  "schema"') :])
     assert (report["problems"], report["width"]) == (80, 16)
     assert "|embedder:encoder|model:" in report["signature"]
     assert "|pooling:cls|" in report["signature"]

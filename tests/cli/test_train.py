@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from winosmith import Dataset, Problem, answers, formats
-from winosmith.cli import train as train_command, transfer as transfer_command
+from winosmith.cli._main import group
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.models import load_choice_model
 from winosmith.published import write_contents
@@ -58,19 +58,15 @@ def _cut(path: Path, tag: str, rows: slice, to: Path) -> None:
     to.write_text(text[: found[0].start()] + held + text[found[-1].end() :], "utf-8")
 
 
-def _run(command: object, *arguments: object) -> Result:
-    return CliRunner().invoke(
-        command.command,
-        list(map(str, arguments)),
-        catch_exceptions=False,
-    )
+def _run(*words: object) -> Result:
+    return CliRunner().invoke(group, list(map(str, words)), catch_exceptions=False)
 
 
 @pytest.mark.models
 def test_a_grid_is_trained_and_told(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
     """Two rates and two seeds: a table, the best, the runs at chance by name, a signature."""
     shown = _run(
-        train_command, folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
+        "train", folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
         tiny_encoder, "--out", tmp_path / "t", *FAST, "--learning-rate", "1e-9", "--seeds", "5",
     )  # fmt: skip
     assert shown.exit_code == 0
@@ -105,7 +101,7 @@ def test_the_released_code_s_regularisation_is_a_grid_s_and_a_setting(
 ) -> None:
     """The winogrande grid has no weight decay and the model's own dropout; options replace both."""
     shown = _run(
-        train_command, folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
+        "train", folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
         tiny_encoder, "--out", tmp_path / "t", "--epochs", "1", "--batch-size", "16", "--seeds",
         "1", *asked, "--json",
     )  # fmt: skip
@@ -121,12 +117,12 @@ def test_the_report_is_json(tiny_encoder: Path, folder: Path, tmp_path: Path) ->
         folder / "train.jsonl", "--dev", "40", "--model", tiny_encoder, "--out", tmp_path / "t",
         *FAST, "--json",
     ]  # fmt: skip
-    first = _run(train_command, *arguments)
+    first = _run("train", *arguments)
     report = json.loads(first.stdout)
     assert (report["n_train"], report["n_dev"]) == (120, 40)
     assert report["dev_accuracy"] == 1.0
     assert report["by_setting"][0]["mean_above_chance"] == 1.0
-    again = _run(train_command, *arguments)
+    again = _run("train", *arguments)
     assert json.loads(again.stdout) == report
     assert "step" not in again.stderr
 
@@ -139,7 +135,7 @@ def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) 
     ]
     formats.write(flipped, tmp_path / "flipped.jsonl")
     shown = _run(
-        train_command, folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
+        "train", folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
         tiny_encoder, "--out", tmp_path / "t", *FAST, "--then", tmp_path / "flipped.jsonl",
         "--then-dev", "20", "--on-all", "--json",
     )  # fmt: skip
@@ -162,7 +158,7 @@ def test_a_learning_curve_is_written(tiny_encoder: Path, folder: Path, tmp_path:
         formats.write(_easy(160)[:size].problems, tmp_path / f"{size}.jsonl")
     files = [tmp_path / f"{size}.jsonl" for size in (160, 40, 80)]
     shown = _run(
-        train_command, *files, "--dev", folder / "dev.jsonl", "--model", tiny_encoder, "--out",
+        "train", *files, "--dev", folder / "dev.jsonl", "--model", tiny_encoder, "--out",
         tmp_path / "t", *FAST, "--seeds", "2", "--curve",
     )  # fmt: skip
     assert re.search(r"^160 +100\.0 % +0 of 2 +51\.5", shown.stdout, re.MULTILINE)  # the paper's XS
@@ -172,9 +168,7 @@ def test_a_learning_curve_is_written(tiny_encoder: Path, folder: Path, tmp_path:
         (size, seed) for size in ("40", "80", "160") for seed in "01"
     ]
     assert rows[-1]["accuracy"] == "1.000000"
-    from winosmith.cli.curve import command as curve
-
-    told = CliRunner().invoke(curve, [str(tmp_path / "t" / "curve.csv"), "--json"])
+    told = _run("curve", tmp_path / "t" / "curve.csv", "--json")
     assert told.exit_code == 0
 
 
@@ -182,7 +176,7 @@ def test_a_learning_curve_is_written(tiny_encoder: Path, folder: Path, tmp_path:
 def test_claims_are_trained_on(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
     """--claims recasts problems; the model judges claims."""
     shown = _run(
-        train_command, folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
+        "train", folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
         tiny_encoder, "--out", tmp_path / "t", *FAST, "--claims", "--json",
     )  # fmt: skip
     assert json.loads(shown.stdout)["n_train"] == 320
@@ -209,7 +203,7 @@ def test_options_without_sense_are_refused(
     if "--dev" not in arguments:
         given += ["--dev", "dev.jsonl"]
     with pytest.raises(InputError, match=message):
-        _run(train_command, *given, *arguments)
+        _run("train", *given, *arguments)
 
 
 @pytest.mark.models
@@ -219,7 +213,7 @@ def test_a_dev_part_that_is_trained_on_is_told(
     """Texts that are in both, to train on and to choose by, are counted and shown."""
     formats.write([*_easy(3), *_easy(40, 1)], tmp_path / "dev.jsonl")
     shown = _run(
-        train_command, folder / "train.jsonl", "--dev", tmp_path / "dev.jsonl", "--model",
+        "train", folder / "train.jsonl", "--dev", tmp_path / "dev.jsonl", "--model",
         tiny_encoder, "--out", tmp_path / "t", "--epochs", "1",
     )  # fmt: skip
     assert "Warning: 3 texts of" in shown.stderr
@@ -235,16 +229,16 @@ def test_another_recipe_is_refused_and_forced(
         folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model", tiny_encoder, "--out",
         tmp_path / "t", "--learning-rate", "2e-2", "--epochs",
     ]  # fmt: skip
-    _run(train_command, *given, "1")
+    _run("train", *given, "1")
     with pytest.raises(OutputError, match="grid is"):
-        _run(train_command, *given, "2")
-    shown = _run(train_command, *given, "2", "--force", "--json")
+        _run("train", *given, "2")
+    shown = _run("train", *given, "2", "--force", "--json")
     assert len(json.loads(shown.stdout)["epochs"]) == 2
 
 
 def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
     """A solver without a model solves every data set; its rows stand among the printed ones."""
-    shown = _run(transfer_command, data_dir, "--solver", "random", "--out", tmp_path / "t")
+    shown = _run("transfer", data_dir, "--solver", "random", "--out", tmp_path / "t")
     assert shown.exit_code == 0
     for text in (
         "random",
@@ -269,10 +263,8 @@ def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
     assert found["pdp"]["accuracy"]["n"] == 60
     assert found["winogender"]["gap"] is None
     assert "saw the blank in the pronoun's place" in found["winogender"]["notes"][0]
-    again = _run(
-        transfer_command, data_dir, "--solver", "random", "--out", tmp_path / "t", "--json"
-    )
-    assert json.loads(again.stdout) == results
+    again = _run("transfer", data_dir, "--solver", "random", "--out", tmp_path / "t", "--json")
+    assert json.loads(again.stdout) == {"schema": "transfer 1", **results}
 
 
 @pytest.mark.data
@@ -280,7 +272,7 @@ def test_what_training_may_have_shown_is_not_solved(data_dir: Path, tmp_path: Pa
     """--trained-on leaves a data set out with the reason, and says what can't be compared."""
     files = [data_dir / "dpr" / "test.c.txt", data_dir / "copa" / "copa-test.xml"]
     asked = [*files, "--solver", "random", "--out", tmp_path / "t", "--trained-on", "dpr"]
-    shown = _run(transfer_command, *asked, "--trained-on", "other:Pile").stdout
+    shown = _run("transfer", *asked, "--trained-on", "other:Pile").stdout
     words = " ".join(shown.split())
     assert "DPR (Rahman and Ng 2012): No accuracy is shown for random: 564 of 564" in words
     assert "random was also trained on Pile, which is not available" in words
@@ -290,9 +282,9 @@ def test_what_training_may_have_shown_is_not_solved(data_dir: Path, tmp_path: Pa
     assert "564 of 564" in results["withheld"]["dpr"]
     assert "No accuracy is shown for random" in (tmp_path / "t" / "report.html").read_text()
     with pytest.raises(DataError, match="nothing is left to solve: DPR"):
-        _run(transfer_command, files[0], *asked[2:])
+        _run("transfer", files[0], *asked[2:])
     with pytest.raises(InputError, match="the contents of 'xyzzy' are not known"):
-        _run(transfer_command, *asked, "--trained-on", "xyzzy")
+        _run("transfer", *asked, "--trained-on", "xyzzy")
 
 
 @pytest.mark.data
@@ -302,7 +294,7 @@ def test_what_a_model_was_trained_on_is_not_solved(data_dir: Path, tmp_path: Pat
     tuned.mkdir()
     write_contents(tuned, formats.read(dpr))
     with pytest.raises(DataError, match=r"nothing is left to solve: DPR.* 564 of 564"):
-        _run(transfer_command, dpr, "--model", tuned, "--out", tmp_path / "t")
+        _run("transfer", dpr, "--model", tuned, "--out", tmp_path / "t")
 
 
 @pytest.mark.models
@@ -314,19 +306,19 @@ def test_an_encoder_is_tuned_on_the_target(
     copa = data_dir / "copa" / "copa-dev.xml"
     _cut(copa, "item", slice(40), tmp_path / "few.xml")
     _run(
-        train_command, tmp_path / "few.xml", "--dev", "10", "--model", tiny_encoder, "--out",
+        "train", tmp_path / "few.xml", "--dev", "10", "--model", tiny_encoder, "--out",
         tmp_path / "m", "--epochs", "1",
     )  # fmt: skip
     _cut(copa, "item", slice(40, 80), tmp_path / "test.xml")
     shown = _run(
-        transfer_command, tmp_path / "test.xml", "--model", tmp_path / "m", "--out",
+        "transfer", tmp_path / "test.xml", "--model", tmp_path / "m", "--out",
         tmp_path / "t", "--tune", tmp_path / "few.xml", "--name", "Tiny",
     )  # fmt: skip
     assert len(re.findall(r"^→ +Tiny(?:-ft)?  ", shown.stdout, re.MULTILINE)) == 2
     assert (tmp_path / "t" / "tuned" / "copa" / "all" / "model").is_dir()
     assert (tmp_path / "t" / "predictions-ft" / "copa.jsonl").is_file()
     leaked = _run(
-        transfer_command, tmp_path / "test.xml", "--model", tmp_path / "m", "--out",
+        "transfer", tmp_path / "test.xml", "--model", tmp_path / "m", "--out",
         tmp_path / "u", "--tune", tmp_path / "test.xml",
     )  # fmt: skip
     assert "40 texts of" in leaked.stderr
@@ -339,14 +331,14 @@ def test_an_encoder_is_tuned_on_claims(
 ) -> None:
     """Tuned on SuperGLUE-WSC's claims, a model judges each claim by itself."""
     _run(
-        train_command, folder / "train.jsonl", "--dev", "20", "--model", tiny_encoder, "--out",
+        "train", folder / "train.jsonl", "--dev", "20", "--model", tiny_encoder, "--out",
         tmp_path / "m", "--epochs", "1", "--claims",
     )  # fmt: skip
     held = (data_dir / "superglue_wsc" / "train.jsonl").read_text("utf-8").splitlines(True)
     (tmp_path / "train.jsonl").write_text("".join(held[:60]), "utf-8")
     (tmp_path / "val.jsonl").write_text("".join(held[60:90]), "utf-8")
     shown = _run(
-        transfer_command, tmp_path / "val.jsonl", "--model", tmp_path / "m", "--out",
+        "transfer", tmp_path / "val.jsonl", "--model", tmp_path / "m", "--out",
         tmp_path / "t", "--tune", tmp_path / "train.jsonl", "--json",
     )  # fmt: skip
     systems = json.loads(shown.stdout)["systems"]
@@ -379,14 +371,14 @@ def test_what_can_not_be_solved_is_named(
     for name in ("a.jsonl", "b.jsonl"):
         formats.write(_easy(4).problems, tmp_path / name)
     with pytest.raises(InputError, match=message):
-        _run(transfer_command, *files, "--solver", "random", "--out", "out", *options)
+        _run("transfer", *files, "--solver", "random", "--out", "out", *options)
 
 
 def test_withheld_answers_are_refused(data_dir: Path, tmp_path: Path) -> None:
     """SuperGLUE's test part has no labels: it can't be scored, and the error says what can."""
     with pytest.raises(InputError, match="146 of 146 answers are withheld"):
         _run(
-            transfer_command, data_dir / "superglue_wsc" / "test.jsonl", "--solver", "random",
+            "transfer", data_dir / "superglue_wsc" / "test.jsonl", "--solver", "random",
             "--out", tmp_path / "t",
         )  # fmt: skip
 
@@ -400,24 +392,20 @@ def test_an_encoder_is_trained_to_see_pronouns(
     dpr = formats.read(data_dir / "dpr" / "train.c.txt")
     formats.write(dpr[:40], tmp_path / "few.jsonl")
     options = ["--model", tiny_encoder, "--sees", "pronoun", "--epochs", "1"]
-    shown = _run(
-        train_command, tmp_path / "few.jsonl", "--dev", "10", "--out", tmp_path / "m", *options
-    )
+    shown = _run("train", tmp_path / "few.jsonl", "--dev", "10", "--out", tmp_path / "m", *options)
     assert "|sees:pronoun|" in shown.stdout
     solver = EncoderSolver(tmp_path / "m")
     assert solver.parameters["sees"] == "pronoun"
     with pytest.raises(DataError, match=r"the pronoun of 150 of 150 problems is unknown"):
-        _run(
-            train_command, folder / "train.jsonl", "--dev", "10", "--out", tmp_path / "n", *options
-        )
+        _run("train", folder / "train.jsonl", "--dev", "10", "--out", tmp_path / "n", *options)
     with pytest.raises(InputError, match="fills nothing in, so omit it"):
         _run(
-            train_command, tmp_path / "few.jsonl", "--dev", "10", "--out", tmp_path / "n", *options,
+            "train", tmp_path / "few.jsonl", "--dev", "10", "--out", tmp_path / "n", *options,
             "--split-point", "after_option",
         )  # fmt: skip
     _cut(data_dir / "copa" / "copa-dev.xml", "item", slice(5), tmp_path / "copa.xml")
     with pytest.raises(DataError, match=r"not every problem of copa has one .* omit these"):
-        _run(transfer_command, tmp_path / "copa.xml", "--model", tmp_path / "m", "--out",
+        _run("transfer", tmp_path / "copa.xml", "--model", tmp_path / "m", "--out",
              tmp_path / "t")  # fmt: skip
 
 
@@ -434,7 +422,7 @@ def test_winogender_is_solved_with_its_pronouns(
         tmp_path / "wsc.xml", winogender, "--solver", "causal", "--model",
         make_language_model("gpt2"),
     ]  # fmt: skip
-    shown = _run(transfer_command, *options, "--out", tmp_path / "t")
+    shown = _run("transfer", *options, "--out", tmp_path / "t")
     assert "Accuracy on Winogender by gender, and the gaps" in shown.stdout
     assert "the pronoun was seen, and whom it refers to was asked" in shown.stdout
     for name, seen in (("wsc", "blank"), ("winogender", "pronoun")):
@@ -444,7 +432,7 @@ def test_winogender_is_solved_with_its_pronouns(
     (system,) = results.values()
     assert [row["data"] for row in system] == ["wsc", "winogender"]
     assert "sees:pronoun" in system[1]["gap"]["signature"]
-    hidden = _run(transfer_command, *options, "--out", tmp_path / "u", "--sees", "blank", "--json")
+    hidden = _run("transfer", *options, "--out", tmp_path / "u", "--sees", "blank", "--json")
     (system,) = json.loads(hidden.stdout)["systems"].values()
     assert system[1]["gap"] is None
     assert "there is no gender gap" in system[1]["notes"][0]

@@ -40,8 +40,8 @@ def test_what_was_got_is_json_too(
 ) -> None:
     """With --json, a program reads the path and the checksum."""
     assert main(["data", "get", "made", "--out", str(tmp_path / "out"), "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    assert found == {"path": str(tmp_path / "out/a.jsonl"), "sha256": DIGEST}
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert files == {str(tmp_path / "out/a.jsonl"): DIGEST}
 
 
 def test_a_break_is_told(

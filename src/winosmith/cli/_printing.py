@@ -17,13 +17,17 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
 
 from winosmith.escape import for_json, for_terminal
+
+JSON_VERSION = 1
+"""Version of the JSON Schemas of `--json`. It rises when a key is removed, or gets another type or
+meaning; a further key does not change it."""
 
 
 def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -66,14 +70,24 @@ def ring() -> None:
     _write("\a", err=True, nl=False)
 
 
-def print_json(report: Any) -> None:
-    """Print a report as indented JSON with non-ASCII characters, of which controls are escaped."""
-    print_json_text(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+def print_json(report: Mapping[str, Any]) -> None:
+    """Print a report as indented JSON with non-ASCII characters, of which controls are escaped.
+
+    Its first key, `schema`, names the command and the version of its JSON Schema.
+    """
+    document = {"schema": f"{_command_name()} {JSON_VERSION}", **report}
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    _write(for_json(text), nl=False)
 
 
-def print_json_text(document: str) -> None:
-    """Print a JSON document with its control characters escaped."""
-    _write(for_json(document), nl=False)
+def _command_name() -> str:
+    """Return the name of the command that runs with those of its groups, such as "data list"."""
+    context: click.Context | None = click.get_current_context()
+    names: list[str] = []
+    while context and context.parent:
+        names.insert(0, context.info_name or "")
+        context = context.parent
+    return " ".join(names)
 
 
 def print_rich(*parts: Any) -> None:

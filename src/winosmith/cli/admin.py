@@ -118,7 +118,7 @@ def print_counts(counts: Mapping[str, int]) -> None:
     """Print numbers with their names, a line each."""
     width = max(map(len, counts), default=0)
     for name, count in counts.items():
-        echo(f"{name:{width}} {count:>9,}")
+        echo(f"{name.replace('_', ' '):{width}} {count:>9,}")
 
 
 def print_list(
@@ -126,7 +126,7 @@ def print_list(
 ) -> None:
     """Print records as JSON or as a table; without records, print a hint."""
     if as_json:
-        print_json(rows)
+        print_json({title.lower(): rows})
         return
     if not rows:
         say(hint)

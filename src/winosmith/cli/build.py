@@ -19,7 +19,7 @@ from winosmith.build import (
     small_sentences,
 )
 from winosmith.cli._options import FILE, FOLDER, bad_records_file, json_option, reading_option
-from winosmith.cli._printing import echo, log_shown, print_json_text, progress, say
+from winosmith.cli._printing import echo, log_shown, print_json, progress, say
 from winosmith.records import parse_json
 from winosmith.report import format_value, whole_and_single
 
@@ -121,7 +121,7 @@ def print_filter(folder: Path, as_json: bool) -> None:
 
 def _printed(folder: Path, as_json: bool) -> bool:
     if as_json:
-        print_json_text((folder / "report.json").read_text("utf-8"))
+        print_json(_record(folder))
     return as_json
 
 

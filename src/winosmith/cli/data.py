@@ -47,7 +47,7 @@ def get(name: str, out: str | None, as_json: bool) -> None:
             on_progress=lambda remote, done: advance(done, f"bytes of {remote.name}"),
         )
     if as_json:
-        print_json([{"path": str(path), "sha256": digest} for path, digest in files.items()])
+        print_json({"files": {str(path): digest for path, digest in files.items()}})
         return
     for path in files:
         echo(path)
@@ -58,7 +58,7 @@ def get(name: str, out: str | None, as_json: bool) -> None:
 def listed(as_json: bool) -> None:
     """List the data sets: name, licence, size and what they are."""
     if as_json:
-        print_json(list(map(_record, fetch.PUBLISHED)))
+        print_json({"sets": list(map(_record, fetch.PUBLISHED))})
         return
     print_table(
         "Published data sets",

@@ -57,7 +57,7 @@ def make_round_page(
         sections,
         subtitle=subtitle,
         signature=record["build"]["signature"],
-        footer=f"Made by winosmith {record['made by']}.",
+        footer=f"Made by winosmith {record['made_by']}.",
     )
 
 

@@ -266,7 +266,7 @@ def _measure(
         "winosmith": "round",
         "version": 1,
         "name": recipe.build.name,
-        "made by": __version__,
+        "made_by": __version__,
         "digest": files.digest,
         "build": {
             "signature": report["signature"],

@@ -39,7 +39,7 @@ def test_the_downloads_give_the_figures_of_the_page(
     tmp_path: Path, depth: str,
 ) -> None:  # fmt: skip
     """`winosmith score --by lineage` on the files says what the page says, signature included."""
-    from winosmith.cli.score import command
+    from winosmith.cli._main import group
 
     alpha, beta = model("alpha"), model("beta")
     for word in ("cup", "lamp", "pot", "bowl", "mug", "jar"):
@@ -51,7 +51,7 @@ def test_the_downloads_give_the_figures_of_the_page(
         for name in ("problems", "alpha", "beta")
     ]
     asked = [*map(str, files), "--by", "lineage", "--depth", depth, "--json"]
-    ran = CliRunner().invoke(command, asked, catch_exceptions=False)
+    ran = CliRunner().invoke(group, ["score", *asked], catch_exceptions=False)
     assert ran.exit_code == 0, ran.output
     said = json.loads(ran.stdout)
     page = Measured.objects.get(depth=depth)

@@ -28,11 +28,10 @@ def _run(*arguments: str) -> str:
     """Run `winosmith admin study` on this process's site; return what it printed."""
     from click.testing import CliRunner
 
-    from winosmith.cli.admin import command
+    from winosmith.cli._main import group
 
-    done = CliRunner().invoke(
-        command, ["study", str(settings.SITE.folder), *arguments], catch_exceptions=False
-    )
+    words = ["admin", "study", str(settings.SITE.folder), *arguments]
+    done = CliRunner().invoke(group, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 

@@ -105,7 +105,7 @@ RECORD: dict[str, Any] = {
     "winosmith": "round",
     "version": 1,
     "name": "made",
-    "made by": "0.1.0",
+    "made_by": "0.1.0",
     "digest": "0" * 64,
     "build": {
         "signature": "made|n:40|seed:0",

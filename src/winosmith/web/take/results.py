@@ -184,8 +184,8 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
     held = Sitting.objects.filter(subject__round=round_, held=True).count()
     return {
         "sheets": round_.sheets.count(),
-        "handed in": len(sittings) + held,
-        **({"held for their pace, not counted": held} if held else {}),
+        "handed_in": len(sittings) + held,
+        **({"held_for_their_pace": held} if held else {}),
         "people": len(subjects),
         "answers": len(responses),
     }

@@ -1,0 +1,36 @@
+"""Each command with --json has a published JSON Schema, made from its results."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+
+from tests.cli.conftest import ways
+from tests.json_schemas import FOLDER, refuse_invalid, validator
+from tests.test_docs import schemas
+
+
+def test_each_command_with_json_has_a_schema() -> None:
+    """No command with the option --json lacks a schema."""
+    offered = {
+        name for name, way in ways().items() if any("--json" in p.opts for p in way[-1].params)
+    }
+    assert set(schemas.PRINTED) == offered
+
+
+def test_the_schemas_are_those_of_the_results() -> None:
+    """The published files are what the script makes from the results, and valid."""
+    made = schemas.files()
+    assert {path: path.read_text("utf-8") for path in made} == made
+    assert {*FOLDER.iterdir()} == {path for path in made if path.suffix == ".json"}
+    for command in schemas.PRINTED:
+        jsonschema.Draft202012Validator.check_schema(validator(command).schema)
+
+
+@pytest.mark.parametrize(
+    "printed", ['{"schema": "data get 1"}', '{"schema": "data get 1", "files": {}, "more": 1}']
+)
+def test_other_json_is_invalid(printed: str) -> None:
+    """A schema refuses an object that lacks a key, and the tests one that has another key."""
+    with pytest.raises(AssertionError, match="data get --json"):
+        refuse_invalid(printed)
