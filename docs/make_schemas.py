@@ -18,7 +18,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NotRequired
 
-import winosmith.web  # noqa: F401 - sets Django up
 from winosmith import (
     answers,
     audit,

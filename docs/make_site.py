@@ -26,7 +26,7 @@ import make_outputs
 import make_reference
 
 ROOT = make_outputs.ROOT
-COPIED = ("*.md", "LICENSE", "CITATION.cff", "docs/**/*.md", "docs/reference/*.json",
+COPIED = ("*.md", "LICENSE", "CITATION.cff", "docs/**/*.md", "docs/reference/**/*.json",
           "docs/images/*", "examples/*.py", "examples/*.ipynb")  # fmt: skip
 """Files of the site, as patterns from the root of the repository."""
 
