@@ -8,7 +8,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +79,15 @@ def content(path: Path) -> list[tuple[str, list[str], str]]:
     ]
 
 
-def written(layout: str, folder: Path, ending: str) -> Path:
-    """Write a quiz in a layout."""
-    quiz = rows(LAYOUTS[layout])
+def written(
+    layout: str, folder: Path, ending: str, copies: int = 0, of: Sequence[int] = ()
+) -> Path:
+    """Write a quiz in a layout; after some of its items, copies of them."""
+    quiz = [
+        dict(one)
+        for n, one in enumerate(rows(LAYOUTS[layout]))
+        for _ in range(1 + copies * (n in of))
+    ]
     path = folder / f"quiz.{ending}"
     if ending == "csv":
         out = io.StringIO(newline="")
@@ -120,6 +126,37 @@ def test_options_move_and_nothing_else_changes(tmp_path: Path, layout: str, endi
     assert path.read_bytes()[:3] == raw[:3]  # a byte-order mark
     assert fix([path]).write() == []
     assert fix([path], seed=1).files[0].changed
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "yaml", "csv"])
+@pytest.mark.parametrize("doubled", [[1], [11], [0, 10, 11], [5, 6, 7]])
+def test_copies_are_removed_from_their_file(
+    tmp_path: Path, ending: str, doubled: list[int]
+) -> None:
+    """Each copy is removed, wherever it is; the other lines of the file stay."""
+    path = written("columns", tmp_path, ending)
+    before, lines = content(path), len(path.read_bytes().splitlines())
+    assert written("columns", tmp_path, ending, 2, doubled) == path
+    found = fix([path], drop_copies=True)
+    assert len(found.dropped) == 2 * len(doubled)
+    assert all(one.place > one.first for one in found.dropped)
+    found.write()
+    assert content(path) == before
+    comments = 2 * len(doubled) if ending == "yaml" else 0  # of the removed items
+    assert len(path.read_bytes().splitlines()) == lines + comments
+    assert fix([path], drop_copies=True).dropped == ()
+
+
+def test_a_file_keeps_an_item(tmp_path: Path) -> None:
+    """Copies in other files are removed, except for the first item of a file of copies."""
+    record = _listed(0, TEXTS[0], 1)
+    other = _listed(1, TEXTS[1], 2)
+    for name, items in {"a": [record, other], "b": [record, record]}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(items))
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    from_0 = formats.Columns(answer_is="0")
+    fix(paths, drop_copies=True, columns=from_0).write()
+    assert [len(json.loads(path.read_text())) for path in paths] == [2, 1]
 
 
 def quiz(folder: Path, **further: Any) -> Path:

@@ -94,6 +94,19 @@ class Unchanged(Result):
 
 
 @dataclass(frozen=True)
+class DroppedCopy(Result):
+    """An item that was removed because an earlier one is the same.
+
+    Attributes:
+        place: place of the removed item, before the change.
+        first: place of the item that stays.
+    """
+
+    place: Place = field(metadata={"json": str})
+    first: Place = field(metadata={"json": str})
+
+
+@dataclass(frozen=True)
 class FixedFile(Result):
     """What became of a file.
 
@@ -125,10 +138,12 @@ class Fixed(Result):
     Attributes:
         files: in the order in which they were read.
         unchanged: the items that were left as they are.
+        dropped: the copies that were removed.
     """
 
     files: tuple[FixedFile, ...]
     unchanged: tuple[Unchanged, ...]
+    dropped: tuple[DroppedCopy, ...]
 
     def write(self) -> list[str]:
         """Replace the files whose text has changed, and keep their modes; return their paths.
@@ -137,7 +152,9 @@ class Fixed(Result):
             DataError: a file can't be written to, or has changed since it was read; then none is
                 written.
         """
-        changed = {Path(file.path).resolve(): file for file in self.files if file.changed}
+        changed = {
+            Path(file.path).resolve(): file for file in self.files if file.text != file.before
+        }
         for target, file in changed.items():
             if not os.access(target, os.W_OK):
                 raise DataError(f"{file.path} is read-only; no file is changed")
@@ -155,6 +172,7 @@ def fix(
     paths: Sequence[str | Path],
     seed: int = 0,
     *,
+    drop_copies: bool = False,
     format_name: str | None = None,
     columns: formats.Columns | None = None,
     encoding: str | None = None,
@@ -167,6 +185,8 @@ def fix(
     Args:
         paths: files of JSON, JSON Lines, YAML, CSV or TSV, not packed.
         seed: random seed of the orders.
+        drop_copies: whether to remove each item that has the question, the options in any order,
+            and the key of an earlier one.
         format_name: see `formats.scan`.
         columns: see `formats.scan`.
         encoding: encoding of the files; found if None.
@@ -176,17 +196,24 @@ def fix(
         DataError: a file is not a text that can be written back as it is, or two records overlap.
     """
     sources = [data.Source(path, encoding=encoding) for path in paths]
-    codecs = [_codec(source, encoding) for source in sources]
+    originals = {str(one.path): (one.text, _codec(one, encoding)) for one in sources}
     how: dict[str, Any] = {"columns": columns, "pair_by": "", "ids_are_places": True}
     before = formats.scan(_rows(sources), format_name, **how)
+    dropped: list[DroppedCopy] = []
+    if drop_copies and (dropped := _copies(before, sources)):
+        gone = {one.place for one in dropped}
+        sources = _without(sources, gone)
+        stay = [
+            item for at, item in zip(before.places, before.items, strict=True) if at not in gone
+        ]
+        before = formats.scan(_rows(sources), format_name, **how)
+        if [*map(_content, before.items)] != [*map(_content, stay)]:
+            raise DataError("the files would be read as other items without their copies")
     left = {one.place: str(one.reason) for one in before.bad}
     while True:
         edits, kinds = _edits(before, {str(one.path): one for one in sources}, columns, seed, left)
         texts = [_edited(one.text, edits[str(one.path)]) for one in sources]
-        again = [
-            data.Source(source.path, text.encode("utf-8", "surrogatepass"))
-            for source, text in zip(sources, texts, strict=True)
-        ]
+        again = [*map(_with_text, sources, texts)]
         try:
             after = formats.scan(_rows(again), format_name, **how)
         except FormatError as error:
@@ -206,10 +233,69 @@ def fix(
     for place, old, new in zip(before.places, before.items, after.items, strict=True):
         own[place.path].append((old, new))
     files = [
-        _file(source, text, codec, own[str(source.path)])
-        for source, text, codec in zip(sources, texts, codecs, strict=True)
+        _file(path, text, originals[path], own[path])
+        for path, text in zip((str(one.path) for one in sources), texts, strict=True)
     ]
-    return Fixed(tuple(files), tuple(Unchanged(place, why) for place, why in left.items()))
+    unchanged = tuple(Unchanged(place, why) for place, why in left.items())
+    return Fixed(tuple(files), unchanged, tuple(dropped))
+
+
+def _copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
+    """Return the items that are the same as an earlier one, except those of records with several.
+
+    A file keeps its first item if all of them are copies.
+    """
+    first: dict[object, Place] = {}
+    times, kept = Counter(contents.places), {str(one.path): 0 for one in sources}
+    found = []
+    for place, item in zip(contents.places, contents.items, strict=True):
+        same = first.setdefault(_content(item), place)
+        if same == place or times[place] > 1 or place.start is None:
+            kept[place.path] += 1
+        else:
+            found.append(DroppedCopy(place, same))
+    for path in [path for path, count in kept.items() if not count]:
+        found.remove(next(one for one in found if one.place.path == path))
+    return found
+
+
+def _without(sources: Sequence[data.Source], gone: Iterable[Place]) -> list[data.Source]:
+    """Return files without some of their records."""
+    left = []
+    for source in sources:
+        text, kind = source.text, "yaml" if data.is_yaml(source) else data.read(source).kind
+        own = [place for place in gone if place.path == str(source.path)]
+        for place in sorted(own, key=lambda one: one.start or 0, reverse=True):
+            start, end = _extent(text, place, kind)
+            text = text[:start] + text[end:]
+        left.append(_with_text(source, text))
+    return left
+
+
+def _extent(text: str, place: Place, kind: str) -> Span:
+    """Return where a record with its separator is in a text.
+
+    Raises:
+        DataError: the record is inside a line, or there is no separator.
+    """
+    start, end = place.start or 0, place.end or 0
+    if kind in ("lines", "delimited"):
+        line_end = re.compile(r"\r?\n?").match(text, end)
+        return start, line_end.end() if line_end else end
+    if kind == "yaml":
+        line = text.rfind("\n", 0, start) + 1
+        rest = re.compile(r"[^\S\n]*(?:#.*)?(?:\n[^\S\n]*)*(?:\n|$)").match(text, end)
+        if text[line:start].strip() == "-" and rest:
+            return line, rest.end()
+    elif after := re.compile(r"\s*,\s*").match(text, end):
+        return start, after.end()
+    elif before := re.compile(r"\s*,\s*$").search(text[:start]):
+        return before.start(), end
+    raise DataError(f"{place}: this copy can't be removed here; remove it by hand")
+
+
+def _with_text(source: data.Source, text: str) -> data.Source:
+    return data.Source(source.path, text.encode("utf-8", "surrogatepass"))
 
 
 def _left_for(
@@ -262,23 +348,26 @@ def _content(item: formats.Item) -> object:
     if not isinstance(item, Problem):
         return item
     key = None if item.answer is None else item.options[item.answer]
-    return item.sentence, sorted(item.options), key
+    return item.sentence, tuple(sorted(item.options)), key
 
 
 def _file(
-    source: data.Source, text: str, codec: str, own: Sequence[tuple[formats.Item, formats.Item]]
+    path: str,
+    text: str,
+    original: tuple[str, str],
+    own: Sequence[tuple[formats.Item, formats.Item]],
 ) -> FixedFile:
     problems = [new for _, new in own if isinstance(new, Problem)]
     keys = [one.answer for one in problems if one.answer is not None]
     return FixedFile(
-        str(source.path),
+        path,
         len(own),
         sum(old != new for old, new in own),
         max(Counter(keys).values(), default=0),
         _most_by_chance(tuple(len(p.options) for p in problems if p.answer is not None)),
-        source.text,
+        original[0],
         text,
-        codec,
+        original[1],
     )
 
 

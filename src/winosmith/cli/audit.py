@@ -93,6 +93,8 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
     "adapt keys and letters in explanations; items that can't be changed safely are "
     "listed. All files are one data set. A second run changes nothing.",
 )
+@click.option("--drop-copies", is_flag=True, help="With --fix, also remove each item that has the "
+              "question, options and key of an earlier one.")  # fmt: skip
 @declared_options(RepairSettings, only=("draws", "seed"))
 @click.option("--no-probes", is_flag=True, help="Skip the models of words.")
 @click.option("--sample", default=0, type=click.IntRange(0), metavar="N", help="Number of items "
@@ -201,10 +203,10 @@ def command(
                 f"--fix changes files, and {remote} is none; `winosmith convert {remote} FILE` "
                 "writes one"
             )
-        _fix_files(
-            data, format_name, options["seed"], as_json=options["as_json"], out=options["out"]
-        )
+        _fix_files(data, format_name, options)
         return
+    if options["drop_copies"]:
+        raise click.UsageError("--drop-copies goes with --fix; --repair DIR removes copies, too")
     _check_rules(rules, probes=not options["no_probes"], texts=bool(texts))
     if options["encoder"] and options["no_probes"]:
         raise click.UsageError("--embed needs the probes; omit --no-probes")
@@ -490,17 +492,13 @@ def _read(
     return dataset, [*refused], dict(zip(ids, contents.places, strict=True)) | refused
 
 
-def _fix_files(
-    paths: Sequence[str], format_name: str | None, seed: int, *, as_json: bool, out: str | None
-) -> None:
+def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[str, Any]) -> None:
     """Change files in place, and print what became of each.
 
     Args:
         paths: the files, which are one data set.
         format_name: their format; found from their content if None.
-        seed: random seed of the orders.
-        as_json: print JSON.
-        out: a page to write, too.
+        options: the other options of the command.
 
     Raises:
         InputError: the files can't be read, or not be written back as they are.
@@ -510,7 +508,12 @@ def _fix_files(
 
     how = reading_arguments()
     found = audit.fix(
-        paths, seed, format_name=format_name, columns=how["columns"], encoding=how["encoding"]
+        paths,
+        options["seed"],
+        drop_copies=options["drop_copies"],
+        format_name=format_name,
+        columns=how["columns"],
+        encoding=how["encoding"],
     )
     written = found.write()
     items = sum(file.items for file in found.files)
@@ -532,6 +535,11 @@ def _fix_files(
         left = [[str(one.place), one.reason] for one in found.unchanged]
         table = Table("Items left as they are", ["place", "reason"], left)
         sections.append(Section("Unchanged", [table]))
+    if found.dropped:
+        copies = [[str(one.place), str(one.first)] for one in found.dropped]
+        table = Table("Copies that were removed", ["place before", "same as"], copies)
+        sections.append(Section("Copies", [table]))
+        verdict += f" {count_noun(len(copies), 'copy', 'copies')} removed."
     Output("Options in random orders", found.record(), sections, verdict=verdict, apart=True).show(
-        as_json=as_json, out=out
+        as_json=options["as_json"], out=options["out"]
     )
