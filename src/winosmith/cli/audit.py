@@ -505,6 +505,7 @@ def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[s
     """
     from winosmith import audit
     from winosmith.report import Section, Table
+    from winosmith.text import count_noun
 
     how = reading_arguments()
     found = audit.fix(
@@ -539,7 +540,8 @@ def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[s
         copies = [[str(one.place), str(one.first)] for one in found.dropped]
         table = Table("Copies that were removed", ["place before", "same as"], copies)
         sections.append(Section("Copies", [table]))
-        verdict += f" {count_noun(len(copies), 'copy', 'copies')} removed."
+        was = "was" if len(copies) == 1 else "were"
+        verdict += f" {count_noun(len(copies), 'copy', 'copies')} {was} removed."
     Output("Options in random orders", found.record(), sections, verdict=verdict, apart=True).show(
         as_json=options["as_json"], out=options["out"]
     )
