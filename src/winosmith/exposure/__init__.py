@@ -9,6 +9,44 @@ A keyed release publishes each block in one of two equivalent presentations, by 
 
 from __future__ import annotations
 
+from winosmith.exposure._coins import (
+    COINS,
+    PRESENTATIONS,
+    Keyed,
+    Pair,
+    coins_text,
+    commit,
+    data_digest,
+    draw_coins,
+    draw_key,
+    find_faults,
+    presentation_lines,
+    read_key,
+    read_keyed,
+    read_private_files,
+)
 from winosmith.exposure._power import LEVEL, detectable_shift, level_of_look
+from winosmith.exposure._presentations import Presented, present, variants
 
-__all__ = ["LEVEL", "detectable_shift", "level_of_look"]
+__all__ = [
+    "COINS",
+    "LEVEL",
+    "PRESENTATIONS",
+    "Keyed",
+    "Pair",
+    "Presented",
+    "coins_text",
+    "commit",
+    "data_digest",
+    "detectable_shift",
+    "draw_coins",
+    "draw_key",
+    "find_faults",
+    "level_of_look",
+    "present",
+    "presentation_lines",
+    "read_key",
+    "read_keyed",
+    "read_private_files",
+    "variants",
+]
