@@ -1,4 +1,4 @@
-"""Problems recast as true-or-false claims or as two-way comparisons.
+"""Problems recast as true-or-false claims, as two-way comparisons, or with reordered options.
 
 A problem with k options is k claims, one of them true (SuperGLUE-WSC), and k - 1 comparisons of the
 correct option with an incorrect one (WinoGrande's table 5 counts the 80 comparisons of the 60
@@ -7,6 +7,7 @@ PDPs).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,35 @@ from winosmith.errors import ProblemError
 from winosmith.problem import MAX_OPTIONS, Claim, Extra, Problem
 from winosmith.seen import check_blanks
 
-__all__ = ["Leftover", "Recast", "to_claims", "to_pairs", "to_problems"]
+__all__ = [
+    "Leftover",
+    "Recast",
+    "has_fixed_order",
+    "reorder",
+    "to_claims",
+    "to_pairs",
+    "to_problems",
+]
+
+ALL = re.compile(r"\b(?:all|both|any)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I)
+NONE = re.compile(
+    r"\b(?:none|neither)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I
+)
+SEVERAL = re.compile(
+    r"\b(?:both )?\(?[A-I]\)?(?:,| and| or|,? &) \(?[A-I]\)?\b(?! \w)|\b[IV]+(?:,| and| only)"
+)
+
+_LETTERS = re.compile(
+    r"^\W*(?i:only )?\(?[A-Z]\)?(?i: only| alone)?\W*$"
+    r"|\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)"
+    r"|\b(?i:first|second|third|fourth|last|previous|preceding|following|other|above|below) "
+    r"(?:two |three )?(?:options?|answers?|choices?)\b"
+    r"|^(?i:all|none|both|neither|any|either)\W*$"
+    r"|\b(?i:all|none|both|neither|any|either|more than one|one|two|three) of "
+    r"(?:the|these|those|them)\b ?(?:above|below|options|answers|choices|others)?\W*$"
+)
+_NAMED = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
+"""Texts of options, and parts of questions, that refer to options or to their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +206,33 @@ def _pairs(problem: Problem) -> Iterator[Problem]:
             options=(problem.options[first], problem.options[second]),
             answer=int(right > wrong),
         )
+
+
+def has_fixed_order(question: str, options: Sequence[str]) -> bool:
+    """Return whether the order of options has a meaning: one refers to others, or to letters.
+
+    >>> has_fixed_order("Which floats?", ("cork", "lead", "none of the above"))
+    True
+    >>> has_fixed_order("Which blood is rarest?", ("A", "B", "AB", "O"))
+    True
+    >>> has_fixed_order("Who won?", ("Al", "Bo"))
+    False
+    """
+    return bool(_NAMED.search(question)) or any(
+        pattern.search(option) for option in options for pattern in (ALL, NONE, SEVERAL, _LETTERS)
+    )
+
+
+def reorder(problem: Problem, order: Sequence[int]) -> Problem:
+    """Return a problem with its options in another order, and the same correct option.
+
+    Args:
+        problem: the problem.
+        order: the numbers of its options in the new order.
+
+    >>> new = reorder(Problem("p", "It is _.", ("red", "green", "blue"), 1), (2, 0, 1))
+    >>> new.options, new.answer
+    (('blue', 'red', 'green'), 2)
+    """
+    key = None if problem.answer is None else order.index(problem.answer)
+    return replace(problem, options=tuple(problem.options[at] for at in order), answer=key)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.errors import DataError
+from winosmith.recast import ALL, NONE, SEVERAL
 from winosmith.text import FUNCTION_WORDS, Writing, kind_of_script
 
 Ties = NDArray[np.uint8]
@@ -38,41 +39,6 @@ HEDGES = frozenset(
     "may might could can usually often sometimes generally probably likely possibly typically "
     "frequently tend tends some most many rarely seldom perhaps".split()
 )
-_ALL = re.compile(
-    r"\b(?:all|both|any)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I
-)
-_NONE = re.compile(
-    r"\b(?:none|neither)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I
-)
-_SEVERAL = re.compile(
-    r"\b(?:both )?\(?[A-I]\)?(?:,| and| or|,? &) \(?[A-I]\)?\b(?! \w)|\b[IV]+(?:,| and| only)"
-)
-
-_LETTERS = re.compile(
-    r"^\W*(?i:only )?\(?[A-Z]\)?(?i: only| alone)?\W*$"
-    r"|\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)"
-    r"|\b(?i:first|second|third|fourth|last|previous|preceding|following|other|above|below) "
-    r"(?:two |three )?(?:options?|answers?|choices?)\b"
-    r"|^(?i:all|none|both|neither|any|either)\W*$"
-    r"|\b(?i:all|none|both|neither|any|either|more than one|one|two|three) of "
-    r"(?:the|these|those|them)\b ?(?:above|below|options|answers|choices|others)?\W*$"
-)
-_NAMED = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
-
-
-def in_order(question: str, options: Sequence[str]) -> bool:
-    """Return whether the order of options has a meaning: one refers to others, or to letters.
-
-    >>> in_order("Which floats?", ("cork", "lead", "none of the above"))
-    True
-    >>> in_order("Which blood is rarest?", ("A", "B", "AB", "O")), in_order("Who?", ("Al", "Bo"))
-    (True, False)
-    """
-    return bool(_NAMED.search(question)) or any(
-        pattern.search(option)
-        for option in options
-        for pattern in (_ALL, _NONE, _SEVERAL, _LETTERS)
-    )
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -370,9 +336,9 @@ CUES: tuple[Cue, ...] = (
     Cue("an absolute (always, never, all, only …)", _holds(ABSOLUTES), needs="latin"),
     Cue("no absolute", lambda v: _negative(_holds(ABSOLUTES)(v)), needs="latin"),
     Cue("a hedge (may, usually, some …)", _holds(HEDGES), needs="latin"),
-    Cue("all of the above", _matches(_ALL), needs="latin"),
-    Cue("none of the above", _matches(_NONE), needs="latin"),
-    Cue("several of the others (both A and B)", _matches(_SEVERAL), needs="latin"),
+    Cue("all of the above", _matches(ALL), needs="latin"),
+    Cue("none of the above", _matches(NONE), needs="latin"),
+    Cue("several of the others (both A and B)", _matches(SEVERAL), needs="latin"),
     Cue(
         "a full stop at its end",
         lambda v: [float(o.rstrip().endswith(".")) for o in v.options],

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from winosmith import data, formats
-from winosmith.audit._cues import in_order
 from winosmith.audit._items import in_classes
 from winosmith.audit._repair import order_of
 from winosmith.data import Place, Value
@@ -30,6 +29,7 @@ from winosmith.errors import DataError, FormatError, InputError, ProblemError
 from winosmith.formats import Contents
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
+from winosmith.recast import has_fixed_order
 from winosmith.results import HIDDEN, Result
 
 _LIST = r"\(?[A-Z]\)?(?:(?:\s*,)?\s*(?:and|or|&|,)\s*\(?[A-Z]\)?)*(?![A-Za-z0-9])"
@@ -437,7 +437,7 @@ def _edits(
             continue
         try:
             named = _REFERENCE.search(problem.sentence) or _MARKED.search(problem.sentence)
-            if is_class or named or in_order(problem.sentence, problem.options):
+            if is_class or named or has_fixed_order(problem.sentence, problem.options):
                 raise ProblemError("the order of its options has a meaning")
             if times[place] > 1:
                 raise ProblemError("its record has several items")

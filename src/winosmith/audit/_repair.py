@@ -32,7 +32,7 @@ from winosmith.answers import Answers
 from winosmith.audit import _wrong_keys as wrong_keys
 from winosmith.audit._audit import FOREIGN, AuditSettings, learnable
 from winosmith.audit._battery import LEVEL, battery
-from winosmith.audit._cues import CUES, Cue, in_order
+from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import (
     SHARES,
     Bools,
@@ -54,6 +54,7 @@ from winosmith.errors import DataError
 from winosmith.options import Fraction, declaration
 from winosmith.parallel import one_thread
 from winosmith.problem import Problem
+from winosmith.recast import has_fixed_order, reorder
 from winosmith.report import percent
 from winosmith.results import HIDDEN, Result, computed
 
@@ -311,10 +312,13 @@ class Cleared:
         gone |= _without_key_or_copies(data, gone)
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
-            row: not (is_class or in_order(data[row].sentence, data[row].options))
+            row: not (is_class or has_fixed_order(data[row].sentence, data[row].options))
             for row, is_class in zip(rows, in_classes(data.select(rows)), strict=True)
         }
-        dealt = {row: _shuffled(data[row], seed) if free[row] else data[row] for row in rows}
+        dealt = {
+            row: reorder(data[row], order_of(data[row], seed)) if free[row] else data[row]
+            for row in rows
+        }
         own = wrong_keys.answered(answers, data) if answers else {}
         found = wrong_keys.doubts(Items.of(data.select(rows)), own, number, seed) if own else None
         reasons = _reasons_for_doubt(data, found, rows) if found else {}
@@ -482,13 +486,6 @@ def _identity(problem: Problem) -> str:
 def _hashed(*parts: object) -> int:
     text = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
-
-
-def _shuffled(problem: Problem, seed: int) -> Problem:
-    """Return an item with its options in an order that its text and the seed determine."""
-    order = order_of(problem, seed)
-    key = None if problem.answer is None else order.index(problem.answer)
-    return replace(problem, options=tuple(problem.options[at] for at in order), answer=key)
 
 
 def order_of(problem: Problem, seed: int) -> list[int]:

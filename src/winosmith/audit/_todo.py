@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import ceil
 from typing import IO
 
-from winosmith.audit._cues import in_order
 from winosmith.audit._items import in_classes
 from winosmith.dataset import Dataset
 from winosmith.escape import for_csv, for_markdown
 from winosmith.problem import Problem
+from winosmith.recast import has_fixed_order
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def todo(problems: Iterable[Problem]) -> list[Rewrite]:
             others = [
                 at
                 for at, option in enumerate(problem.options)
-                if at != key and not in_order("", [option])  # "none of the above" stays as it is
+                if at != key and not has_fixed_order("", [option])  # "none of the above" stays
             ]
             if not others:
                 continue

@@ -1,0 +1,52 @@
+"""Whether a model depends on the coins of a keyed release.
+
+A keyed release publishes each block in one of two equivalent presentations, by a secret coin.
+
+>>> from winosmith.exposure import detectable_shift
+>>> round(detectable_shift(618), 2)
+0.1
+"""
+
+from __future__ import annotations
+
+from winosmith.exposure._coins import (
+    COINS,
+    PRESENTATIONS,
+    Keyed,
+    Pair,
+    coins_text,
+    commit,
+    data_digest,
+    draw_coins,
+    draw_key,
+    find_faults,
+    presentation_lines,
+    read_key,
+    read_keyed,
+    read_private_files,
+)
+from winosmith.exposure._power import LEVEL, detectable_shift, level_of_look
+from winosmith.exposure._presentations import Presented, present, variants
+
+__all__ = [
+    "COINS",
+    "LEVEL",
+    "PRESENTATIONS",
+    "Keyed",
+    "Pair",
+    "Presented",
+    "coins_text",
+    "commit",
+    "data_digest",
+    "detectable_shift",
+    "draw_coins",
+    "draw_key",
+    "find_faults",
+    "level_of_look",
+    "present",
+    "presentation_lines",
+    "read_key",
+    "read_keyed",
+    "read_private_files",
+    "variants",
+]

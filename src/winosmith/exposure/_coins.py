@@ -1,0 +1,300 @@
+"""The secret coins of a keyed release, their commitment, and the private files that prove them.
+
+Each coin is a bit of HMAC-SHA256 of the block's id with 32 secret random bytes. A public
+commitment, a SHA-256 of these bytes and of digests of the data and of the private presentations,
+proves all coins at once. It is hiding, since nobody can try 2²⁵⁶ values of the bytes: it reveals
+neither bytes nor answers. It is binding: other bytes, data or presentations with the same
+commitment would be a collision of SHA-256. It doesn't prove that bytes were drawn only once. After
+publication, anyone can compute the other presentation of a problem; before it, nobody can predict
+which one is published.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from winosmith import formats
+from winosmith.dataset import Dataset
+from winosmith.errors import FormatError, InputError, ProblemError
+from winosmith.exposure._presentations import Kind, present_otherwise
+from winosmith.outputs import PRIVATE
+from winosmith.problem import Problem
+from winosmith.records import (
+    canonical,
+    json_lines,
+    parse_json,
+    problem_of,
+    problem_record,
+    read_text,
+)
+
+SIZE = 32
+"""Number of secret bytes."""
+
+COINS, PRESENTATIONS = "coins.json", "presentations.jsonl"
+"""The private files."""
+
+_VERSION = 1
+"""Version of their format."""
+
+_RESTORE = "restore the private files from your copy; coins can't be drawn again"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A problem in its two presentations, in an order that doesn't depend on the coin.
+
+    Attributes:
+        block: the id of its block: the least id of a problem in it.
+        a: the first presentation, with the answer, also of test.
+        b: the second presentation.
+    """
+
+    block: str
+    a: Problem
+    b: Problem
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """The presentations and coins of a keyed release.
+
+    Attributes:
+        pairs: the problems with a coin, by block, then by id.
+        coins: for each block, whether the first presentation was published.
+        digest: the digest of the release's data, to which the commitment is bound.
+        without: the number of blocks without an equivalent presentation, which have no coin.
+    """
+
+    pairs: tuple[Pair, ...]
+    coins: Mapping[str, bool]
+    digest: str
+    without: int
+
+    def published(self, pair: Pair) -> Problem:
+        """Return the published presentation of a pair, with its answer."""
+        return pair.a if self.coins[pair.block] else pair.b
+
+
+def draw_key() -> bytes:
+    """Return new random bytes from the operating system; no seed determines them."""
+    return secrets.token_bytes(SIZE)
+
+
+def draw_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, bool]:
+    """Return the coin of each block: a bit of HMAC-SHA256.
+
+    Args:
+        key: the secret bytes.
+        release: name and version of the release.
+        pairs: the problems.
+    """
+    return {
+        block: bool(hmac.digest(key, f"{release}\n{block}".encode(), "sha256")[0] & 1)
+        for block in sorted({pair.block for pair in pairs})
+    }
+
+
+def data_digest(release: str, parts: Mapping[str, Dataset]) -> str:
+    """Return the digest of a release's data, in 64 hexadecimal digits.
+
+    The digest in a release's name can't be used: it covers the card, which has the commitment.
+
+    Args:
+        release: name and version of the release.
+        parts: the published problems of each part.
+    """
+    digests = [[part, parts[part].digest] for part in sorted(parts)]
+    return hashlib.sha256(canonical([release, digests]).encode()).hexdigest()
+
+
+def presentation_lines(pairs: Iterable[Pair]) -> str:
+    """Return the text of presentations.jsonl."""
+    records = (
+        {"block": p.block, "id": p.a.id, "a": problem_record(p.a), "b": problem_record(p.b)}
+        for p in pairs
+    )
+    return "".join(canonical(record) + "\n" for record in records)
+
+
+def commit(key: bytes, digest: str, presentations: str) -> str:
+    """Return the public commitment, in 64 hexadecimal digits.
+
+    It is the SHA-256 of the line "winosmith coins 1", the bytes, the digest of the data, and the
+    SHA-256 of presentations.jsonl. The last two are in hexadecimal digits, each with a newline.
+
+    Args:
+        key: the secret bytes.
+        digest: see `data_digest`.
+        presentations: the text of presentations.jsonl.
+    """
+    other = hashlib.sha256(presentations.encode()).hexdigest()
+    text = b"winosmith coins 1\n" + key + f"{digest}\n{other}\n".encode()
+    return hashlib.sha256(text).hexdigest()
+
+
+def coins_text(key: bytes, keyed: Keyed) -> str:
+    """Return the text of coins.json."""
+    record = {
+        "version": _VERSION,
+        "bytes": key.hex(),
+        "digest": keyed.digest,
+        "coins": dict(keyed.coins),
+    }
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class PrivateFiles:
+    """The contents of coins.json and presentations.jsonl, not yet checked.
+
+    Attributes:
+        key: the secret bytes.
+        digest: the digest of the data of their release.
+        coins: the coin of each block.
+        pairs: the problems in both presentations.
+        presentations: the text of presentations.jsonl.
+    """
+
+    key: bytes
+    digest: str
+    coins: Mapping[str, bool]
+    pairs: tuple[Pair, ...]
+    presentations: str
+
+
+def read_key(path: Path) -> bytes:
+    """Return the secret bytes in a coins.json, which need not be complete.
+
+    Raises:
+        InputError: the file can't be read, or has no such bytes.
+    """
+    return _parse_key(_read_record(path), path)
+
+
+def read_private_files(folder: Path) -> PrivateFiles:
+    """Read the private files of a keyed release.
+
+    Raises:
+        InputError: one is missing or can't be read.
+    """
+    path = folder / COINS
+    record = _read_record(path)
+    key, digest, coins = _parse_key(record, path), record.get("digest"), record.get("coins")
+    if (
+        record.get("version") != _VERSION
+        or not isinstance(digest, str)
+        or not isinstance(coins, dict)
+        or not all(isinstance(coin, bool) for coin in coins.values())
+    ):
+        raise FormatError(f"it is not a file of coins of this version; {_RESTORE}", path)
+    text = _read_text(folder / PRESENTATIONS, _RESTORE)
+    return PrivateFiles(key, digest, coins, tuple(_read_pairs(text, folder / PRESENTATIONS)), text)
+
+
+def _read_text(path: Path, remedy: str) -> str:
+    try:
+        return read_text(path)
+    except FormatError as error:
+        raise error.because(f"{error.reason}; {remedy}") from None
+
+
+def _read_record(path: Path, remedy: str = _RESTORE) -> dict[str, Any]:
+    text = _read_text(path, remedy)
+    try:
+        record = parse_json(text)
+    except ValueError as error:
+        raise FormatError(f"it is not JSON: {error}; {remedy}", path) from None
+    if not isinstance(record, dict):
+        raise FormatError(f"it is not a JSON object; {remedy}", path)
+    return record
+
+
+def _parse_key(record: Mapping[str, Any], path: Path) -> bytes:
+    try:
+        key = bytes.fromhex(record["bytes"])
+    except (KeyError, TypeError, ValueError):
+        key = b""
+    if len(key) != SIZE:
+        raise FormatError(f"it has no {SIZE} bytes in hexadecimal digits; {_RESTORE}", path)
+    return key
+
+
+def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
+    for line, record in json_lines(text, path):
+        try:
+            pair = Pair(record["block"], problem_of(record["a"]), problem_of(record["b"]))
+        except (KeyError, TypeError, ProblemError) as error:
+            raise FormatError(f"this is not a pair of presentations: {error}", path, line) from None
+        if not pair.a.id == pair.b.id == record.get("id") or not isinstance(pair.block, str):
+            raise FormatError("the presentations have different ids", path, line)
+        yield pair
+
+
+def find_faults(
+    files: PrivateFiles, release: str, commitment: str, parts: Mapping[str, Dataset]
+) -> Iterator[tuple[str, str]]:
+    """Yield a private file and its fault, if its contents don't prove a release.
+
+    Args:
+        files: the private files.
+        release: name and version of the release.
+        commitment: the public commitment.
+        parts: the published problems of each part.
+    """
+    if files.digest != data_digest(release, parts):
+        yield COINS, "its coins are those of another release, or the data were changed"
+        return
+    if commit(files.key, files.digest, files.presentations) != commitment:
+        what = f"its bytes, or the lines of {PRESENTATIONS}, are not those of the commitment"
+        yield COINS, what
+        return
+    if dict(files.coins) != draw_coins(files.key, release, files.pairs):
+        yield COINS, "its coins are not those of its bytes"
+        return
+    keyed = Keyed(files.pairs, files.coins, files.digest, 0)
+    shown = {problem.id: problem for dataset in parts.values() for problem in dataset}
+    for line, pair in enumerate(files.pairs, start=1):
+        if pair.b not in [present_otherwise(pair.a, kind) for kind in get_args(Kind)]:
+            what = f"the two presentations of {pair.a.id!r} are not equivalent"
+            yield f"{PRESENTATIONS}:{line}", what
+        found, form = shown.get(pair.a.id), keyed.published(pair)
+        if found not in (form, replace(form, answer=None)):
+            what = f"{pair.a.id!r} is not published in the presentation of its coin"
+            yield f"{PRESENTATIONS}:{line}", what
+
+
+def read_keyed(folder: str | Path, private: str | Path | None = None) -> Keyed:
+    """Read the presentations and coins of a keyed release, and check them.
+
+    Args:
+        folder: the release.
+        private: its private folder; private/NAME next to the release if None.
+
+    Raises:
+        InputError: the release is not keyed, a file can't be read, or the private files don't
+            prove the commitment.
+    """
+    folder = Path(folder).resolve()
+    record = _read_record(folder / "release.json", "download it again")
+    try:
+        release = f"{record['about']['name']} {record['about']['version']}"
+        commitment, without = record["keyed"]["commitment"], int(record["keyed"]["without"])
+        paths = {part: folder / f"data/{part}.jsonl" for part in record["digests"]}
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            f"{folder} is not a keyed release; make one with `winosmith release --keyed`"
+        ) from None
+    place = folder.parent / PRIVATE / folder.name if private is None else Path(private)
+    files = read_private_files(place)
+    parts = {part: formats.read(path, "winosmith", as_written=True) for part, path in paths.items()}
+    for where, what in find_faults(files, release, commitment, parts):
+        raise InputError(f"{place / where}: {what}; use the private files of this release")
+    return Keyed(files.pairs, files.coins, files.digest, without)

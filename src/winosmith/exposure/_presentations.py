@@ -1,0 +1,203 @@
+"""The two equivalent presentations of a block: names of two people exchanged, or options reversed.
+
+Each way is its own inverse, and uses neither ids nor answers. The pair of presentations, and which
+of them is the first, therefore don't depend on the presentation that a source or release has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from winosmith.blocks import blocks
+from winosmith.dataset import Dataset
+from winosmith.metrics import switch_options
+from winosmith.problem import BLANK, Lineage, Problem
+from winosmith.recast import has_fixed_order, reorder
+from winosmith.text import is_content
+from winosmith.validate import find_gender
+
+Kind = Literal["names", "options"]
+"""How two presentations differ."""
+
+_ABOUT_NAMES = re.compile(
+    r"\b(?:names?|named|namesakes?|nick\w*|spell\w*|initials?|alphabet\w*|syllables?|rhym\w*)\b",
+    re.IGNORECASE,
+)
+"""Words with which a sentence may depend on the letters or sound of a name."""
+
+_WORD = re.compile(r"\w+")
+
+_PLAIN = re.compile(r"(?<![\w'’-])(?<!\b[Aa] )(?<!\b[Aa]n )(\w+)(?:['’]s)?(?![\w'’-]|\s+[A-Z])")
+"""A word or its possessive: without "a" before it, hyphen, other apostrophe, or surname."""
+
+_TITLED = re.compile(r"(?<=[^\s.!?:\"“])\s+[A-Z]\w*\.?\s+(?=(\w+))")
+"""A word after one with a capital inside a sentence, such as "met Aunt Mary"."""
+
+_LISTED = re.compile(r"(?:^|[\s(])A[.):]\s.*[\s(]B[.):]\s", re.DOTALL)
+"""Options listed in a question, in their order."""
+
+
+def exchange_names(problem: Problem) -> Problem | None:
+    """Return the problem with the names of its two people exchanged, or None.
+
+    The options keep their order, and the answer is the other one. The result is equivalent: both
+    options are given names of one gender, so that all pronouns fit; each mention is exactly the
+    name or its possessive with "'s"; and nothing in the text depends on the names. It is None
+    otherwise, and for problems with edits, which would have to be exchanged too.
+
+    >>> pair = Problem("p", "Ann sold Maria's car because _ moved.", ("Ann", "Maria"), 1)
+    >>> other = exchange_names(pair)
+    >>> other.sentence, other.answer
+    ("Maria sold Ann's car because _ moved.", 0)
+    >>> exchange_names(Problem("p", "The cup hit the jug; the _ broke.", ("cup", "jug"), 1))
+    """
+    if not _has_two_names(problem):
+        return None
+    other = next(iter(switch_options(Dataset([problem])).kept), None)
+    return other if other is not None and _has_two_names(other) else None
+
+
+def _has_two_names(problem: Problem) -> bool:
+    names, sentence = problem.options, problem.sentence
+    anchor = (problem.origin and problem.origin.anchor) or ""
+    if (
+        len(names) != 2
+        or {find_gender(name) for name in names} not in ({"female"}, {"male"})
+        or not all(map(_is_given_name, names))
+        or not (problem.blank is None or sentence.count(BLANK) == 1)
+        or (problem.lineage is not None and problem.lineage.edits)
+        or _ABOUT_NAMES.search(sentence)
+    ):
+        return False
+    words = _WORD.findall(sentence)
+    mentions = [word for word in words if word.lower() in {name.lower() for name in names}]
+    plain = [word for word in _PLAIN.findall(sentence) if word in names]
+    starts = {name[:3] for name in names}
+    return (
+        mentions == plain
+        and set(plain) == set(names)
+        and not set(_TITLED.findall(sentence)) & set(names)
+        and not {word for word in words if word[:3] in starts} - set(names)
+        and not set(_WORD.findall(anchor)) & set(names)
+    )
+
+
+def _is_given_name(option: str) -> bool:
+    """Return whether an option is one name, and not a word such as "Queen" or "will"."""
+    small = option.lower()
+    return (
+        option.isalpha() and option.istitle() and find_gender(small) is None and is_content(small)
+    )
+
+
+def reverse_options(problem: Problem) -> Problem | None:
+    """Return the problem with its options in reverse order, and the same correct option, or None.
+
+    It is None if the order has a meaning, such as for "all of the above", or if the reverse is the
+    same.
+
+    >>> reverse_options(Problem("p", "It is _.", ("red", "green", "blue"), 0)).options
+    ('blue', 'green', 'red')
+    >>> reverse_options(Problem("p", "It is _.", ("red", "green", "all of the above"), 0))
+    """
+    if has_fixed_order(problem.sentence, problem.options) or _LISTED.search(problem.sentence):
+        return None
+    other = reorder(problem, range(len(problem.options))[::-1])
+    return None if other.options == problem.options else other
+
+
+_OTHER = {"names": exchange_names, "options": reverse_options}
+
+
+def present_otherwise(problem: Problem, kind: Kind) -> Problem | None:
+    """Return the problem in the other presentation of a kind, or None if there is none."""
+    return _OTHER[kind](problem)
+
+
+def variants(problem: Problem) -> Iterator[Problem]:
+    """Yield the problem and its other presentations of each kind."""
+    yield problem
+    yield from (other for of in _OTHER.values() if (other := of(problem)) is not None)
+
+
+@dataclass(frozen=True)
+class Presented:
+    """A block of problems in its two presentations.
+
+    Attributes:
+        rows: the ascending rows of its problems.
+        kind: how both differ; None if there is no equivalent presentation.
+        a: the problems in the first presentation, in the order of the rows; as they are if there
+            is only one.
+        b: the problems in the second presentation; empty if there is none.
+    """
+
+    rows: tuple[int, ...]
+    kind: Kind | None
+    a: tuple[Problem, ...]
+    b: tuple[Problem, ...]
+
+
+def present(problems: Sequence[Problem], sides: Sequence[str]) -> list[Presented]:
+    """Return the two presentations of each block.
+
+    All problems of a block change together. Names are exchanged if this is equivalent in all of
+    them, otherwise options are reversed. The first presentation is the one whose sorted texts are
+    less in alphabetical order.
+
+    Problems that share a block only if names are exchanged in one of them are one block, too. If
+    they are on two sides of a split, no names are exchanged in them, since the release could then
+    publish lookalikes on both sides.
+
+    Args:
+        problems: with distinct ids.
+        sides: the side of the split of each problem.
+
+    Returns:
+        The blocks, in the order of their first rows.
+    """
+    exchanged = [exchange_names(problem) for problem in problems]
+    apart = blocks(Dataset(problems))
+    first = {row: min(rows) for rows in apart for row in rows}
+    both = [
+        replace(p, id=f"{at} {row}", lineage=Lineage(f"{first[row]}", f"{first[row]}"))
+        for at, form in enumerate((problems, exchanged))
+        for row, p in enumerate(form)
+        if p is not None
+    ]
+    found = []
+    for block in blocks(Dataset(both)):
+        rows = sorted({int(both[at].id.split()[1]) for at in block})
+        if len({sides[row] for row in rows}) == 1:
+            found.append(_present_block(problems, exchanged, rows))
+        else:
+            nothing = [None] * len(problems)
+            parts = {first[row] for row in rows}
+            found += [
+                _present_block(problems, nothing, [row for row in rows if first[row] == part])
+                for part in parts
+            ]
+    return sorted(found, key=lambda one: one.rows)
+
+
+def _present_block(
+    problems: Sequence[Problem], exchanged: Sequence[Problem | None], rows: Sequence[int]
+) -> Presented:
+    own = tuple(problems[row] for row in rows)
+    forms: dict[Kind, list[Problem | None]] = {
+        "names": [exchanged[row] for row in rows],
+        "options": [reverse_options(problem) for problem in own],
+    }
+    for kind, form in forms.items():
+        other = tuple(problem for problem in form if problem is not None)
+        if len(other) == len(own) and _texts(own) != _texts(other):
+            a, b = sorted((own, other), key=_texts)
+            return Presented(tuple(rows), kind, a, b)
+    return Presented(tuple(rows), None, own, ())
+
+
+def _texts(problems: Sequence[Problem]) -> list[tuple[str, tuple[str, ...]]]:
+    return sorted((problem.sentence, problem.options) for problem in problems)

@@ -1,0 +1,180 @@
+"""Coins come only from secret bytes, are fair, and are proved by their commitment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+from scipy.stats import binomtest
+
+from winosmith import Dataset, Problem, formats, practice
+from winosmith.errors import InputError
+from winosmith.exposure import (
+    COINS,
+    PRESENTATIONS,
+    Keyed,
+    Pair,
+    coins_text,
+    commit,
+    data_digest,
+    draw_coins,
+    draw_key,
+    present,
+    presentation_lines,
+    read_keyed,
+)
+
+NAME = "small 1.0.0"
+
+
+def pairs_of(data: Dataset) -> tuple[Pair, ...]:
+    """Return the pairs of a data set, by block and id."""
+    found = [
+        Pair(min(p.id for p in one.a), a, b)
+        for one in present(data, ["dev"] * len(data))
+        for a, b in zip(one.a, one.b, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
+
+
+PAIRS = pairs_of(practice.corpus(30, seed=1).dataset)
+
+
+def write_release(folder: Path, key: bytes) -> Path:
+    """Write what `read_keyed` reads of a release, with its private files; return its folder."""
+    coins = draw_coins(key, NAME, PAIRS)
+    keyed = Keyed(PAIRS, coins, "", 0)
+    dev = Dataset(map(keyed.published, PAIRS), "dev")
+    digest, lines = data_digest(NAME, {"dev": dev}), presentation_lines(PAIRS)
+    public, private = folder / "small-1.0.0-0", folder / "private/small-1.0.0-0"
+    formats.write(dev.problems, public / "data/dev.jsonl")
+    private.mkdir(parents=True)
+    record = {
+        "about": {"name": "small", "version": "1.0.0"},
+        "digests": {"dev": dev.digest},
+        "keyed": {"commitment": commit(key, digest, lines), "without": 2},
+    }
+    (public / "release.json").write_text(json.dumps(record), "utf-8")
+    (private / PRESENTATIONS).write_text(lines, "utf-8")
+    text = coins_text(key, Keyed(PAIRS, coins, digest, 2))
+    (private / COINS).write_text(text, "utf-8")
+    return public
+
+
+def test_a_keyed_release_is_read_with_its_coins(tmp_path: Path) -> None:
+    """Pairs, coins and the count are as written, and each coin fits the published presentation."""
+    key = draw_key()
+    folder = write_release(tmp_path, key)
+    found = read_keyed(folder)
+    assert found.pairs == PAIRS
+    assert found.coins == draw_coins(key, NAME, PAIRS)
+    assert found.without == 2
+    published = {p.id: p for p in formats.read(folder / "data/dev.jsonl")}
+    assert all(published[pair.a.id] == found.published(pair) for pair in found.pairs)
+
+
+def test_the_commitment_is_the_documented_digest() -> None:
+    """Anyone can recompute the commitment from the bytes, the digest and the presentations."""
+    key, lines = bytes(range(32)), presentation_lines(PAIRS)
+    other = hashlib.sha256(lines.encode()).hexdigest()
+    text = b"winosmith coins 1\n" + key + b"d\n" + other.encode() + b"\n"
+    assert commit(key, "d", lines) == hashlib.sha256(text).hexdigest()
+
+
+@given(st.binary(min_size=32, max_size=32), st.integers(0, 255))
+def test_one_changed_bit_gives_another_commitment(key: bytes, bit: int) -> None:
+    """Other bytes, another digest and other presentations have other commitments."""
+    flipped = (int.from_bytes(key, "big") ^ (1 << bit)).to_bytes(32, "big")
+    made = {commit(key, "d", "p"), commit(flipped, "d", "p"), commit(key, "e", "p")}
+    assert len(made | {commit(key, "d", "q")}) == 4
+
+
+def test_coins_are_fair_and_independent_of_contents_and_each_other() -> None:
+    """In 400 releases, heads are as frequent as tails: in all, by block, and in pairs of blocks."""
+    tosses = [list(draw_coins(draw_key(), NAME, PAIRS).values()) for _ in range(400)]
+    blocks = len(tosses[0])
+    counts = [sum(map(sum, tosses)), *(sum(of) for of in zip(*tosses, strict=True))]
+    assert binomtest(counts[0], 400 * blocks).pvalue > 1e-6
+    assert all(binomtest(count, 400).pvalue > 1e-6 for count in counts[1:])
+    same = sum(one == other for of in tosses for one, other in pairwise(of))
+    assert binomtest(same, 400 * (blocks - 1)).pvalue > 1e-6
+    lengths = [len(pair.a.sentence) for pair in PAIRS if pair.a.id == pair.block]
+    long = [length > sorted(lengths)[blocks // 2] for length in lengths]
+    heads = sum(coin for of in tosses for coin, is_long in zip(of, long, strict=True) if is_long)
+    assert binomtest(heads, 400 * sum(long)).pvalue > 1e-6
+
+
+def test_the_same_bytes_give_other_coins_to_another_version() -> None:
+    """Coins depend on bytes, name and version, and only on the ids of blocks."""
+    key = draw_key()
+    assert draw_coins(key, NAME, PAIRS) == draw_coins(key, NAME, PAIRS[::-1])
+    assert draw_coins(key, NAME, PAIRS) != draw_coins(key, "small 1.0.1", PAIRS)
+    blank = [Pair(pair.block, Problem("x", "_", ("a", "b")), pair.b) for pair in PAIRS]
+    assert draw_coins(key, NAME, blank) == draw_coins(key, NAME, PAIRS)
+
+
+def _changed(folder: Path, name: str, old: str, new: str) -> None:
+    path = folder.parent / "private" / folder.name / name
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "fault"),
+    [
+        (COINS, "true", "false", "its coins are not those of its bytes"),
+        (COINS, '"bytes": "', '"bytes": "00', "it has no 32 bytes in hexadecimal digits"),
+        (COINS, '"version": 1', '"version": 2', "not a file of coins of this version"),
+        (COINS, "{", "[", "it is not JSON"),
+        (COINS, '"digest": "', '"digest": "0', "are those of another release, or the data were"),
+        (PRESENTATIONS, '"a":{', '"a":{"embargo":true,', "are not those of the commitment"),
+        (PRESENTATIONS, '"block"', '"b"', "occurs twice in one object"),
+        (PRESENTATIONS, '"answer":0', '"answer":7', "this is not a pair of presentations"),
+        (PRESENTATIONS, '"id"', '"no"', "the presentations have different ids"),
+    ],
+)
+def test_changed_private_files_are_refused(
+    name: str, old: str, new: str, fault: str, tmp_path: Path
+) -> None:
+    """A change of coins, bytes or presentations is found, with file and fault."""
+    folder = write_release(tmp_path, draw_key())
+    _changed(folder, name, old, new)
+    with pytest.raises(InputError, match=rf"(?s){name.replace('.', '[.]')}.*{fault}"):
+        read_keyed(folder)
+
+
+def test_other_bytes_lost_files_and_changed_data_are_refused(tmp_path: Path) -> None:
+    """Coins of another release, missing private files, and another presentation are found."""
+    folder = write_release(tmp_path / "one", draw_key())
+    other = write_release(tmp_path / "two", draw_key())
+    private = tmp_path / "two/private" / other.name
+    with pytest.raises(InputError, match="coins are those of another release"):
+        read_keyed(folder, private)
+    key = json.loads((private / COINS).read_text("utf-8"))["bytes"]
+    old = json.loads((tmp_path / f"one/private/{folder.name}/{COINS}").read_text("utf-8"))["bytes"]
+    _changed(folder, COINS, old, key)
+    with pytest.raises(InputError, match=r"lines of presentations\.jsonl, are not those"):
+        read_keyed(folder)
+    for name in (PRESENTATIONS, COINS):
+        (private / name).unlink()
+        with pytest.raises(InputError, match=f"{name}: No such file.*can't be drawn again"):
+            read_keyed(other)
+    (folder / "release.json").write_text("{}", "utf-8")
+    with pytest.raises(InputError, match="is not a keyed release; make one with"):
+        read_keyed(folder)
+
+
+def test_data_in_another_presentation_are_refused(tmp_path: Path) -> None:
+    """If a published problem is replaced by its other presentation, no coins are read."""
+    folder = write_release(tmp_path, draw_key())
+    keyed = read_keyed(folder)
+    first, *rest = keyed.pairs
+    other = first.b if keyed.coins[first.block] else first.a
+    formats.write([other, *map(keyed.published, rest)], folder / "data/dev.jsonl")
+    with pytest.raises(InputError, match="or the data were changed"):
+        read_keyed(folder)

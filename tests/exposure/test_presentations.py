@@ -1,0 +1,206 @@
+"""The two presentations of a block are equivalent, and don't depend on the one that is given."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from winosmith import Dataset, Lineage, Origin, Problem, formats, practice
+from winosmith.exposure import Presented, present, variants
+from winosmith.exposure._presentations import exchange_names, reverse_options
+from winosmith.lineage import perturbed
+from winosmith.validate import StructureRules, structure
+
+ANN = "Ann lent Maria a coat because _ was cold."
+
+
+def people(sentence: str = ANN, *options: str) -> Problem:
+    """Return a problem about two people, the second of whom is the answer."""
+    return Problem("p", sentence, options or ("Ann", "Maria"), 1)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "other"),
+    [
+        (ANN, "Maria lent Ann a coat because _ was cold."),
+        ("Maria's dog bit Ann’s, so _ left.", "Ann's dog bit Maria’s, so _ left."),
+        ("Ann sang. She, Ann, heard Maria; _ left.", "Maria sang. She, Maria, heard Ann; _ left."),
+        ("_ left (Ann), not Maria.", "_ left (Maria), not Ann."),
+    ],
+)  # fmt: skip
+def test_both_names_are_exchanged_at_each_mention(sentence: str, other: str) -> None:
+    """Names and their possessives change places, and the answer is the other option."""
+    found = exchange_names(people(sentence))
+    assert found is not None
+    assert (found.sentence, found.options, found.answer) == (other, ("Ann", "Maria"), 0)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "options"),
+    [
+        ("Ann lent Robert a coat because _ was cold.", ("Ann", "Robert")),  # two genders
+        ("Kit lent Alex a coat because _ was cold.", ("Kit", "Alex")),  # names of both
+        ("The cup hit the jug and _ broke.", ("cup", "jug")),
+        ("The Queen saw the Princess and _ left.", ("Queen", "Princess")),  # words for people
+        ("James lent Carl the coats, and James' were warm, so _ left.", ("James", "Carl")),
+        ("Ann-Marie saw Maria, and Ann said that _ left.", ("Ann", "Maria")),
+        ("Ann Smith saw Maria, and _ left.", ("Ann", "Maria")),
+        ("We saw Aunt Ann and Maria, and _ left.", ("Ann", "Maria")),
+        ("Robert saw Carl, but Rob knew that _ left.", ("Robert", "Carl")),  # a short form
+        ("Will saw Carl, and Carl knew that _ left.", ("Will", "Carl")),
+        ("Mark saw Carl mark the sheet, and _ left.", ("Mark", "Carl")),  # a verb
+        ("There is an Ann here and Maria, and _ left.", ("Ann", "Maria")),
+        ("Ann's name comes before Maria's, so _ is first.", ("Ann", "Maria")),
+        ("Ann left, and so did _.", ("Ann", "Maria")),  # only one of them
+        ("Ann, Maria and Zoe left before _.", ("Ann", "Maria", "Zoe")),
+    ],
+)
+def test_names_stay_if_the_result_may_not_be_equivalent(
+    sentence: str, options: tuple[str, ...]
+) -> None:
+    """Names are not exchanged if gender, form or meaning could show which name is meant."""
+    assert exchange_names(people(sentence, *options)) is None
+
+
+def test_names_in_an_anchor_or_in_edits_stay() -> None:
+    """A problem whose other fields name a person is not changed."""
+    told = people()
+    assert exchange_names(replace(told, origin=Origin(anchor="coat"))) is not None
+    assert exchange_names(replace(told, origin=Origin(anchor="Ann"))) is None
+    child = perturbed(
+        told, "Ann lent Maria a scarf because _ was cold.", told.options, 1, source="x"
+    )
+    assert exchange_names(child) is None
+    assert present([child], ["train"])[0].kind == "options"
+
+
+@pytest.mark.parametrize(
+    ("question", "options"),
+    [
+        ("Which float?", ("cork", "wood", "all of the above")),
+        ("Which float?", ("cork", "wood", "both A and B")),
+        ("Which is option B?", ("cork", "wood")),
+        ("Which float? A) cork B) wood", ("cork", "wood")),
+        ("Which type?", ("A", "B")),
+        ("Which is it?", ("x", "y", "x")),  # the reverse is the same
+    ],
+)
+def test_options_whose_order_has_a_meaning_stay(question: str, options: tuple[str, ...]) -> None:
+    """Such a problem has no coin: there is one presentation, and it is unchanged."""
+    problem = Problem("q", question, options, None, blank=None)
+    assert reverse_options(problem) is None
+    assert present([problem], ["train"]) == [Presented((0,), None, (problem,), ())]
+
+
+NAMES = ("Ann", "Maria", "Zoe", "James", "Robert", "cup", "jug", "mug")
+
+problems = st.builds(
+    lambda at, names, verb, place, answer: Problem(
+        f"q{at}", f"{names[0]}'s friend {verb} {names[1]}, so {place} _ left.", names, answer
+    ),
+    st.integers(0, 10**9),
+    st.permutations(NAMES).map(lambda order: tuple(order[:2])),
+    st.sampled_from(("met", "named", "hit")),
+    st.sampled_from(("then", "at noon", "Mr Will")),
+    st.integers(0, 1),
+)
+quizzes = st.builds(
+    lambda at, options, answer: Problem(f"q{at}", f"Why {at}?", options, answer, blank=None),
+    st.integers(0, 10**9),
+    st.permutations(("1", "two", "three", "all of these", "B", "six")).map(
+        lambda order: tuple(order[:4])
+    ),
+    st.integers(0, 3),
+)
+
+
+def _places(problem: Problem, name: str) -> list[int]:
+    words = re.findall(r"\w+", problem.sentence)
+    return [at for at, word in enumerate(words) if word == name]
+
+
+@given(st.one_of(problems, quizzes))
+def test_each_presentation_is_its_own_inverse_and_keeps_the_answer(problem: Problem) -> None:
+    """Exchanged or reversed twice, a problem is the original; its correct option is the same.
+
+    With exchanged names, the correct option is the other name, which has the place in the sentence
+    that the correct name had.
+    """
+    for change in (exchange_names, reverse_options):
+        other = change(problem)
+        if other is None:
+            continue
+        assert change(other) == problem
+        key, new = problem.options[problem.answer or 0], other.options[other.answer or 0]
+        assert _places(other, new) == _places(problem, key)
+        assert (new == key) == (change is reverse_options)
+        assert replace(other, sentence="_", options=("a", "b"), answer=0) == replace(
+            problem, sentence="_", options=("a", "b"), answer=0
+        )
+
+
+@given(st.lists(st.one_of(problems, quizzes), min_size=1, max_size=8, unique_by=lambda p: p.id))
+def test_presentations_do_not_depend_on_the_one_given(data: list[Problem]) -> None:
+    """The same pairs come from either presentation of each block, and from any order of rows."""
+    found = present(data, ["train"] * len(data))
+    assert sorted(row for one in found for row in one.rows) == [*range(len(data))]
+    pairs = {(a.id, a, b) for one in found for a, b in zip(one.a, one.b, strict=False)}
+    switched = [problem for one in found for problem in (one.b or one.a)]
+    again = present(switched[::-1], ["train"] * len(data))
+    assert {(a.id, a, b) for one in again for a, b in zip(one.a, one.b, strict=False)} == pairs
+    assert all(b in variants(a) and a != b for _, a, b in pairs)
+
+
+def test_both_presentations_of_practice_twins_keep_the_rules_for_twins() -> None:
+    """Twins of both domains have two presentations, and both pass the checks of structure."""
+    data = practice.corpus(120, seed=1).dataset
+    found = present(data, ["train"] * len(data))
+    kinds = Counter((one.kind, data[one.rows[0]].origin.domain) for one in found)
+    assert set(kinds) == {("names", "social"), ("options", "physical")}
+    rules = StructureRules(rules="winogrande", complete=True)
+    for forms in ([one.a for one in found], [one.b for one in found]):
+        assert not structure(Dataset(p for form in forms for p in form), rules).dropped
+
+
+def test_a_twin_that_differs_only_in_the_order_of_names_has_its_options_reversed() -> None:
+    """If exchanging names turns each half into the other, both presentations would be equal."""
+    halves = [
+        Problem("a", "After Ann beat Maria, _ smiled.", ("Ann", "Maria"), 0, "t"),
+        Problem("b", "After Maria beat Ann, _ smiled.", ("Ann", "Maria"), 1, "t"),
+    ]
+    (one,) = present(halves, ["train"] * 2)
+    assert (one.kind, one.rows) == ("options", (0, 1))
+
+
+def test_no_lookalikes_are_made_on_two_sides_of_a_split() -> None:
+    """Names stay if exchanging them would make a problem look like one on another side."""
+    data = [
+        replace(people("Ann, tired, met Maria; _ bowed."), twin_id="t"),
+        replace(people("Maria, tired, met Ann; _ sang."), id="q", twin_id="u"),
+    ]
+    assert [found.rows for found in present(data, ["train", "train"])] == [(0, 1)]
+    apart = present(data, ["train", "dev"])
+    assert [(found.rows, found.kind) for found in apart] == [((0,), "options"), ((1,), "options")]
+
+
+def test_problems_of_a_family_change_together() -> None:
+    """A root and its children are one block, with one kind of change."""
+    root = people()
+    child = Problem("c", "Ann gave Maria a hat as _ froze.", ("Ann", "Maria"), 1,
+                    lineage=Lineage("p", "p"))  # fmt: skip
+    (one,) = present([root, child], ["train", "train"])
+    assert one.kind == "names"
+    assert {p.sentence.split()[0] for p in one.a} == {"Ann"}
+
+
+def test_every_block_of_winogrande_has_two_presentations(data_dir: Path) -> None:
+    """Each twin has a coin, and names are exchanged in half of them."""
+    dev = formats.read(data_dir / "winogrande/dev.jsonl")
+    found = present(dev, ["dev"] * len(dev))
+    assert None not in {one.kind for one in found}
+    assert 0.4 < sum(one.kind == "names" for one in found) / len(found) < 0.6
