@@ -32,30 +32,28 @@ class ModelExposure(Result):
     """The test of one model.
 
     Attributes:
-        depends: whether its scores are shown to depend on the coins: the adjusted p-value is at
-            most the look's level.
-        scores: what was scored: "log-probabilities" or "answers".
         blocks: number of blocks that were tested.
         equal: number of blocks whose presentations have equal scores; they are omitted.
+        scores: what was scored: "log-probabilities" or "answers".
         shift: mean shift towards the published presentations, in standard deviations of the
             differences after their fit.
         interval: its 95 % interval.
         p_value: the one-sided p-value.
         adjusted: the p-value after Holm's correction for the models of this look.
+        depends: whether its scores are shown to depend on the coins: the adjusted p-value is at
+            most the look's level.
         detectable: the shift that is detected in 80 % of cases; see `detectable_shift`.
     """
 
-    depends: bool = field(
-        metadata=shown("depends on the coins", lambda is_shown: "yes" if is_shown else "not shown")
-    )
-    scores: str
     blocks: int = field(metadata=shown("blocks"))
-    equal: int = field(metadata=shown("equal"))
+    equal: int
+    scores: str
     shift: float = field(metadata=shown("shift", "+.2f"))
     interval: tuple[float, float] = field(metadata=shown("95 %", _span))
     p_value: float = field(metadata=shown("p", probability))
     adjusted: float = field(metadata=shown("Holm", probability))
-    detectable: float = field(metadata=shown("detectable", ".2f"))
+    depends: bool = field(metadata=shown("depends", lambda of: "yes" if of else "not shown"))
+    detectable: float
 
 
 @dataclass(frozen=True)
