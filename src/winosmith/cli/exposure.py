@@ -19,8 +19,8 @@ from winosmith.results import table
 from winosmith.text import count_noun
 
 BOTH = (
-    "Whoever answers or scores the items sees both presentations of each: a provider's later "
-    "models can't be tested with this release if it keeps them."
+    "A provider that answers or scores the items sees both presentations of each; if it keeps "
+    "them, its later models can't be tested with this release."
 )
 
 
