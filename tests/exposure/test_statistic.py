@@ -10,8 +10,14 @@ from hypothesis import given, strategies as st
 from scipy.stats import norm
 
 from winosmith.errors import DataError
-from winosmith.exposure import detectable_shift, level_of_look, sign_test, subtract_fit
-from winosmith.exposure._statistic import LEAST_P, signed_ranks, tail_probability
+from winosmith.exposure import (
+    detectable_shift,
+    level_of_look,
+    sign_test,
+    signed_ranks,
+    subtract_fit,
+    tail_probability,
+)
 
 SIGNS = np.array([*product([-1, 1], repeat=10)])
 
@@ -31,9 +37,8 @@ def test_the_level_is_kept_over_all_draws_of_the_coins(values: np.ndarray, prefe
     left = subtract_fit(values + prefers, ONE)
     scores = signed_ranks(left)
     sums = SIGNS @ scores
-    p_values = np.array([tail_probability(scores, int(one)) for one in np.unique(sums)])
-    exact = np.array([np.mean(sums >= one) for one in np.unique(sums)])
-    assert p_values == pytest.approx(exact, abs=1e-11)
+    exact = [np.mean(sums >= one) for one in sums]
+    assert tail_probability(scores, sums) == pytest.approx(exact, abs=1e-11)
     if left.any():
         assert sign_test(left, SIGNS[3] > 0).p_value == pytest.approx(np.mean(sums >= sums[3]))
 
@@ -42,10 +47,10 @@ def test_many_blocks_follow_the_normal_approximation() -> None:
     """With 2,000 blocks, the tail is close to the normal one, down to the least p-value."""
     scores = signed_ranks(np.random.default_rng(0).normal(size=2_000))
     spread = np.sqrt((scores**2).sum())
-    for z in (-2, 0, 1, 3, 5):
-        assert tail_probability(scores, int(z * spread)) == pytest.approx(norm.sf(z), rel=0.06)
-    assert tail_probability(scores, 10**9) == LEAST_P
-    assert tail_probability(scores, -(10**9)) == 1
+    z = np.array([-2, 0, 1, 3, 5])
+    tails = tail_probability(scores, (z * spread).astype(int))
+    assert tails == pytest.approx(norm.sf(z), rel=0.06)
+    assert tail_probability(scores, [10**9, -(10**9)]).tolist() == [1e-12, 1]
 
 
 @given(st.integers(0, 2**32), st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
@@ -84,19 +89,19 @@ def test_the_interval_covers_the_mean_shift_of_unequal_blocks() -> None:
         )
         low, high = sign_test(left, coins).interval
         covered += low <= 0.5 / left.std() <= high
-    assert covered / 400 > 0.92
+    assert covered / 300 > 0.91
 
 
 @pytest.mark.parametrize("level", [0.05, 0.0025])
 def test_the_promised_shift_is_detected_in_80_percent(level: float) -> None:
-    """With normal differences of 200 blocks, the power at the promised shift is .8."""
-    rng, shift, found = np.random.default_rng(3), detectable_shift(200, level), 0
-    for _ in range(500):
-        coins = rng.random(200) < 0.5
-        values = rng.normal(size=200) + shift * np.where(coins, 1, -1)
-        left = subtract_fit(values, np.zeros(200, np.int64))
+    """With normal differences of 80 blocks, the power at the promised shift is .8."""
+    rng, shift, found = np.random.default_rng(3), detectable_shift(80, level), 0
+    for _ in range(400):
+        coins = rng.random(80) < 0.5
+        values = rng.normal(size=80) + shift * np.where(coins, 1, -1)
+        left = subtract_fit(values, np.zeros(80, np.int64))
         found += sign_test(left, coins).p_value <= level
-    assert 0.74 < found / 500 < 0.86
+    assert 0.73 < found / 400 < 0.87
 
 
 def test_the_levels_of_all_looks_sum_to_the_level() -> None:

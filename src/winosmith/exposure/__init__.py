@@ -29,7 +29,13 @@ from winosmith.exposure._exposure import Exposure, ModelExposure, exposure
 from winosmith.exposure._power import LEVEL, detectable_shift, level_of_look
 from winosmith.exposure._presentations import Presented, present, variants
 from winosmith.exposure._scores import Scores, read_scores, write_presentations, write_scores
-from winosmith.exposure._statistic import SignTest, sign_test, subtract_fit
+from winosmith.exposure._statistic import (
+    SignTest,
+    sign_test,
+    signed_ranks,
+    subtract_fit,
+    tail_probability,
+)
 
 __all__ = [
     "COINS",
@@ -58,7 +64,9 @@ __all__ = [
     "read_private_files",
     "read_scores",
     "sign_test",
+    "signed_ranks",
     "subtract_fit",
+    "tail_probability",
     "variants",
     "write_presentations",
     "write_scores",

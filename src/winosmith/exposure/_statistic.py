@@ -76,21 +76,21 @@ def signed_ranks(values: Floats) -> Integers:
     return scores
 
 
-def tail_probability(scores: Integers, statistic: int) -> float:
-    """Return the probability that scores with random signs have at least this sum.
+def tail_probability(scores: Integers, sums: npt.ArrayLike) -> Floats:
+    """Return the probability that scores with random signs have at least a sum, for each sum.
 
     The distribution is computed from its characteristic function, the product of cos(score · θ),
     by a discrete Fourier transform over sums up to `REACH` standard deviations.
 
     Args:
-        scores: Whole numbers.
-        statistic: The sum with the signs that were drawn.
+        scores: Whole numbers, (n,).
+        sums: Sums with signs that were drawn, of any shape.
 
     Returns:
-        The p-value, exact to 1e-12, and at least `LEAST_P`.
+        The p-values, exact to 1e-12, and at least `LEAST_P`, in the shape of the sums.
 
-    >>> tail_probability(np.array([1, 2, 3]), 4)
-    0.25
+    >>> tail_probability(np.array([1, 2, 3]), [4, 0])
+    array([0.25 , 0.625])
     """
     from scipy.fft import irfft, next_fast_len
 
@@ -101,10 +101,11 @@ def tail_probability(scores: Integers, statistic: int) -> float:
     product = np.ones(len(angles))
     for size, count in zip(sizes, counts, strict=True):
         product *= np.cos(size * angles) ** count
-    # Sums from -reach to reach, in order; those of a negative number are at the end.
+    # Sums from -reach to reach, in order; the transform has the negative ones at its end.
     law = np.roll(irfft(product, points), reach)[: 2 * reach + 1]
-    p = float(law[max(0, min(statistic, reach + 1) + reach) :].sum())
-    return min(1.0, max(LEAST_P, round(p, 13)))
+    tails = np.append(law[::-1].cumsum()[::-1], 0.0)
+    found: Floats = tails[np.clip(sums, -reach, reach + 1) + reach]
+    return np.clip(found.round(13), LEAST_P, 1.0)
 
 
 @dataclass(frozen=True)
@@ -141,5 +142,5 @@ def sign_test(left: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
     signed = signs * left / left.std()
     shift = float(signed.mean())
     half = float(stdtrit(len(left) - 1, 0.975) * signed.std(ddof=1) / math.sqrt(len(left)))
-    p_value = tail_probability(scores, int(signs @ scores))
+    p_value = float(tail_probability(scores, signs @ scores))
     return SignTest(p_value, shift, (shift - half, shift + half))
