@@ -37,6 +37,9 @@ from winosmith.text import count_noun
               "build always get such ids.")  # fmt: skip
 @click.option("--leave-out", is_flag=True, help="Omit problems that were withdrawn, and test "
               "problems whose answers were published, instead of refusing them.")  # fmt: skip
+@click.option("--keyed", is_flag=True, help="Publish each block (twin, family, copies) in one of "
+              "two equivalent presentations, chosen by secret coins, so that `winosmith exposure` "
+              "can test whether a model depends on the published texts.")  # fmt: skip
 @click.option("--from", "format_name", metavar="FORMAT",
               help="Format of files; detected from their content by default.")  # fmt: skip
 @click.option("--pair-by", metavar="COLUMN",
@@ -52,6 +55,7 @@ def command(
     votes: tuple[str, ...],
     ids: str,
     leave_out: bool,
+    keyed: bool,
     format_name: str | None,
     pair_by: str | None,
     as_json: bool,
@@ -70,6 +74,7 @@ def command(
         winosmith release --template > release.toml
         winosmith release mine --about release.toml --out releases
         winosmith verify releases/my-benchmark-1.0.0-*
+        winosmith release mine --about release.toml --version 1.1.0 --out releases --keyed
     """  # noqa: D301
     if template:
         echo(releases.TEMPLATE, nl=False)
@@ -87,6 +92,7 @@ def command(
         votes=votes,
         new_ids=ids == "digest",
         leave_out=leave_out,
+        keyed=keyed,
         format_name=format_name,
         pair_by=pair_by,
         step=progress,
@@ -109,6 +115,7 @@ def _report(done: Released) -> dict[str, object]:
         **done.copies.record(),
         "changes": {kind: len(found) for kind, found in content.changes.items()},
         "missing_fields": releases.missing_fields(content),
+        "keyed": content.keyed and content.keyed.record(),
     }
 
 
@@ -130,8 +137,19 @@ def _print(done: Released) -> None:
     if content.changes and content.previous:
         counted = ", ".join(f"{len(found):,} {kind}" for kind, found in content.changes.items())
         say(f"against {content.previous['version']}: {counted}")
+    if content.keyed:
+        coins = content.keyed
+        say(
+            f"{count_noun(coins.blocks, 'block')} with a coin: {coins.names:,} exchange names, "
+            f"{coins.options:,} reverse options; {coins.without:,} have no equivalent presentation"
+        )
+        for models, shift in coins.detectable.items():
+            say(f"detectable shift, {count_noun(models, 'model')}: {shift:.3f} standard deviations")
+        say(f"commitment {coins.commitment}")
     if done.key is not None:
         say(f"Your private files, such as the answers of test, are in {done.key}.")
+    if content.keyed:
+        say("Keep a copy of coins.json and presentations.jsonl: coins can't be drawn again.")
     if not done.is_new:
         say("It existed already, with the same bytes.")
     echo(f"The release is {Path(done.folder).resolve()}", bold=True)
@@ -155,7 +173,8 @@ def verify(release: str, private: str | None, as_json: bool) -> None:
     its label, its row in Parquet and its record in the tasks; that there is no answer of test, no
     embargoed or withdrawn problem and no address; that no twin, family or near-duplicate is in two
     splits; the licences; and the counts, configurations and digests in release.json.
-    Texts such as the cards are covered only by their checksums.
+    Texts such as the cards are covered only by their checksums. With --private, the coins of a
+    keyed release are proved by their commitment.
 
     \b
     Example:

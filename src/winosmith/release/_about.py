@@ -254,6 +254,11 @@ class About:
         return frozenset(self.terms) | (terms_of(self.licence) or frozenset())
 
     @property
+    def full_name(self) -> str:
+        """Name and version."""
+        return f"{self.name} {self.version}"
+
+    @property
     def licence_address(self) -> str:
         """The address of the licence's text at SPDX, or the name of a LicenseRef-…."""
         known = terms_of(self.licence) is not None

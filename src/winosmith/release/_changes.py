@@ -13,7 +13,7 @@ from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.records import problem_record
 from winosmith.release._about import About
-from winosmith.release._content import Tombstone, side_of, sight, unique_problems
+from winosmith.release._content import Tombstone, forms, side_of, sight, unique_problems
 from winosmith.release._source import Previous, Source
 
 DIGITS = 12
@@ -30,6 +30,7 @@ def digest_ids(
     name: str,
     before: Previous | None = None,
     source: Source | None = None,
+    second: Mapping[str, Problem] | None = None,
 ) -> dict[str, Dataset]:
     """Return the parts with ids made from what a solver sees.
 
@@ -43,6 +44,8 @@ def digest_ids(
         name: the start of the ids.
         before: the previous release.
         source: source of the parts, with the problems that are in no part.
+        second: for a keyed release, the other presentations of problems by their ids; the ids are
+            made from the first one, unless the previous release has that of the second.
 
     >>> old = Dataset([Problem("mine-0", "The _ fell.", ("cup", "jug"), 1, "mine-t0")])
     >>> new = digest_ids({"dev": old}, "mine")["dev"][0]
@@ -53,7 +56,8 @@ def digest_ids(
     copies: Counter[str] = Counter()
     ids: dict[str, str] = {}
     for old, problem in problems.items():
-        made = id_of(problem, name)
+        stems = [id_of(one, name) for one in (problem, (second or {}).get(old)) if one]
+        made = next((one for one in stems if before and one in before.published), stems[0])
         copies[made] += 1
         ids[old] = f"{made}-{copies[made]}" if copies[made] > 1 else made
 
@@ -87,9 +91,11 @@ def _published(
     found = {}
     for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
         absent = source.absent.get(one)
-        of_text = id_of(absent, name) if absent else None
+        of_text = (
+            [id_of(p, name) for p in forms(absent, bool(before.content.keyed))] if absent else []
+        )
         of_source = before.by_source.get(source.old_ids.get(one, one))
-        found[one] = next((id_ for id_ in (of_text, of_source) if id_ in before.published), None)
+        found[one] = next((id_ for id_ in (*of_text, of_source) if id_ in before.published), None)
     return {one: id_ for one, id_ in found.items() if id_ is not None}
 
 

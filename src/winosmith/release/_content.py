@@ -20,8 +20,9 @@ from winosmith._version import __version__
 from winosmith.blocks import HOLDERS, Former, Side, assign_sides, blocks, shuffled_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.exposure import LEVEL, detectable_shift, variants
 from winosmith.metrics import Copies, copies, detectable_differences
-from winosmith.options import declaration, table_of
+from winosmith.options import declaration, table_of, text_matching
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
 from winosmith.release._about import About
@@ -74,6 +75,12 @@ def sort_parts(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
     return {part: parts[part] for part in PARTS if part in parts}
 
 
+def sort_test(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """Return the parts with test ordered by a digest of its texts, which reveals no answers."""
+    test = sorted(parts.get(TEST, ()), key=lambda p: (sight(p), p.id))
+    return {**parts, **({TEST: Dataset(test, TEST)} if test else {})}
+
+
 def unique_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
     """Return every problem once, by its id, in the order of the parts."""
     found: dict[str, Problem] = {}
@@ -109,6 +116,11 @@ def sight(problem: Problem) -> str:
     """Return a digest of what a solver sees: the sentence and its options, in 64 digits."""
     seen = "\0".join((problem.sentence, *problem.options))
     return hashlib.sha256(seen.encode()).hexdigest()
+
+
+def forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
+    """Yield the problem and, for a keyed release, the forms in which it may be published."""
+    yield from variants(problem) if keyed else (problem,)
 
 
 def find_straddles(
@@ -239,6 +251,8 @@ ADDRESS = 12
 
 Text = Annotated[str, Field(min_length=1)]
 
+Blocks = Annotated[int, Field(ge=0)]
+
 
 @declaration
 class Tombstone:
@@ -260,6 +274,42 @@ class Tombstone:
         return canonical({key: value for key, value in asdict(self).items() if value}) + "\n"
 
 
+@declaration
+class Coins:
+    """`keyed` in release.json: the public statement about the coins of a keyed release."""
+
+    commitment: Annotated[str, text_matching("[0-9a-f]{64}", "64 hexadecimal digits")]
+    """The commitment; see `winosmith.exposure.commit`."""
+    names: Blocks
+    """Number of blocks in which the names of two people are exchanged or not, by a coin."""
+    options: Blocks
+    """Number of blocks in which the order of options is reversed or not, by a coin."""
+    without: Blocks
+    """Number of blocks without an equivalent presentation, which have no coin."""
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks with a coin."""
+        return self.names + self.options
+
+    @property
+    def detectable(self) -> dict[int, float]:
+        """The mean shift that is detected at 80 % for 1 and for 20 models, in standard deviations.
+
+        The level is 0.05 for all models together.
+        """
+        return {
+            models: detectable_shift(self.blocks, LEVEL / models)
+            for models in (1, 20)
+            if self.blocks
+        }
+
+    def record(self) -> dict[str, Any]:
+        """Return the statement with the detectable shifts, for JSON."""
+        shifts = {f"{models} models": shift for models, shift in self.detectable.items()}
+        return {**asdict(self), "blocks": self.blocks, "detectable_shift": shifts}
+
+
 @dataclass(frozen=True, eq=False)
 class Content:
     """Everything that a release publishes.
@@ -277,6 +327,7 @@ class Content:
         changes: by kind, the ids of the problems that changed since the previous release, each
             with a note.
         history: the changelog of the previous release, from its first section.
+        keyed: the statement about its coins; None if it is not keyed.
     """
 
     about: About
@@ -290,6 +341,12 @@ class Content:
     tombstones: Sequence[Tombstone] = ()
     changes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     history: str = ""
+    keyed: Coins | None = None
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it has coins."""
+        return self.keyed is not None
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
@@ -471,6 +528,7 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
         "configurations": content.configurations,
         "left_out": dict(content.left_out),
         **(content.copies.record() if content.copies.sentences() else {}),
+        **({"keyed": asdict(content.keyed)} if content.keyed else {}),
         "previous": dict(content.previous) if content.previous else None,
         "changes": {kind: len(found) for kind, found in content.changes.items()},
         "about": table_of(content.about),

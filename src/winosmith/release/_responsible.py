@@ -49,6 +49,16 @@ def filter_steps(content: Content) -> Iterator[tuple[str, str]]:
         yield step["stage"], f"{kept} kept; dropped: {dropped or 'none'}."
 
 
+def _preprocessing(content: Content) -> Iterator[str]:
+    yield from (f"{stage}: {text}" for stage, text in filter_steps(content))
+    if content.keyed:
+        yield (
+            f"Secret coins chose one of two equivalent presentations of {content.keyed.blocks:,} "
+            f"blocks; {content.keyed.without:,} have only one. Commitment to the coins (SHA-256): "
+            f"{content.keyed.commitment}."
+        )
+
+
 def _annotation(content: Content) -> Iterator[str]:
     yield content.judged
     yield from (f"Votes: {text}" for stage, text in filter_steps(content) if stage == "votes")
@@ -66,7 +76,7 @@ FIELDS = (
     Field(
         "dataPreprocessingProtocol",
         ("datasheet.preprocessing",),
-        lambda content: (f"{stage}: {text}" for stage, text in filter_steps(content)),
+        _preprocessing,
         is_required=False,
     ),
     Field("dataAnnotationProtocol", ("datasheet.annotation",), _annotation),

@@ -271,7 +271,15 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
         about_of(record["about"])
     except RecipeError as error:
         return Fault(_content.RECORD, f"about: {error}")
+    try:
+        _coins_of(record.get("keyed"))
+    except RecipeError as error:
+        return Fault(_content.RECORD, f"keyed: {error}")
     return record
+
+
+def _coins_of(table: Any) -> _content.Coins | None:
+    return None if table is None else from_table(_content.Coins, table)
 
 
 def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Content, list[Fault]]:
@@ -293,6 +301,7 @@ def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Cont
         tuple(record["disjoint"]),
         record["ids"],
         tombstones=[one for one in read if isinstance(one, _content.Tombstone)],
+        keyed=_coins_of(record.get("keyed")),
     )
     return content, faults
 

@@ -8,7 +8,7 @@ Cards and other descriptions are covered only by their checksums.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, zip_longest
 from pathlib import Path
@@ -17,10 +17,11 @@ from typing import Any
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
+from winosmith.exposure import COINS, find_faults, read_private_files
 from winosmith.finished import read_old_ids
 from winosmith.humans import CANARY
 from winosmith.metrics import Copies, leaks
-from winosmith.outputs import sha256
+from winosmith.outputs import PRIVATE, sha256
 from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
 from winosmith.records import dropped_problem, json_file
@@ -43,13 +44,13 @@ class Secrets:
 
     Attributes:
         solved: the test problems with their answers.
-        withheld: the withheld problems, by `sight`.
+        withheld: the withheld problems.
         old_ids: the ids that problems had before those of the build.
         digests: digests of the private files.
     """
 
     solved: Dataset
-    withheld: Mapping[str, Problem]
+    withheld: Sequence[Problem] = ()
     old_ids: frozenset[str] = frozenset()
     digests: frozenset[str] = frozenset()
 
@@ -58,15 +59,16 @@ def read_secrets(folder: str | Path) -> Secrets:
     """Read the folder private/ of a build, or the one next to a release.
 
     Raises:
-        InputError: it has no test.jsonl, or a file can't be read.
+        InputError: it has neither test.jsonl nor coins.json, or a file can't be read.
     """
     folder = Path(folder)
-    if not (folder / "test.jsonl").is_file():
+    has_test = (folder / "test.jsonl").is_file()
+    if not has_test and not (folder / COINS).is_file():
         raise InputError(
-            f"{folder} has no test.jsonl; name the folder private/ of the build, or the release's "
-            "own folder in private/ next to it"
+            f"{folder} has neither test.jsonl nor {COINS}; name the folder private/ of the build, "
+            "or the release's own folder in private/ next to it"
         )
-    solved = formats.read(folder / "test.jsonl", as_written=True)
+    solved = formats.read(folder / "test.jsonl", as_written=True) if has_test else Dataset()
     try:
         path = folder / "withheld.jsonl"
         records = list(json_file(path)) if path.is_file() else []
@@ -78,9 +80,11 @@ def read_secrets(folder: str | Path) -> Secrets:
         ]
         return Secrets(
             solved,
-            {_content.sight(problem): problem for problem in withheld},
+            withheld,
             frozenset(read_old_ids(folder).values()),
-            frozenset(sha256(path) for path in folder.iterdir() if path.is_file()),
+            frozenset(
+                sha256(path) for path in folder.iterdir() if path.is_file() and path.stat().st_size
+            ),
         )
     except (KeyError, OSError, UnicodeError) as error:
         raise InputError(f"{folder} is not the private folder of a build: {error!r}") from None
@@ -122,8 +126,8 @@ def _faults_of_problem(problem: Problem, part: str, content: Content) -> Iterato
     if problem.origin and len(problem.origin.created or "") > 10:
         yield "reveals the hour at which it was written", "release again"
     if content.ids == "digest":
-        stem = id_of(problem, content.about.name)
-        if problem.id != stem and not problem.id.startswith(f"{stem}-"):
+        stems = (id_of(p, content.about.name) for p in _content.forms(problem, content.is_keyed))
+        if not any(problem.id == stem or problem.id.startswith(f"{stem}-") for stem in stems):
             yield "has an id that is not made from its text; it may reveal the answer", AGAIN
 
 
@@ -211,10 +215,17 @@ def check_withdrawn(content: Content) -> Iterator[Fault]:
 
 def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
     """Find withheld problems, answers of test, and old ids."""
-    solved = {_content.sight(p): p.answer for p in secrets.solved}
+    solved, withheld = (
+        {
+            _content.sight(form): form.answer
+            for p in of
+            for form in _content.forms(p, content.is_keyed)
+        }
+        for of in (secrets.solved, secrets.withheld)
+    )
     for _, where, problem in _places(content):
         seen = _content.sight(problem)
-        if seen in secrets.withheld and seen not in solved:
+        if seen in withheld and seen not in solved:
             what = "is withheld: it reveals a test answer, or is under embargo"
             yield Fault(where, f"{problem.id!r} {what}", REMOVE)
         if problem.answer is not None and seen in solved:
@@ -318,6 +329,7 @@ def verify(
         faults += check_statements(record, content)
         faults += check_files(folder, record, sums, content)
         faults += check_digests(folder, sums, secrets) if secrets else ()
+        faults += check_coins(folder, content, private)
     return Verified(folder, tuple(faults), content, private is not None)
 
 
@@ -392,6 +404,40 @@ def check_files(
             line = next((line for line, (held, of) in enumerate(rows, 1) if held != of), None)
             if line is not None:
                 yield Fault(f"{path}:{line}", "it does not agree with the problems")
+
+
+def check_coins(folder: Path, content: Content, private: str | Path | None) -> Iterator[Fault]:
+    """Find a card without the commitment, and private files that don't prove it.
+
+    Args:
+        folder: the release.
+        content: its problems.
+        private: the folder with the coins, or None; if it has none, they are in private/NAME next
+            to the release.
+    """
+    if content.keyed is None:
+        return
+    for path in ("README.md", "croissant.json"):
+        if (folder / path).is_file() and content.keyed.commitment not in (
+            (folder / path).read_text("utf-8", "replace")
+        ):
+            yield Fault(path, "it does not have the commitment of release.json")
+    if private is None:
+        return
+    own = folder.resolve()
+    place = Path(private) if (Path(private) / COINS).is_file() else own.parent / PRIVATE / own.name
+    do = "give the private files of this release; coins can't be drawn again"
+    try:
+        files = read_private_files(place)
+    except InputError as error:
+        yield Fault(f"{PRIVATE}/{COINS}", str(error).partition("; ")[0], do)
+        return
+    faults = find_faults(files, content.about.full_name, content.keyed.commitment, content.parts)
+    for where, what in faults:
+        yield Fault(f"{PRIVATE}/{where}", what, do)
+    if len(files.coins) != content.keyed.blocks:
+        what = f"it states {content.keyed.blocks} blocks with a coin, not {len(files.coins)}"
+        yield Fault(_content.RECORD, what)
 
 
 def check_digests(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterator[Fault]:

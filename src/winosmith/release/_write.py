@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,12 +22,13 @@ from winosmith import formats, validate
 from winosmith.blocks import Disjoint
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, OutputError
+from winosmith.exposure import Pair
 from winosmith.finished import IDS_NAME
 from winosmith.humans import make_canary
 from winosmith.locks import try_lock
 from winosmith.metrics import Copies, copies
 from winosmith.options import declaration
-from winosmith.outputs import PRIVATE, remove_remains, sha256
+from winosmith.outputs import PRIVATE, atomic_write, remove_remains, sha256
 from winosmith.parallel import Advance, Step, no_progress
 from winosmith.problem import Problem
 from winosmith.records import canonical
@@ -36,6 +37,16 @@ from winosmith.release._about import About
 from winosmith.release._changes import changes, digest_ids, id_of, tombstones
 from winosmith.release._files import files_of, labels
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
+from winosmith.release._keyed import (
+    earlier_form,
+    find_presentations,
+    find_releases,
+    keep_key,
+    map_problems,
+    pending_path,
+    publish,
+    refuse_other,
+)
 from winosmith.release._source import Fields, Previous, Source
 from winosmith.release._verify import Secrets, faults_of, read_secrets
 
@@ -80,11 +91,18 @@ class Gathered:
         content: what is released, checked.
         solved: the known answers of test problems, by their ids in the release.
         source_ids: the id that each problem has in its source, if the release has other ids.
+        secrets: what must not be published.
+        pairs: for a keyed release, the problems in both presentations; the content has the first,
+            until `apply_coins`.
+        coins: the private files with the coins, by name.
     """
 
     content: _content.Content
     solved: Mapping[str, int | None]
     source_ids: Mapping[str, str]
+    secrets: Secrets | None = None
+    pairs: tuple[Pair, ...] = ()
+    coins: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def answered(self) -> dict[str, Problem]:
@@ -110,8 +128,11 @@ def gather_content(
     judges: Callable[[Problem], Fields],
     new_ids: bool,
     leave_out: bool,
+    keyed: bool,
 ) -> Gathered:
     """Return the checked content of a release, and the files of its owner.
+
+    A keyed release has the first presentations; `apply_coins` chooses by the coins.
 
     Raises:
         InputError: the previous release is of another benchmark, or of the same version.
@@ -131,7 +152,16 @@ def gather_content(
             seed=splitting.seed,
             former=before.former if before else (),
         )
-    named = digest_ids(parts, about.name, before, source) if digest else dict(parts)
+    withheld = read_secrets(source.private) if source.private is not None else None
+    if withheld is not None and _content.TEST in parts:
+        known = {problem.id: problem.answer for problem in withheld.solved}
+        test = (replace(p, answer=known.get(p.id, p.answer)) for p in parts[_content.TEST])
+        parts[_content.TEST] = Dataset(test, _content.TEST)
+    forms = find_presentations(parts) if keyed else None
+    if forms is not None:
+        parts = map_problems(parts, lambda p: forms.first[p.id])
+    second = forms.second if forms else {}
+    named = digest_ids(parts, about.name, before, source, second) if digest else dict(parts)
     old_of = {
         new.id: old
         for part, dataset in parts.items()
@@ -142,15 +172,10 @@ def gather_content(
         left_out |= more
     if empty := [part for part, dataset in named.items() if not len(dataset)]:
         raise DataError(f"no problem is left of {empty[0]}; omit its file")
-    if _content.TEST in named:
-        named[_content.TEST] = Dataset(
-            sorted(named[_content.TEST], key=lambda p: (_content.sight(p), p.id)), _content.TEST
-        )
+    named = _content.sort_test(named)
     answered = named.get(_content.TEST, Dataset())
-    if source.private is not None:
-        secrets: Secrets | None = read_secrets(source.private)
-    else:
-        secrets = Secrets(answered, {}) if answered and None not in answered.answers else None
+    is_answered = len(answered) > 0 and None not in answered.answers
+    secrets = withheld or (Secrets(answered) if is_answered else None)
     seen = (
         Problem(p.id, p.sentence, p.options, blank=p.blank)
         for p in _content.unique_problems(named).values()
@@ -187,14 +212,26 @@ def gather_content(
         source.build or ({"unvalidated": unvalidated} if unvalidated else {}),
         left_out,
     )
+    pairs: tuple[Pair, ...] = ()
+    if forms is not None:
+        made = {old_of[problem.id].id: problem for problem in content.problems}
+        pairs = forms.pairs(made)
+        content = replace(content, keyed=forms.count(made))
+        if not pairs:
+            raise DataError(
+                "no block has two equivalent presentations: the order of options has a meaning in "
+                "all of them; release without `keyed=True`"
+            )
     if before is not None:
         absent = {
-            id_of(problem, about.name): f"dropped by {source.removed[old][REMOVED_BY]}"
+            id_of(form, about.name): f"dropped by {source.removed[old][REMOVED_BY]}"
             if old in source.removed
             else "held back"
             for old, problem in source.absent.items()
+            for form in _content.forms(problem, keyed)
         }
-        found = changes(ready, before, about.withdrawn, source_ids, absent)
+        earlier = map_problems(ready, earlier_form(pairs, before))
+        found = changes(earlier, before, about.withdrawn, source_ids, absent)
         content = replace(
             content,
             previous={"version": before.version, "digest": before.digest},
@@ -203,10 +240,26 @@ def gather_content(
             history=before.history,
         )
     _refuse_faults(content, secrets)
-    answers = {problem.id: problem.answer for problem in secrets.solved} if secrets else {}
-    if source.private is not None:  # the answers of a build are by its own ids
-        answers = {new: answers[old.id] for new, old in old_of.items() if old.id in answers}
-    return Gathered(content, answers, source_ids)
+    answers = {problem.id: problem.answer for problem in answered} if secrets else {}
+    return Gathered(content, answers, source_ids, secrets, pairs)
+
+
+def apply_coins(done: Gathered, statement: _content.Coins, key: bytes) -> Gathered:
+    """Return a keyed release in the presentations of its coins, checked.
+
+    Args:
+        done: the release in its first presentations.
+        statement: the numbers of its blocks.
+        key: the secret bytes.
+
+    Raises:
+        DataError: problems must not be released as they are.
+    """
+    content, keyed, files = publish(done.content, statement, done.pairs, key)
+    _refuse_faults(content, done.secrets)
+    shown = {pair.a.id: keyed.published(pair).answer for pair in done.pairs}
+    solved = {id_: shown.get(id_, answer) for id_, answer in done.solved.items()}
+    return replace(done, content=content, solved=solved, coins=files)
 
 
 def _without(
@@ -316,6 +369,7 @@ def release(
     votes: _Paths = (),
     new_ids: bool = False,
     leave_out: bool = False,
+    keyed: bool = False,
     format_name: str | None = None,
     pair_by: str | None = None,
     step: Step | None = None,
@@ -333,12 +387,18 @@ def release(
         new_ids: make ids from what a solver sees, also for files; a build always gets them.
         leave_out: omit problems that were withdrawn, or are in test and were published with their
             answers, instead of refusing them.
+        keyed: publish each block in one of two equivalent presentations, chosen by secret coins,
+            so that the dependence of a model on the release can be tested; see
+            `winosmith.exposure`. The coins come from random bytes of the operating system, which
+            are drawn once for a version and kept in private/; no seed determines them.
         format_name: format name of the files.
         pair_by: a further column of the files that both halves of a twin share.
         step: shows progress.
 
     Raises:
-        InputError: the source can't be read or is not finished, or something must not be released.
+        InputError: the source can't be read or is not finished, something must not be released,
+            the previous release is keyed and this one is not, or the coins of this version are
+            lost.
         DataError: problems must not be released as they are; with the remedy.
         OutputError: the folder can't be written, or has another release of this version.
         MissingExtraError: pyarrow is not installed.
@@ -349,18 +409,27 @@ def release(
         found = _source.read_source(paths, format_name, pair_by)
         before = _source.read_previous(previous) if previous is not None else None
         judges = _source.judges_of(_listed(votes), found)
-    with show("checking", None):
-        done = gather_content(
-            found, about, before, splitting or Splitting(), judges, new_ids, leave_out
+    if before is not None and before.content.keyed and not keyed:
+        raise InputError(
+            f"the previous release {before.version} is keyed, so this one must be, too, to keep "
+            "its ids; add `keyed=True`"
         )
     out = Path(out)
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; name a folder")
+    with show("checking", None):
+        done = gather_content(
+            found, about, before, splitting or Splitting(), judges, new_ids, leave_out, keyed
+        )
+        if done.content.keyed:
+            done = apply_coins(done, done.content.keyed, keep_key(out, about))
     total = len(files_of(done.content, {}))
     with show("writing", total) as advance, hidden_folder(out, about) as hidden:
         folder = out / _content.address(write_all(done.content, hidden, advance))
-        is_new = move_into_place(hidden, folder)
+        is_new = move_into_place(hidden, folder, about)
         key = write_private(done, folder)
+        if keyed:
+            pending_path(out, about).unlink(missing_ok=True)
     return Released(folder, done.content, key, is_new, done.copies)
 
 
@@ -423,23 +492,15 @@ def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict
     return record
 
 
-def move_into_place(hidden: Path, folder: Path) -> bool:
+def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
     """Give the finished folder its name; return False if it existed with the same bytes.
 
     Raises:
         OutputError: there is another release of this version, or it was changed.
     """
-    stem = folder.name.rpartition("-")[0]
-    for other in sorted(folder.parent.glob(f"{stem}-*")):
-        if (
-            other != folder
-            and (other / _content.RECORD).is_file()
-            and other.name.rpartition("-")[0] == stem
-        ):
-            raise OutputError(
-                f"{other} is another release of this version; a version is released once, so give "
-                "this one a new number, or remove that folder if nobody has it"
-            )
+    for other in find_releases(folder.parent, about):
+        if other != folder:
+            raise refuse_other(other)
     if folder.exists():
         if _source.checksums_of(hidden) != _source.checksums_of(folder):
             raise OutputError(f"{folder} was changed after it was released; remove it")
@@ -452,9 +513,10 @@ def move_into_place(hidden: Path, folder: Path) -> bool:
 def write_private(done: Gathered, folder: Path) -> Path | None:
     """Write the owner's files into private/ next to the release, if there are any.
 
-    They are the answers of test, in its order, and the id of each problem in the source.
+    They are the answers of test, in its order, the id of each problem in the source, and the coins
+    of a keyed release.
     """
-    files: dict[str, str] = {}
+    files = dict(done.coins)
     test = done.content.parts.get(_content.TEST, Dataset())
     answered = Dataset(done.answered.values())
     if len(answered) and len(answered) == len(test) and None not in answered.answers:
@@ -470,6 +532,7 @@ def write_private(done: Gathered, folder: Path) -> Path | None:
     key.parent.mkdir(mode=0o700, exist_ok=True)
     key.mkdir(mode=0o700, exist_ok=True)
     for name, text in files.items():
-        (key / name).touch(0o600)
-        (key / name).write_text(text, "utf-8", newline="\n")
+        with atomic_write(key / name) as file:
+            file.write(text)
+        (key / name).chmod(0o600)
     return key

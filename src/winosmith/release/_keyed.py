@@ -1,0 +1,195 @@
+"""Keyed releases: each block in one of two equivalent presentations, chosen by a secret coin."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from winosmith.dataset import Dataset
+from winosmith.errors import InputError, OutputError
+from winosmith.exposure import (
+    COINS,
+    PRESENTATIONS,
+    Keyed,
+    Pair,
+    Presented,
+    coins_text,
+    commit,
+    data_digest,
+    draw_coins,
+    draw_key,
+    present,
+    presentation_lines,
+    read_key,
+)
+from winosmith.lineage import UNVALIDATED
+from winosmith.outputs import PRIVATE, atomic_write
+from winosmith.problem import Extra, Problem
+from winosmith.release import _content
+from winosmith.release._about import About
+from winosmith.release._source import Previous, read_record
+
+
+@dataclass(frozen=True, eq=False)
+class Presentations:
+    """The presentations of the problems of a source, by their ids there.
+
+    Attributes:
+        blocks: the blocks, by their places.
+        place: the place of each problem's block.
+        first: each problem in its first presentation.
+        second: the second presentation of problems that have one.
+    """
+
+    blocks: tuple[Presented, ...]
+    place: Mapping[str, int]
+    first: Mapping[str, Problem]
+    second: Mapping[str, Problem]
+
+    def pairs(self, new: Mapping[str, Problem]) -> tuple[Pair, ...]:
+        """Return the pairs of the problems that are released, by block and id.
+
+        Args:
+            new: the problem as it is released in its first presentation, by its id in the source.
+        """
+        names: dict[int, str] = {}
+        for old, problem in new.items():
+            at = self.place[old]
+            names[at] = min(names.get(at, problem.id), problem.id)
+        found = []
+        for old, problem in new.items():
+            if other := self.second.get(old):
+                a = replace(problem, answer=self.first[old].answer)
+                b = replace(a, sentence=other.sentence, options=other.options, answer=other.answer)
+                found.append(Pair(names[self.place[old]], a, b))
+        return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
+
+    def count(self, new: Mapping[str, Problem]) -> _content.Coins:
+        """Return the numbers of released blocks, without a commitment yet."""
+        kinds = Counter(self.blocks[at].kind for at in {self.place[old] for old in new})
+        return _content.Coins("0" * 64, kinds["names"], kinds["options"], kinds[None])
+
+
+def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
+    """Return the presentations of the problems of all parts.
+
+    Fields that only the source's format has are removed: they may name options or their order.
+    """
+    sides = {p.id: _content.side_of(part) for part, dataset in parts.items() for p in dataset}
+    problems = [
+        replace(p, extra=Extra({UNVALIDATED: True} if p.extra.get(UNVALIDATED) else {}))
+        for p in _content.unique_problems(parts).values()
+    ]
+    blocks = present(problems, [sides[problem.id] for problem in problems])
+    return Presentations(
+        tuple(blocks),
+        {problems[row].id: at for at, block in enumerate(blocks) for row in block.rows},
+        {problem.id: problem for block in blocks for problem in block.a},
+        {problem.id: problem for block in blocks for problem in block.b},
+    )
+
+
+def map_problems(
+    parts: Mapping[str, Dataset], change: Callable[[Problem], Problem]
+) -> dict[str, Dataset]:
+    """Return the parts with each problem changed; test is ordered by its new texts."""
+    return _content.sort_test(
+        {part: Dataset(map(change, dataset), part) for part, dataset in parts.items()}
+    )
+
+
+def earlier_form(pairs: tuple[Pair, ...], before: Previous) -> Callable[[Problem], Problem]:
+    """Return a function that gives a problem the presentation of the previous release.
+
+    The changelog thus reports no change if only the coin differs.
+    """
+    forms = {(form.id, _content.sight(form)): form for p in pairs for form in (p.a, p.b)}
+
+    def of(problem: Problem) -> Problem:
+        old = before.problems.get(problem.id)
+        form = forms.get((old.id, _content.sight(old))) if old else None
+        return _in_form(problem, form)
+
+    return of
+
+
+def _in_form(problem: Problem, form: Problem | None) -> Problem:
+    """Return a form of a problem, without its answer if the problem has none."""
+    return replace(form, answer=None) if form and problem.answer is None else form or problem
+
+
+def find_releases(out: Path, about: About) -> list[Path]:
+    """Return the folders with releases of this version."""
+    name = f"{about.name}-{about.version}"
+    return [
+        folder
+        for folder in sorted(out.glob(f"{name}-*"))
+        if (folder / _content.RECORD).is_file() and folder.name.rpartition("-")[0] == name
+    ]
+
+
+def refuse_other(folder: Path) -> OutputError:
+    """Return the error that a folder is another release of this version."""
+    return OutputError(
+        f"{folder} is another release of this version; a version is released once, so give "
+        "this one a new number, or remove that folder if nobody has it"
+    )
+
+
+def pending_path(out: Path, about: About) -> Path:
+    """Return the file with the secret bytes of a release that is not finished."""
+    return out / PRIVATE / f"{about.name}-{about.version}.{COINS}"
+
+
+def keep_key(out: Path, about: About) -> bytes:
+    """Return the secret bytes of a release; draw and keep them if it was never started.
+
+    Raises:
+        InputError: the bytes of a finished release are lost, or the file can't be read.
+        OutputError: there is a release of this version without coins.
+    """
+    path = pending_path(out, about)
+    if path.is_file():
+        return read_key(path)
+    for folder in find_releases(out, about):
+        own = out / PRIVATE / folder.name / COINS
+        if own.is_file():
+            return read_key(own)
+        record = read_record(folder)
+        if not isinstance(record, dict) or record.get("keyed") is None:
+            raise refuse_other(folder)
+        raise InputError(
+            f"{own} is missing, so the coins of this finished release are lost; restore it from "
+            "your copy, or release a new version, which gets new coins"
+        )
+    key = draw_key()
+    with atomic_write(path) as file:
+        path.parent.chmod(0o700)
+        json.dump({"bytes": key.hex()}, file)
+    path.chmod(0o600)
+    return key
+
+
+def publish(
+    content: _content.Content, statement: _content.Coins, pairs: tuple[Pair, ...], key: bytes
+) -> tuple[_content.Content, Keyed, dict[str, str]]:
+    """Return the content in the presentations of the coins, the coins, and the private files.
+
+    Args:
+        content: the content in its first presentations.
+        statement: the numbers of blocks, without a commitment yet.
+        pairs: the problems with a coin.
+        key: the secret bytes.
+    """
+    name = content.about.full_name
+    keyed = Keyed(pairs, draw_coins(key, name, pairs), "", statement.without)
+    shown = {pair.a.id: keyed.published(pair) for pair in pairs}
+    parts = map_problems(content.parts, lambda p: _in_form(p, shown.get(p.id)))
+    keyed = replace(keyed, digest=data_digest(name, parts))
+    lines = presentation_lines(pairs)
+    statement = replace(statement, commitment=commit(key, keyed.digest, lines))
+    files = {COINS: coins_text(key, keyed), PRESENTATIONS: lines}
+    return replace(content, parts=parts, keyed=statement), keyed, files

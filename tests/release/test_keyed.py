@@ -1,0 +1,264 @@
+"""Keyed releases: coins choose presentations after all checks, are kept, and are proved."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import everything, installed
+from tests.release.conftest import about, found, lines, rewritten, seal, sets, write_sets
+from winosmith import Dataset, Extra, Problem, formats, practice
+from winosmith.build import build, recipe_of
+from winosmith.cli import main
+from winosmith.errors import DataError, InputError, OutputError
+from winosmith.exposure import COINS, PRESENTATIONS, Keyed, read_keyed
+from winosmith.release import Content, Released, release
+from winosmith.release._keyed import keep_key, pending_path
+
+FIXED = Problem("fixed", "Which _ float?", ("cork", "wood", "all of the above"), 2)
+
+
+def _source(folder: Path) -> Path:
+    parts = sets()
+    fixed = replace(FIXED, origin=parts["dev"][0].origin, extra=Extra({"csv.note": "cork"}))
+    return write_sets(folder, {**parts, "dev": Dataset([*parts["dev"], fixed], "dev")})
+
+
+@pytest.fixture(scope="session")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Released:
+    """Return a keyed release of the small sets, with a problem that has one presentation."""
+    installed("pyarrow")
+    folder = tmp_path_factory.mktemp("keyed")
+    return release(_source(folder / "source"), about(), folder / "out", new_ids=True, keyed=True)
+
+
+@pytest.fixture
+def copied(keyed: Released, tmp_path: Path) -> Path:
+    """Return a copy of the keyed release, next to its private folder."""
+    shutil.copytree(keyed.folder.parent, tmp_path / "copy")
+    return tmp_path / "copy" / keyed.folder.name
+
+
+def _private(folder: Path) -> Path:
+    return folder.parent / "private" / folder.name
+
+
+def _check_published(content: Content, found: Keyed) -> None:
+    shown = {problem.id: problem for problem in content.problems}
+    for pair in found.pairs:
+        form = found.published(pair)
+        assert shown[pair.a.id] in (form, replace(form, answer=None))
+
+
+def test_a_keyed_release_publishes_the_presentations_of_its_coins(keyed: Released) -> None:
+    """Each block has the presentation of its coin, in every file; the owner has both."""
+    assert found(keyed.folder) == found(keyed.folder, private=keyed.key) == []
+    coins = read_keyed(keyed.folder)
+    _check_published(keyed.content, coins)
+    statement = keyed.content.keyed
+    assert statement is not None
+    assert (len(coins.coins), coins.without) == (statement.blocks, 1)
+    assert min(statement.names, statement.options) > 5
+    assert {*keyed.content.dataset.ids} - {pair.a.id for pair in coins.pairs} == {
+        problem.id for problem in keyed.content.problems if problem.options == FIXED.options
+    }
+    answers = {p.id: p.answer for p in formats.read(_private(keyed.folder) / "test.jsonl")}
+    assert answers.items() <= {p.a.id: coins.published(p).answer for p in coins.pairs}.items()
+    assert all(not key.startswith("csv.") for p in keyed.content.problems for key in p.extra)
+
+
+def test_the_commitment_and_the_power_are_in_the_card(keyed: Released) -> None:
+    """Card, Croissant and release.json have the commitment; none has a coin or a secret byte."""
+    statement = keyed.content.keyed
+    assert statement is not None
+    secret = json.loads((_private(keyed.folder) / COINS).read_text("utf-8"))["bytes"]
+    for name, raw in everything(keyed.folder).items():
+        has = statement.commitment.encode() in raw
+        assert has == (name in ("README.md", "croissant.json", "release.json", "checksums.txt")
+                       and name != "checksums.txt"), name  # fmt: skip
+        assert secret.encode() not in raw
+    card = (keyed.folder / "README.md").read_text("utf-8")
+    assert f"{statement.detectable[1]:.3f} standard deviations" in card
+    assert f"{statement.names} have the names of two people exchanged or not" in card
+
+
+def test_two_releases_of_the_same_data_differ_only_by_coins(
+    keyed: Released, tmp_path: Path
+) -> None:
+    """Ids, presentations and numbers of blocks are the same; the bytes and coins are new."""
+    again = release(_source(tmp_path / "s"), about(), tmp_path / "out", new_ids=True, keyed=True)
+    one, other = read_keyed(keyed.folder), read_keyed(again.folder)
+    assert one.pairs == other.pairs
+    assert one.coins != other.coins
+    assert sorted(again.content.dataset.ids) == sorted(keyed.content.dataset.ids)
+    for name in ("README.md", "CHANGELOG.md", "CONTRIBUTORS.csv", "LICENCES.md"):
+        old, new = ((done.folder / name).read_text("utf-8") for done in (keyed, again))
+        assert name == "README.md" or old == new
+    wrong = found(keyed.folder, private=again.key)
+    assert any(
+        one.startswith("private/coins.json: its coins are those of another") for one in wrong
+    )
+
+
+def test_the_bytes_are_kept_when_a_release_is_repeated_or_resumed(tmp_path: Path) -> None:
+    """A run after an interrupted one takes its bytes, a finished release keeps its own."""
+    source, out = _source(tmp_path / "source"), tmp_path / "out"
+    key = keep_key(out, about())  # as a run that was killed before it wrote the release
+    assert pending_path(out, about()).stat().st_mode & 0o077 == 0
+    done = release(source, about(), out, new_ids=True, keyed=True)
+    kept = json.loads((_private(done.folder) / COINS).read_text("utf-8"))["bytes"]
+    assert kept == key.hex()
+    assert not pending_path(out, about()).exists()
+    assert not release(source, about(), out, new_ids=True, keyed=True).is_new
+    shutil.rmtree(out / "private")
+    with pytest.raises(InputError, match=r"coins\.json is missing, so the coins of this finished"):
+        release(source, about(), out, new_ids=True, keyed=True)
+
+
+def test_a_version_that_was_released_without_coins_gets_none(tmp_path: Path) -> None:
+    """Nothing is drawn if the version exists without coins, or if a problem is refused."""
+    out = tmp_path / "out"
+    source = write_sets(tmp_path / "source", {"dev": sets()["dev"]})
+    release(source, about(), out)
+    with pytest.raises(OutputError, match="is another release of this version"):
+        release(source, about(), out, keyed=True)
+    formats.write([FIXED], tmp_path / "dev.jsonl")
+    with pytest.raises(DataError, match="no block has two equivalent presentations"):
+        release(tmp_path / "dev.jsonl", about(version="1.1.0"), out, keyed=True)
+    assert not list(out.rglob("*.json*coins*"))
+    assert not list(out.rglob(f"*{COINS}"))
+
+
+def _edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert re.search(old, text)
+    path.write_text(re.sub(old, new, text, count=1), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "fault"),
+    [
+        (COINS, "true", "false", "private/coins.json: its coins are not those of its bytes"),
+        (COINS, '"bytes": "..', '"bytes": "00', "private/coins.json: its bytes, or the lines of"),
+        (COINS, "(?s).*", "[]", "private/coins.json: "),
+        (PRESENTATIONS, '"answer":0', '"answer":1', "private/coins.json: its bytes, or the lines"),
+    ],
+)
+def test_changed_private_files_are_found(
+    name: str, old: str, new: str, fault: str, copied: Path
+) -> None:
+    """`verify --private` reports coins, bytes and presentations that don't fit the commitment."""
+    _edit(_private(copied) / name, old, new)
+    (wrong,) = found(copied, private=_private(copied))
+    assert wrong.startswith(fault)
+    assert "coins can't be drawn again" in wrong
+
+
+def test_missing_coins_are_found(copied: Path) -> None:
+    """Without the file of coins, or with an incorrect number of blocks, nothing is proved."""
+    (_private(copied) / COINS).unlink()
+    (wrong,) = found(copied, private=_private(copied))
+    assert re.match(r"private/coins\.json: .*No such file", wrong)
+
+
+def test_another_presentation_or_commitment_is_found(keyed: Released, tmp_path: Path) -> None:
+    """A release that was rewritten in other presentations, or with another card, is found."""
+    coins = read_keyed(keyed.folder)
+    pair = next(pair for pair in coins.pairs if pair.a.id in keyed.content.parts["dev"].ids)
+    other = pair.b if coins.published(pair) == pair.a else pair.a
+    dev = Dataset((other if p.id == other.id else p for p in keyed.content.parts["dev"]), "dev")
+    changed = replace(keyed.content, parts={**keyed.content.parts, "dev": dev})
+    wrong = rewritten(changed, tmp_path / "dev/x")
+    assert found(wrong) == []  # the other presentation is as good; only the coins show the change
+    (fault,) = found(wrong, private=keyed.key)
+    assert fault.startswith("private/coins.json: its coins are those of another release, or the")
+    copy = Path(shutil.copytree(keyed.folder, tmp_path / "card" / keyed.folder.name))
+    statement = keyed.content.keyed
+    assert statement is not None
+    _edit(copy / "README.md", statement.commitment, "0" * 64)
+    record = json.loads((copy / "release.json").read_text("utf-8"))["keyed"]
+    faults = found(seal(copy, keyed={**record, "names": 0}), private=keyed.key)
+    assert any("README.md: it does not have the commitment" in one for one in faults)
+    assert any(re.search("release.json: it states .* blocks with a coin, not", f) for f in faults)
+
+
+def test_the_next_version_has_new_coins_and_the_same_ids(
+    keyed: Released, small: Released, tmp_path: Path
+) -> None:
+    """Other coins are no change; ids stay after a keyed and after an ordinary release."""
+    source = _source(tmp_path / "source")
+    how: dict[str, Any] = {"new_ids": True, "keyed": True}
+    done = release(
+        source, about(version="1.1.0"), keyed.folder.parent, previous=keyed.folder, **how
+    )
+    assert {kind: len(of) for kind, of in done.content.changes.items() if of} == {}
+    assert read_keyed(done.folder).coins != read_keyed(keyed.folder).coins
+    with pytest.raises(InputError, match=r"1\.0\.0 is keyed, so this one must be, too"):
+        release(source, about(version="1.2.0"), tmp_path, previous=keyed.folder, new_ids=True)
+    after = release(source, about(version="1.1.0"), tmp_path / "out", previous=small.folder, **how)
+    assert {kind: len(of) for kind, of in after.content.changes.items() if of} == {"added": 1}
+    assert found(after.folder, private=after.key) == []
+
+
+def test_a_build_is_released_keyed(tmp_path: Path) -> None:
+    """Answers of a build's test set follow the coins, and what it withholds is not published."""
+    formats.write(practice.corpus(60, seed=2).dataset.problems, tmp_path / "twins.jsonl")
+    table = {
+        "name": "pool",
+        "data": "twins.jsonl",
+        "embed": {"dimensions": 8},
+        "split": {"dev": 0.2, "test": 0.3},
+        "filter": {"method": "none"},
+        "measure": {"splits": 0},
+    }
+    built = build(recipe_of(table, folder=tmp_path), tmp_path / "built").folder
+    done = release(built, about(), tmp_path / "out", keyed=True)
+    assert found(done.folder, private=built / "private") == []
+    assert found(done.folder, private=done.key) == []
+    coins = read_keyed(done.folder)
+    _check_published(done.content, coins)
+    told = {p["id"]: p for p in map(json.loads, lines(built / "private/test.jsonl"))}
+    old_of = {p["id"]: p["old_id"] for p in map(json.loads, lines(built / "private/ids.jsonl"))}
+    answer = {old_of[id_]: p["options"][p["answer"]] for id_, p in told.items()}
+    sentence = {old_of[id_]: p["sentence"] for id_, p in told.items()}
+    of_release = {r["id"]: r["old_id"] for r in map(json.loads, lines(done.folder.parent
+                  / "private" / done.folder.name / "ids.jsonl"))}  # fmt: skip
+    in_test = [pair for pair in coins.pairs if of_release[pair.a.id] in answer]
+    assert len(in_test) == len(told)
+    for pair in in_test:
+        for form in (pair.a, pair.b):
+            old = of_release[form.id]
+            right = form.options[form.answer if form.answer is not None else -1]
+            assert (right == answer[old]) == (form.sentence == sentence[old])
+
+
+def test_the_command_reports_coins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`release --keyed` prints the numbers of blocks, the power and the commitment."""
+    installed("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    write_sets(tmp_path / "source", {"dev": sets()["dev"]})
+    text = (
+        'name = "small"\nversion = "1.0.0"\ndate = 2026-11-21\ntitle = "Small"\ndescription = "-"\n'
+        'licence = "Apache-2.0"\nlanguage = "en"\nauthors = ["We"]\n[[source]]\nname = "practice"\n'
+        'licence = "Apache-2.0"\n'
+    )
+    Path("release.toml").write_text(text, "utf-8")
+    command = "release source --about release.toml --out out --keyed"
+    assert main(command.split()) == 0
+    said = capsys.readouterr().err
+    assert re.search(r"8 blocks with a coin: \d exchange names, \d reverse options; 0 have", said)
+    assert main([*command.split(), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["keyed"]["commitment"] in said
+    assert record["keyed"]["blocks"] == 8
+    assert not record["written"]
+    (folder,) = Path("out").glob("small-*")
+    assert main(["verify", str(folder), "--private", f"out/private/{folder.name}"]) == 0
