@@ -22,8 +22,10 @@ import pytest
 
 from tests.cli.conftest import ways
 from tests.conftest import installed
+from tests.exposure.test_coins import pairs_of, write_release
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, practice
 from winosmith.cli import main
+from winosmith.exposure import read_keyed
 from winosmith.humans import Subject, Taken, make_subject_record
 from winosmith.lineage import perturbed
 from winosmith.metrics import switch_options
@@ -114,6 +116,7 @@ VALUES = {
     "score, lineage": "score evolved.jsonl near.jsonl far.jsonl --by lineage --people fresh.csv",
     "score, gender": "score winogender.tsv gender.lst --occupations women.tsv",
     "compare": "compare data.jsonl scored.jsonl half.lst",
+    "exposure": "exposure keyed/small-1.0.0-0 --scores exposed.jsonl",
     "compare, lineage": "compare evolved.jsonl near.jsonl far.jsonl --by lineage",
     "curve": "curve curve.csv --human 94.1 --problems 1267",
     "leaderboard": "leaderboard board.lst --data data.jsonl",
@@ -188,6 +191,12 @@ def _write_inputs() -> None:
         for p in DATA
     ]
     Path("wsc.xml").write_text(f"<collection>{''.join(schemas)}</collection>")
+    keyed = read_keyed(
+        write_release(Path("keyed"), bytes(32), pairs_of(practice.corpus(90, seed=2).dataset))
+    )
+    scores = [{"id": pair.a.id, "a": rng.normal(), "b": rng.normal()} for pair in keyed.pairs]
+    lines = [{"release": keyed.digest, "model": "new"}, *scores]
+    Path("exposed.jsonl").write_text("".join(canonical(line) + "\n" for line in lines))
     _write_test()
 
 

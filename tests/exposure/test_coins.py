@@ -44,12 +44,12 @@ def pairs_of(data: Dataset) -> tuple[Pair, ...]:
 PAIRS = pairs_of(practice.corpus(30, seed=1).dataset)
 
 
-def write_release(folder: Path, key: bytes) -> Path:
+def write_release(folder: Path, key: bytes, pairs: tuple[Pair, ...] = PAIRS) -> Path:
     """Write what `read_keyed` reads of a release, with its private files; return its folder."""
-    coins = draw_coins(key, NAME, PAIRS)
-    keyed = Keyed(PAIRS, coins, "", 0)
-    dev = Dataset(map(keyed.published, PAIRS), "dev")
-    digest, lines = data_digest(NAME, {"dev": dev}), presentation_lines(PAIRS)
+    coins = draw_coins(key, NAME, pairs)
+    keyed = Keyed(pairs, coins, "", 0)
+    dev = Dataset(map(keyed.published, pairs), "dev")
+    digest, lines = data_digest(NAME, {"dev": dev}), presentation_lines(pairs)
     public, private = folder / "small-1.0.0-0", folder / "private/small-1.0.0-0"
     formats.write(dev.problems, public / "data/dev.jsonl")
     private.mkdir(parents=True)
@@ -60,7 +60,7 @@ def write_release(folder: Path, key: bytes) -> Path:
     }
     (public / "release.json").write_text(json.dumps(record), "utf-8")
     (private / PRESENTATIONS).write_text(lines, "utf-8")
-    text = coins_text(key, Keyed(PAIRS, coins, digest, 2))
+    text = coins_text(key, Keyed(pairs, coins, digest, 2))
     (private / COINS).write_text(text, "utf-8")
     return public
 

@@ -111,6 +111,20 @@ def test_a_window_that_is_shorter_than_the_prompt_is_noticed(
     assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
 
 
+@pytest.mark.parametrize("architecture", ["gpt2", "opt"])
+def test_a_text_is_scored_after_a_start_token(
+    make_language_model: MakeModel, architecture: str
+) -> None:
+    """All tokens of a text count, whether or not the tokeniser adds a start token."""
+    folder = make_language_model(architecture)
+    model = load_causal_model(folder)
+    texts = ["They all say that the candle stood.", "They all say so."]
+    begin = model.leading or [model.tokeniser.bos_token_id]
+    plain = model.tokeniser(texts, add_special_tokens=False)["input_ids"]
+    by_hand = _by_hand(folder, ([(*begin, *ids) for ids in plain], [1, 1]))
+    assert model.text_scores(texts) == pytest.approx([own.sum() for own in by_hand], abs=1e-3)
+
+
 def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> None:
     """Alone, in small rows, in one row or in another order, values agree to 1e-5."""
     model = load_causal_model(make_language_model("gpt2"))

@@ -120,6 +120,7 @@ SECTIONS = {
         "curve": "fit a learning curve, and extrapolate it to human accuracy",
         "leaderboard": "score a leaderboard submission: accuracies and area under the curve",
         "transfer": "solve published data sets, and compare with the published results",
+        "exposure": "test whether models have seen a keyed release, by its secret coins",
         "data": "list and download the published data sets",
     },
     "People": {

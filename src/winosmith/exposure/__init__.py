@@ -25,22 +25,36 @@ from winosmith.exposure._coins import (
     read_keyed,
     read_private_files,
 )
+from winosmith.exposure._exposure import Exposure, ModelExposure, exposure
 from winosmith.exposure._power import LEVEL, detectable_shift, level_of_look
 from winosmith.exposure._presentations import Presented, present, variants
+from winosmith.exposure._scores import Scores, read_scores, write_presentations, write_scores
+from winosmith.exposure._statistic import (
+    SignTest,
+    sign_test,
+    signed_ranks,
+    subtract_fit,
+    tail_probability,
+)
 
 __all__ = [
     "COINS",
     "LEVEL",
     "PRESENTATIONS",
+    "Exposure",
     "Keyed",
+    "ModelExposure",
     "Pair",
     "Presented",
+    "Scores",
+    "SignTest",
     "coins_text",
     "commit",
     "data_digest",
     "detectable_shift",
     "draw_coins",
     "draw_key",
+    "exposure",
     "find_faults",
     "level_of_look",
     "present",
@@ -48,5 +62,12 @@ __all__ = [
     "read_key",
     "read_keyed",
     "read_private_files",
+    "read_scores",
+    "sign_test",
+    "signed_ranks",
+    "subtract_fit",
+    "tail_probability",
     "variants",
+    "write_presentations",
+    "write_scores",
 ]

@@ -110,6 +110,32 @@ class CausalModel(_network.LanguageModel):
         given = dict(zip(order, reading.values, strict=True))
         return Likelihoods([given[key] for key in wanted], reading.fed)
 
+    def text_scores(
+        self, texts: Sequence[str], *, on_progress: OnProgress | None = None
+    ) -> list[float]:
+        """Return the log-probability (natural logarithm) of each text.
+
+        A start token comes first, as the tokeniser puts it or else its start or end token, so that
+        all tokens of the text count. Without such a token, the first token does not count.
+
+        Args:
+            texts: The texts.
+            on_progress: Called with the number of completed texts and of all.
+
+        Raises:
+            InputError: One text does not fit into memory.
+        """
+        begin = self.leading or _find_start_token(self.tokeniser)
+        passages = [
+            _make_full_passage(begin, ids, 0) for ids in _tokenise_plainly(self.tokeniser, texts)
+        ]
+        found = self.likelihoods(
+            [passage.ids for passage in passages],
+            [passage.start for passage in passages],
+            on_progress=on_progress,
+        )
+        return [float(values.sum()) for values in found.values]
+
     def _cut(
         self, texts: Sequence[Ids], starts: Sequence[int]
     ) -> list[tuple[tuple[int, ...], int]]:

@@ -1,0 +1,153 @@
+"""`winosmith exposure`: test whether models depend on the coins of a keyed release."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from winosmith import exposure as exposures, report
+from winosmith.cli import _options
+from winosmith.cli._output import Output, of_each
+from winosmith.cli._printing import progress, say
+from winosmith.errors import InputError
+from winosmith.exposure import Exposure, Keyed
+from winosmith.outputs import PRIVATE
+from winosmith.report import fixed, join_names
+from winosmith.results import table
+from winosmith.text import count_noun
+
+BOTH = (
+    "A provider that answers or scores the items sees both presentations of each; if it keeps "
+    "them, its later models can't be tested with this release."
+)
+
+
+@click.command()
+@click.argument("release", type=_options.FOLDER)
+@click.option("--model", multiple=True, metavar="M", help="Causal language model to score and "
+              "test: a folder or a hub id; may be repeated.")  # fmt: skip
+@click.option("--scores", multiple=True, type=_options.FILE, metavar="FILE", help="Scores of both "
+              "presentations of all items, from one run of a model; may be repeated.")  # fmt: skip
+@click.option("--reference", type=_options.FILE, metavar="FILE", help="Scores of a model that "
+              "can't have seen the release, for more power.")  # fmt: skip
+@click.option("--export", metavar="FILE.jsonl", help="Write both presentations of each item for "
+              "your own scorer, and exit.")  # fmt: skip
+@click.option("--private", type=_options.FOLDER, metavar="FOLDER", help="The release's private "
+              "folder; by default private/NAME next to the release.")  # fmt: skip
+@_options.device_option
+@_options.page_option
+@_options.json_option
+def command(
+    release: str,
+    model: tuple[str, ...],
+    scores: tuple[str, ...],
+    reference: str | None,
+    export: str | None,
+    private: str | None,
+    device: str | None,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Test whether models depend on the coins of RELEASE, made by winosmith release --keyed.
+
+    Each block of RELEASE was published in one of two equivalent presentations, by a secret coin. A
+    model that prefers the published ones depends on the coins: by training, retrieval or selection
+    by published texts. All models of one command are one look at the release; each further look has
+    a smaller level. Name all models that you want to test at once.
+
+    \b
+    Example:
+        winosmith exposure releases/mine-1.0.0-* --model openai-community/gpt2
+        winosmith exposure releases/mine-1.0.0-* --export both.jsonl
+        winosmith exposure releases/mine-1.0.0-* --scores gpt.jsonl --scores qwen.jsonl
+    """  # noqa: D301
+    keyed = exposures.read_keyed(release, private)
+    folder = Path(release).resolve()
+    owner = Path(private) if private else folder.parent / PRIVATE / folder.name
+    if export:
+        exposures.write_presentations(keyed.pairs, keyed.digest, export)
+        say(f"Written to {export}: both presentations of {count_noun(len(keyed.pairs), 'item')}.")
+        say(f"{BOTH} Keep the file secret.")
+        return
+    if not model and not scores:
+        raise InputError(
+            "name a model with `model=` or a file with `scores=`; --export writes the presentations"
+            " for a scorer of your own"
+        )
+    files = [*scores, *(_score(keyed, name, owner, device) for name in model)]
+    read = [exposures.read_scores(file, keyed.pairs, keyed.digest) for file in files]
+    other = exposures.read_scores(reference, keyed.pairs, keyed.digest) if reference else None
+    found = exposures.exposure(keyed, read, private=owner, reference=other)
+    signature = report.Signature(
+        keyed.digest,
+        found.blocks,
+        {"look": found.look, "scores": "+".join(one.digest[:6] for one in read)},
+    )
+    Output(
+        f"{folder.name}: exposure",
+        {**found.record(), "signature": str(signature)},
+        [report.Section("Models", _blocks(found))],
+        _verdict(found),
+        signature=signature,
+    ).show(as_json=as_json, out=out)
+
+
+def _score(keyed: Keyed, model: str, owner: Path, device: str | None) -> str:
+    """Score both presentations by a model, and return the file in the private folder."""
+    name = re.sub(r"[^\w.-]+", "-", model).strip("-.")
+    path = owner / "scores" / f"{name}.jsonl"
+    with progress(f"Scoring with {model}, text", 2 * len(keyed.pairs)) as advance:
+        exposures.write_scores(
+            keyed.pairs,
+            keyed.digest,
+            model,
+            path,
+            device=device,
+            on_progress=lambda done, _: advance(done, ""),
+        )
+    say(f"Scores written to {path}")
+    return str(path)
+
+
+def _verdict(found: Exposure) -> str:
+    """Return a sentence about the models that depend on the coins, and one about the others."""
+    named = {
+        is_shown: [name for name, one in found.models.items() if one.depends is is_shown]
+        for is_shown in (True, False)
+    }
+    parts = []
+    if named[True]:
+        verb = "depends" if len(named[True]) == 1 else "depend"
+        parts.append(
+            f"{join_names(named[True])} {verb} on the coins (training, retrieval or selection by "
+            "published texts)."
+        )
+    if named[False]:
+        parts.append(
+            f"No dependence on the coins is shown for {join_names(named[False])}; this does not "
+            "mean that the release was not seen."
+        )
+    return " ".join(parts)
+
+
+def _blocks(found: Exposure) -> list[report.Block]:
+    equal = {name: f"{one.equal:,}" for name, one in found.models.items()}
+    shifts = {name: fixed(one.detectable, ".2f") for name, one in found.models.items()}
+    numbers = [
+        f"Look {found.look} at this release, at the level {found.level:.4f}.",
+        f"{count_noun(found.blocks, 'block')} with a coin, and {found.without:,} without an "
+        f"equivalent presentation; {of_each(equal)} have equal scores and are omitted.",
+        f"The least shift that is detected in 80 % of cases is {of_each(shifts)}.",
+    ]
+    if found.reference:
+        numbers.append(f"The differences are adjusted for {found.reference}.")
+    note = (
+        "Shift: towards the published presentations, in standard deviations of the differences "
+        "between both; p: exact, one-sided; Holm: for the models of this look."
+    )
+    return [
+        table("Dependence on the coins", found.models, head="model", note=note),
+        report.Text([*numbers, BOTH], "list"),
+    ]

@@ -1,0 +1,101 @@
+"""The ledger of looks at a release, in its private folder: each look has a smaller level.
+
+`looks.jsonl` has a line for each look, and lines are only added. The same scores are the same look
+again; their result can't change.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from winosmith.errors import DataError, FormatError
+from winosmith.locks import try_lock
+from winosmith.outputs import write_error
+from winosmith.records import canonical, json_lines
+
+LEDGER = "looks.jsonl"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at a release: the models that were tested together.
+
+    Attributes:
+        look: its number, from 1.
+        release: the release's digest.
+        models: the models' names.
+        scores: the digests of their scores, and of the reference's with "reference:" before it,
+            sorted.
+        date: when it was entered, in UTC.
+    """
+
+    look: int
+    release: str
+    models: tuple[str, ...]
+    scores: tuple[str, ...]
+    date: str
+
+
+def enter_look(
+    folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
+) -> Look:
+    """Return the look at these scores, and enter it into the ledger if it is new.
+
+    It is entered before the coins are joined, so an interrupted command counts as a look.
+
+    Args:
+        folder: The private folder of the release.
+        release: The release's digest.
+        models: The models' names.
+        scores: The digests of their scores.
+
+    Raises:
+        DataError: Another process uses the ledger.
+        FormatError: The ledger is damaged.
+        OutputError: It can't be written.
+    """
+    path, digests = Path(folder) / LEDGER, tuple(sorted(scores))
+    try:
+        with os.fdopen(
+            os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8"
+        ) as file:
+            if not try_lock(file.fileno()):
+                raise DataError(f"{path}: another command uses the ledger of looks; try again")
+            looks = _read(file.read(), path)
+            own = [look for look in looks if look.release == release]
+            if same := next((look for look in own if look.scores == digests), None):
+                return same
+            date = datetime.now(UTC).isoformat(timespec="seconds")
+            new = Look(len(own) + 1, release, tuple(models), digests, date)
+            file.write(canonical(asdict(new)) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+            return new
+    except OSError as error:
+        raise write_error(error, path) from error
+
+
+def _read(text: str, path: Path) -> list[Look]:
+    """Return the looks of a ledger; each release's looks are numbered from 1."""
+    looks: list[Look] = []
+    for number, record in json_lines(text, path):
+        try:
+            look = Look(**{**record, "models": tuple(record["models"]),
+                           "scores": tuple(record["scores"])})  # fmt: skip
+        except (KeyError, TypeError):
+            look = None
+        if look is None or look.look != 1 + sum(one.release == look.release for one in looks):
+            raise FormatError(
+                "the ledger of looks is damaged; restore it from a backup, because its levels "
+                "depend on all looks",
+                path,
+                number,
+            )
+        looks.append(look)
+    if text and not text.endswith("\n"):
+        raise FormatError("the ledger's last line is cut; restore it from a backup", path)
+    return looks

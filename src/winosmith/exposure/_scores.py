@@ -1,0 +1,255 @@
+"""Scores of both presentations of each item, which are made without the coins.
+
+A file of scores has a header, which names the release and the model, and a line for each item:
+
+    {"release": "5f0c…", "model": "gpt2"}
+    {"id": "a1", "a": -41.7, "b": -42.3}
+
+`a` and `b` are log-probabilities of the two presentations, or letters that the model answered
+(null for no valid answer).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import string
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from winosmith import models
+from winosmith.errors import DataError, FormatError
+from winosmith.exposure._coins import PRESENTATIONS, Pair
+from winosmith.exposure._presentations import Kind
+from winosmith.exposure._statistic import Floats
+from winosmith.outputs import atomic_write
+from winosmith.problem import Problem
+from winosmith.records import canonical, json_lines, read_text
+
+LETTERS = string.ascii_uppercase
+
+Score = float | str | None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A model's scores of both presentations of each item.
+
+    Attributes:
+        model: the model's name.
+        of: "log-probabilities" or "answers".
+        differences: the score of presentation A less that of B, for each pair, (n,); of answers,
+            the score is 1 if correct and 0 if not.
+        digest: a SHA-256 of the scores, in hexadecimal digits.
+    """
+
+    model: str
+    of: str
+    differences: Floats
+    digest: str
+
+
+def kind_of(pair: Pair) -> Kind:
+    """Return how the presentations of a pair differ: in their names, or the order of options."""
+    return "options" if pair.a.sentence == pair.b.sentence else "names"
+
+
+def rendered(pair: Pair) -> tuple[str, str]:
+    """Return the texts of both presentations, with the correct answer.
+
+    If names are swapped, it is the sentence with the correct option in its blank. If the options
+    are in another order, it is the sentence, the options in their order, and the key's letter.
+    """
+    render = _with_options if kind_of(pair) == "options" else _filled
+    return render(pair.a), render(pair.b)
+
+
+def _filled(problem: Problem) -> str:
+    text = models.fill_option(problem, _key(problem))
+    return text if isinstance(text, str) else "".join(text)
+
+
+def _with_options(problem: Problem) -> str:
+    options = (f"{LETTERS[at]}. {option}" for at, option in enumerate(problem.options))
+    return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[_key(problem)]}"])
+
+
+def _key(problem: Problem) -> int:
+    if problem.answer is None:
+        raise DataError(
+            f"{problem.id!r} has no answer in {PRESENTATIONS}; restore the file that winosmith "
+            "release --keyed wrote"
+        )
+    return problem.answer
+
+
+def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -> None:
+    """Write both presentations of each item as a file for a scorer.
+
+    The first line is the header of a file of scores, without the model's name. Each further line
+    has an item's id, and as `a` and `b` its presentations: the `text` to score, which includes the
+    answer, and the `sentence` and `options` to answer.
+
+    Args:
+        pairs: The presentations, in their canonical order.
+        release: The release's digest.
+        path: The file.
+
+    Raises:
+        OutputError: The file can't be written.
+    """
+    with atomic_write(path) as file:
+        file.write(canonical({"release": release, "model": None}) + "\n")
+        for pair in pairs:
+            sides = zip(("a", "b"), (pair.a, pair.b), rendered(pair), strict=True)
+            record = {
+                side: {"text": text, "sentence": of.sentence, "options": list(of.options)}
+                for side, of, text in sides
+            }
+            file.write(canonical({"id": pair.a.id, **record}) + "\n")
+
+
+def write_scores(
+    pairs: Sequence[Pair],
+    release: str,
+    model: str,
+    path: str | Path,
+    *,
+    device: str | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Score both presentations of each item by a causal language model, and write the scores.
+
+    All texts are scored in one run by one snapshot of the model. The model gets the texts without
+    the coins, and the file is complete before coins are joined.
+
+    Args:
+        pairs: The presentations, in their canonical order.
+        release: The release's digest.
+        model: A folder with a saved model, or a hub id.
+        path: The file.
+        device: As torch names it; by default the GPU if there is one.
+        on_progress: Called with the number of completed texts and of all.
+
+    Raises:
+        InputError: The model can't be loaded.
+        DataError: The model gives values that are not finite.
+        OutputError: The file can't be written.
+    """
+    loaded = models.load_causal_model(model, device=device)
+    texts = [text for pair in pairs for text in rendered(pair)]
+    values = loaded.text_scores(texts, on_progress=on_progress)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0]) // 2
+        raise DataError(
+            f"the model {model} gives values that are not finite, first for {pairs[row].a.id!r}; "
+            "its weights are damaged"
+        )
+    header = {
+        "release": release,
+        "model": Path(model).name if Path(model).is_dir() else str(model),
+        "snapshot": models.digest_weights(loaded.folder)[:12],
+    }
+    with atomic_write(path) as file:
+        file.write(canonical(header) + "\n")
+        for pair, a, b in zip(pairs, values[::2], values[1::2], strict=True):
+            file.write(canonical({"id": pair.a.id, "a": a, "b": b}) + "\n")
+
+
+def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores:
+    """Read a file of scores of all pairs of a release.
+
+    Args:
+        path: The file.
+        pairs: The presentations, in their canonical order.
+        release: The release's digest.
+
+    Raises:
+        FormatError: The header is missing or of another release; a line has no score of both
+            presentations, a score that is not finite, or an unknown or repeated id; or items are
+            missing.
+    """
+    lines = json_lines(read_text(path), path)
+    model = _header(lines, path, release)
+    by_id = {pair.a.id: pair for pair in pairs}
+    found: dict[str, tuple[Score, Score]] = {}
+    of = ""
+    for number, record in lines:
+        name = record.get("id")
+        if "a" not in record or "b" not in record:
+            raise FormatError(NOT_BOTH, path, number)
+        if not isinstance(name, str) or name not in by_id:
+            raise FormatError(f"the release has no item {name!r} with a coin", path, number)
+        if name in found:
+            raise FormatError(f"{name!r} has scores already; score each item once", path, number)
+        a, b = record["a"], record["b"]
+        options = len(by_id[name].a.options)
+        kinds = {_kind(score, options) for score in (a, b)}
+        of = of or min(kinds)
+        if kinds != {of}:
+            wanted = "finite numbers" if of == LOG else "letters of options (null for none)"
+            raise FormatError(
+                f"the scores of {name!r} are {a!r} and {b!r}; use {wanted} for both presentations "
+                "of all items",
+                path,
+                number,
+            )
+        found[name] = a, b
+    if left := [name for name in by_id if name not in found]:
+        raise FormatError(
+            f"{len(left):,} of {len(by_id):,} items have no scores, first {left[0]!r}; score all "
+            "items in one run",
+            path,
+        )
+    state = hashlib.sha256(canonical([found[name] for name in by_id]).encode())
+    differences = [_difference(pair, *found[pair.a.id]) for pair in pairs]
+    return Scores(model, of, np.array(differences), state.hexdigest())
+
+
+ANSWERS, LOG = "answers", "log-probabilities"
+
+NOT_BOTH = (
+    "the line has no scores 'a' and 'b'; both presentations of each item must be scored in one "
+    "run. Published answers can't be used: the model answered only the published presentations"
+)
+
+
+def _header(lines: Iterator[tuple[int, dict[str, Any]]], path: str | Path, release: str) -> str:
+    """Return the model's name in the header of a file of scores."""
+    number, record = next(lines, (None, {}))
+    if "release" not in record:
+        reason = NOT_BOTH if record and not {"a", "b"} <= record.keys() else (
+            "the file has no header; copy the first line of the file that winosmith exposure "
+            "--export wrote"
+        )  # fmt: skip
+        raise FormatError(reason, path, number)
+    if record["release"] != release:
+        raise FormatError(
+            f"these are scores of the release {str(record['release'])[:12]!r}, not of "
+            f"{release[:12]!r}; score the presentations of this release",
+            path,
+            number,
+        )
+    name = record.get("model")
+    if not isinstance(name, str) or not name.strip():
+        raise FormatError("the header names no model; write its name as 'model'", path, number)
+    return name
+
+
+def _kind(score: object, options: int) -> str:
+    """Return the kind of a score, or a text that is neither."""
+    if score is None or (isinstance(score, str) and score in [*LETTERS[:options]]):
+        return ANSWERS
+    if isinstance(score, int | float) and not isinstance(score, bool) and abs(score) < 1e300:
+        return LOG
+    return "unknown"
+
+
+def _difference(pair: Pair, a: Score, b: Score) -> float:
+    """Return the score of presentation A less that of B."""
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return float(a) - float(b)
+    return float(a == LETTERS[_key(pair.a)]) - float(b == LETTERS[_key(pair.b)])

@@ -1,0 +1,125 @@
+"""The test of coins is exact for all differences, and finds the shifts that it promises."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy.stats import norm
+
+from winosmith.errors import DataError
+from winosmith.exposure import (
+    detectable_shift,
+    level_of_look,
+    sign_test,
+    signed_ranks,
+    subtract_fit,
+    tail_probability,
+)
+
+SIGNS = np.array([*product([-1, 1], repeat=10)])
+
+ONE = np.zeros(10, np.int64)
+"""One stratum."""
+
+differences = st.lists(
+    st.floats(-1e6, 1e6, allow_subnormal=False) | st.sampled_from([-1.0, 0.0, 1.0]),
+    min_size=10,
+    max_size=10,
+).map(np.array)
+
+
+@given(differences, st.floats(-9, 9))
+def test_the_level_is_kept_over_all_draws_of_the_coins(values: np.ndarray, prefers: float) -> None:
+    """Of the 1,024 draws of ten coins, at most the fraction α has p ≤ α; p is its fraction."""
+    left = subtract_fit(values + prefers, ONE)
+    scores = signed_ranks(left)
+    sums = SIGNS @ scores
+    exact = [np.mean(sums >= one) for one in sums]
+    assert tail_probability(scores, sums) == pytest.approx(exact, abs=1e-11)
+    if left.any():
+        assert sign_test(left, SIGNS[3] > 0).p_value == pytest.approx(np.mean(sums >= sums[3]))
+
+
+def test_many_blocks_follow_the_normal_approximation() -> None:
+    """With 2,000 blocks, the tail is close to the normal one, down to the least p-value."""
+    scores = signed_ranks(np.random.default_rng(0).normal(size=2_000))
+    spread = np.sqrt((scores**2).sum())
+    z = np.array([-2, 0, 1, 3, 5])
+    tails = tail_probability(scores, (z * spread).astype(int))
+    assert tails == pytest.approx(norm.sf(z), rel=0.06)
+    assert tail_probability(scores, [10**9, -(10**9)]).tolist() == [1e-12, 1]
+
+
+@given(st.integers(0, 2**32), st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
+def test_preferences_for_a_presentation_change_nothing(seed: int, one: float, two: float) -> None:
+    """The p-value and shift are the same if a model prefers A in each stratum by any amount."""
+    rng = np.random.default_rng(seed)
+    values, strata = rng.standard_t(3, 60), rng.integers(0, 2, 60)
+    coins = rng.random(60) < 0.5
+    plain = sign_test(subtract_fit(values, strata), coins)
+    other = sign_test(subtract_fit(values + np.where(strata, one, two), strata), coins)
+    assert other.shift == pytest.approx(plain.shift, abs=1e-6)
+    assert other.p_value == pytest.approx(plain.p_value, abs=0.02)  # ranks may swap by rounding
+
+
+def test_the_reference_is_subtracted_and_an_exposed_one_accuses_nobody() -> None:
+    """A reference removes what both models share; its multiple is never negative."""
+    rng = np.random.default_rng(1)
+    shared, noise = rng.normal(size=(2, 500))
+    coins, strata = rng.random(500) < 0.5, np.zeros(500, np.int64)
+    published = np.where(coins, 1, -1)
+    left = subtract_fit(shared + 0.1 * noise, strata, shared)
+    assert left.std() == pytest.approx(0.1, rel=0.1)
+    exposed = published - 0.5 * noise  # its differences fall where the model's rise
+    assert sign_test(subtract_fit(noise, strata, exposed), coins).p_value > 0.05
+
+
+def test_the_interval_covers_the_mean_shift_of_unequal_blocks() -> None:
+    """If only a tenth of the blocks is remembered, the interval still covers the mean shift."""
+    rng = np.random.default_rng(2)
+    covered = 0
+    for _ in range(400):
+        coins = rng.random(200) < 0.5
+        shift = np.where(np.arange(200) < 20, 5.0, 0.0)
+        left = subtract_fit(
+            rng.normal(size=200) + shift * np.where(coins, 1, -1), np.zeros(200, int)
+        )
+        low, high = sign_test(left, coins).interval
+        covered += low <= 0.5 / left.std() <= high
+    assert covered / 300 > 0.91
+
+
+@pytest.mark.parametrize("level", [0.05, 0.0025])
+def test_the_promised_shift_is_detected_in_80_percent(level: float) -> None:
+    """With normal differences of 80 blocks, the power at the promised shift is .8."""
+    rng, shift, found = np.random.default_rng(3), detectable_shift(80, level), 0
+    for _ in range(400):
+        coins = rng.random(80) < 0.5
+        values = rng.normal(size=80) + shift * np.where(coins, 1, -1)
+        left = subtract_fit(values, np.zeros(80, np.int64))
+        found += sign_test(left, coins).p_value <= level
+    assert 0.73 < found / 400 < 0.87
+
+
+def test_the_levels_of_all_looks_sum_to_the_level() -> None:
+    """A hundred thousand looks spend less than .05, and the first ones most of it."""
+    total = sum(level_of_look(look) for look in range(1, 100_001))
+    assert 0.0499 < total < 0.05
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: detectable_shift(0), "one block or more, not 0"),
+        (lambda: detectable_shift(9, 1.0), "level must be between 0 and 1, not 1.0"),
+        (lambda: detectable_shift(9, 0.1, 0.0), "power must be between 0 and 1"),
+        (lambda: level_of_look(0), "numbered from 1, not 0"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(call, message: str) -> None:  # type: ignore[no-untyped-def]
+    """The message has the value that was given."""
+    with pytest.raises(DataError, match=message):
+        call()
