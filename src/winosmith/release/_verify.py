@@ -16,7 +16,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith.dataset import Dataset
-from winosmith.errors import InputError
+from winosmith.errors import InputError, first_line
 from winosmith.finished import read_old_ids
 from winosmith.humans import CANARY
 from winosmith.metrics import Copies, leaks
@@ -381,8 +381,8 @@ def check_files(
             try:
                 same = read_table(folder / path).equals(table_of(dataset, content.columns))
             except (OSError, ValueError, TypeError, OverflowError) as error:
-                why = str(error).partition("\n")[0]
-                yield Fault(path, f"it can't be compared with the problems ({why})")
+                what = f"it can't be compared with the problems ({first_line(error)})"
+                yield Fault(path, what)
                 continue
             if not same:
                 yield Fault(path, "it does not agree with the problems")
