@@ -295,7 +295,8 @@ def command(
         echo(f"::{token}::")
         for line in audit.annotation_lines(new):
             echo(line)
-        summary = audit.job_summary(audit.title(found), audit.verdict(found), new)
+        of = audit.title(found), audit.verdict(found), new
+        summary = audit.job_summary(*of, only_new=bool(options["baseline"]))
         _append("GITHUB_STEP_SUMMARY", summary)
         _append("GITHUB_OUTPUT", f"findings={len(new)}\n")
     if broken:
