@@ -70,9 +70,9 @@ def connect(
             )
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise InputError(
-                f"no Dask scheduler answers at {where} ({first_line(error)}); give the address that "
-                "`dask scheduler` prints, such as tcp://head:8786; tls:// needs certificates, in a "
-                "distributed.Security or in Dask's configuration (distributed.comm.tls)"
+                f"no Dask scheduler answers at {where} ({first_line(error)}); give the address "
+                "that `dask scheduler` prints, such as tcp://head:8786; tls:// needs certificates, "
+                "in a distributed.Security or in Dask's configuration (distributed.comm.tls)"
             ) from error
         stack.callback(client.close)
         try:

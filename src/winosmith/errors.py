@@ -131,11 +131,11 @@ class Interrupted(WinosmithError):  # noqa: N818 - it reports a wish of the user
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of a library's message, without the mark at its end.
+    r"""Return the first line of a library's message, without the mark at its end.
 
     If the message is empty, it is the name of the error's class.
 
-    >>> first_line(OSError("\\nno network.\\nRetry later.")), first_line(TimeoutError())
+    >>> first_line(OSError("\nno network.\nRetry later.")), first_line(TimeoutError())
     ('no network', 'TimeoutError')
     """
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .:;")

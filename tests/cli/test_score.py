@@ -89,6 +89,21 @@ def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
     )
 
 
+@pytest.mark.parametrize("data", ["utf-8", "cp1252"])
+@pytest.mark.parametrize("command", ["score {} a.csv", "compare {} a.csv b.csv",
+                                     "audit {} --no-probes --answers a.csv"])  # fmt: skip
+def test_the_named_encoding_is_that_of_answers_too(command: str, data: str, cli: Cli) -> None:
+    """The error's advice reads answers of Windows, next to data of either encoding."""
+    items = "".join(f"q{n},“{n}” is?,café,thé,{'AB'[n % 2]}\n" for n in range(20))
+    Path("quiz.csv").write_bytes(f"id,question,A,B,answer\n{items}".encode(data))
+    said = "".join(f"q{n},{('café', 'thé')[n % 2]}\n" for n in range(20))
+    for name in "ab":
+        Path(f"{name}.csv").write_bytes(f"id,{name}\n{said}".encode("cp1252"))
+    command = command.format("quiz.csv")
+    assert "name its encoding with --encoding cp1252" in cli.refused(command)
+    assert "100.0 %" in cli(f"{command} --encoding cp1252")
+
+
 def test_a_table_of_questions_names_options_by_number(tmp_path: Path, cli: Cli) -> None:
     """A choice may have two digits, and scores go by the number in their column's name."""
     options = tuple(f"the {letter}" for letter in ascii_lowercase[:12])

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from winosmith import answers
-from winosmith.cli._options import FILE, given_columns, read_data
+from winosmith.cli._options import FILE, answer_arguments, read_data
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import Overlap
@@ -92,11 +92,11 @@ def read_answers(
     Raises:
         FormatError: a file can't be read, or logs would be read by different filters.
     """
-    columns = given_columns()
+    how = answer_arguments()
     given = [
         (path, one)
         for path in paths
-        for one in answers.read(path, dataset, columns, filters).values()
+        for one in answers.read(path, dataset, filters=filters, **how).values()
     ]
     answers.check_same_filters(own for _, own in given)
     files, names = [path for path, _ in given], [own.solver for _, own in given]

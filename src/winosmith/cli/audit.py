@@ -17,8 +17,8 @@ from winosmith.cli._declared import declared_options
 from winosmith.cli._options import (
     FILE,
     OutputFile,
+    answer_arguments,
     format_option,
-    given_columns,
     json_option,
     page_option,
     read_contents,
@@ -387,7 +387,7 @@ def _answers(
             "files one by one, or give the items other ids"
         )
     items = Dataset(problem for split in splits.values() for problem in split)
-    found = read(paths, items, given_columns(), filters)
+    found = read(paths, items, filters=filters, **answer_arguments())
     for model, own in found.items():
         if others := sum(name not in ids for name in own.by_id):
             say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item; ignored")

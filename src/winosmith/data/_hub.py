@@ -8,8 +8,8 @@ a data set.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 

@@ -209,8 +209,8 @@ def scan(
             from words ("because _had").
         columns: the columns of question, choices and answer; the file is then read as rows of
             questions.
-        encoding: encoding of a text; None to find it (UTF-8; UTF-16 and UTF-32 with a byte-order
-            mark).
+        encoding: encoding of a text that is not UTF-8; None to find it (UTF-16 and UTF-32 with a
+            byte-order mark).
         ids_are_places: whether to replace ids by places ("unit-1/quiz.json:12"), so that files
             with the same ids can be one data set; problems with a lineage keep their ids.
         on_progress: called regularly with the fraction of lines that have been read, 0–1.
