@@ -38,6 +38,7 @@ def read(
     columns: formats.Columns | None = None,
     filters: Collection[str] = (),
     encoding: str | None = None,
+    omitted: Collection[int] = (),
 ) -> dict[str, Answers]:
     """Read models' answers to the items of a data set, from any source.
 
@@ -60,6 +61,9 @@ def read(
         filters: names of the filters, scorers or epochs to read; by default the first one of each
             log.
         encoding: encoding of files that are not UTF-8; None to find it.
+        omitted: the 0-based positions of records that were omitted from the data
+            (`formats.Contents.omitted`). So many answers to unknown ids are omitted, too; a list
+            may have labels for these records.
 
     Returns:
         the answers by model name. An answer that matches no option is a prediction without a
@@ -75,14 +79,24 @@ def read(
     found: dict[str, Answers] = {}
 
     def opened(path: data.Readable) -> AnswerFile:
-        return AnswerFile(data.read(path, encoding=encoding), dataset, columns, filters)
+        rows = data.read(path, encoding=encoding)
+        return AnswerFile(rows, dataset, columns, filters, {*omitted})
 
     for one in path if are_several else [path]:
         for file, answers in _files(one, opened):
             known = found.get(answers.solver)
             found[answers.solver] = _join_answers(known, answers, file) if known else answers
     check_same_filters(found.values())
-    return found
+    return {name: _without_omitted(own, dataset, len(omitted)) for name, own in found.items()}
+
+
+def _without_omitted(own: Answers, dataset: Dataset, omitted: int) -> Answers:
+    """Return a model's answers without those to omitted records, if there are no more of them."""
+    known = {*dataset.ids}
+    kept = tuple(one for one in own.predictions if one.problem_id in known)
+    if not kept or not 0 < len(own.predictions) - len(kept) <= omitted:
+        return own
+    return replace(own, predictions=kept, data=None)
 
 
 def check_same_filters(found: Iterable[Answers]) -> None:

@@ -137,6 +137,7 @@ class Contents:
         items: the problems or claims, in order.
         places: the place of each item.
         bad: the records that can't be read, with their places and reasons.
+        omitted: the 0-based positions of these among all records.
         notes: one sentence per assumption or correction, such as twins that were found by their
             texts, and blanks that were separated from a word.
         path: the file, or "<DataFrame>".
@@ -147,6 +148,7 @@ class Contents:
     items: list[Item] = field(repr=False)
     places: list[Place] = field(repr=False)
     bad: list[Entry] = field(repr=False)
+    omitted: list[int] = field(repr=False)
     notes: tuple[str, ...] = ()
     path: str = ""
     name: str = ""
@@ -252,10 +254,11 @@ def scan(
         entries, found_twins = _find_twins(entries)
         notes += found_twins
     notes += _notes(entries)
-    contents = Contents(known, [], [], [], tuple(notes), rows.path, rows.name)
-    for one in reject_bad_lineages(entries):
+    contents = Contents(known, [], [], [], [], tuple(notes), rows.path, rows.name)
+    for position, one in enumerate(reject_bad_lineages(entries)):
         if one.item is None:
             contents.bad.append(one)
+            contents.omitted.append(position)
         else:
             contents.items.append(one.item)
             contents.places.append(one.place)
