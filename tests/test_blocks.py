@@ -426,6 +426,8 @@ def test_a_copy_in_another_form_is_in_the_block(change: Callable[[str], str]) ->
     third = replace(one, id="d", sentence="Nobody saw why _ fell on that day.")
     assert blocks(Dataset([one, again])) == [[0, 1]]
     assert blocks(Dataset([replace(one, twin_id="s"), third, half])) == [[0, 2], [1]]
+    more = replace(other, options=("cup", "jug", "bowl"))
+    assert blocks(Dataset([replace(one, twin_id="s"), more])) == [[0, 1]]
 
 
 def test_marks_between_digits_part_texts() -> None:

@@ -69,8 +69,8 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     letters and digits, ignoring case, spaces and punctuation; or, with `lookalikes`, if they look
     like a twin without a common id. Such pairs have the same options (also ignoring articles) and
     70 % of their words in common. If one of them has no twin id, 40 % are enough if no third text
-    has these options, and at 70 % one option may differ if no third text has all the others. Blocks
-    are transitive.
+    has these options, and at 70 % one option may differ or be added if no third text has all the
+    others. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -133,10 +133,10 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
     for rows, words in _several_owners(problems, _repeated_keys(options), forest.root):
         share = ALIKE_ALONE if _may_be_twin(problems, rows, words) else ALIKE
         _find(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
-    changed: dict[tuple[int, frozenset[str]], list[int]] = {}
+    changed: dict[frozenset[str], list[int]] = {}
     for row, held in enumerate(options):
-        for option in held if len(held) > 1 else ():
-            changed.setdefault((len(held), frozenset(held) - {option}), []).append(row)
+        for less in ({}, *({option} for option in held if len(held) > 1)):
+            changed.setdefault(frozenset(held) - {*less}, []).append(row)
     for rows, words in _several_owners(problems, changed.values(), forest.root):
         if _may_be_twin(problems, rows, words):
             _find(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])

@@ -234,6 +234,28 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
     return _with_twin_ids(found, dict(zip(problems, ids, strict=True)))
 
 
+def pair_files(
+    problems: Iterable[Problem], pair_by: str | None = "", path: str | Path = ""
+) -> list[Problem]:
+    """Return the problems of several files; halves in two files get a common `twin_id`, too.
+
+    Args:
+        problems: the problems of all files.
+        pair_by: the column that marks twins; None or "" to pair single problems by their ids, where
+            None refuses an unread column that seems to mark twins.
+        path: path for the message.
+
+    Raises:
+        FormatError: see `pair_by_column` and `refuse_unread_pairs`.
+    """
+    entries: Iterable[Entry] = (Entry(Place("", 0), "", item=problem) for problem in problems)
+    entries = pair_by_column(entries, pair_by) if pair_by else pair_by_ids(entries)
+    paired = [*_problems([*entries]).values()]
+    if pair_by is None:
+        refuse_unread_pairs(paired, path)
+    return paired
+
+
 def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
     """Return the rows of unmarked pairs that look like twins.
 
