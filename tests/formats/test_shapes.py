@@ -677,7 +677,7 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["label", "gold", "correct_answer"])
-@pytest.mark.parametrize("keys", [(1, 2), (0, 1), "AB", ("cup", "jug")])
+@pytest.mark.parametrize("keys", [(1, 2), (0, 1), "AB", ("cup", "jug"), ("option1", "option2")])
 @pytest.mark.parametrize("own_id", ["id", "qID", "number"])
 def test_a_plain_table_has_its_key_under_any_usual_name(
     name: str, keys: Sequence[Any], own_id: str

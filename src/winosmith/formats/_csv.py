@@ -171,10 +171,11 @@ def has_other_key(rows: Rows) -> bool:
     name = first_existing(ANSWER, rows.names)
     if name is None or "answer" in rows.names:
         return False
-    some = (row.values or {} for row in islice(rows, _LOOK))
-    return any(
-        readings(row.get(name), [str(row[one]) for one in _OPTIONS if row.get(one)]) for row in some
-    )
+    for values in (row.values or {} for row in islice(rows, _LOOK)):
+        options = {one: str(values[one]) for one in _OPTIONS if values.get(one)}
+        if readings(values.get(name), [*options.values()], [*options]):
+            return True
+    return False
 
 
 def is_table_of_ours(rows: Rows) -> bool:

@@ -161,7 +161,7 @@ def _marks(
     partners: list[str | None] = [None] * len(problems)
     for problem, text in zip(problems, texts, strict=True):
         if text and text in places and text != problem.id:
-            mark = min(problem.id, text)
+            mark = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or mark
     ends = [text and text[-1] in _ENDS and _HALF.fullmatch(text) for text in plain]
