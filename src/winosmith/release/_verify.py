@@ -221,7 +221,8 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
             yield Fault(where, f"{problem.id!r} is a test problem, with its answer", REMOVE)
         lineage = problem.lineage
         relatives = [lineage.root, lineage.parent] if lineage else []
-        names = [problem.id, problem.twin_id, *relatives, *problem.extra.values()]
+        others = (one for one in problem.extra.values() if not str(one).isdecimal())
+        names = [problem.id, problem.twin_id, *relatives, *others]
         if old := next((one for one in names if one in secrets.old_ids), None):
             what = f"{problem.id!r} shows {old!r}, an id from before the build"
             yield Fault(where, what, REMOVE)
