@@ -45,7 +45,7 @@ class Secrets:
         solved: the test problems with their answers.
         withheld: the withheld problems, by `sight`.
         old_ids: the ids that problems had before those of the build.
-        digests: digests of the private files.
+        digests: digests of the private files that are not empty.
     """
 
     solved: Dataset
@@ -80,7 +80,9 @@ def read_secrets(folder: str | Path) -> Secrets:
             solved,
             {_content.sight(problem): problem for problem in withheld},
             frozenset(read_old_ids(folder).values()),
-            frozenset(sha256(path) for path in folder.iterdir() if path.is_file()),
+            frozenset(
+                sha256(path) for path in folder.iterdir() if path.is_file() and path.stat().st_size
+            ),
         )
     except (KeyError, OSError, UnicodeError) as error:
         raise InputError(f"{folder} is not the private folder of a build: {error!r}") from None
