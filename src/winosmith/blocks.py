@@ -8,6 +8,7 @@ split. *Copies* are identical problems in a block: repetitions of one observatio
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,14 +55,22 @@ into one block, instead of 302. In WinoGrande's train_s, dev and test without id
 it joins 2 pairs across splits that are not twins; 0.3 would join 9."""
 
 
+_PUNCTUATION = r"""[.,;:!?'"()\[\]{}«»¿¡、。〈-】·‐-‧‹›-]++"""
+_MARKS = re.compile(rf"(?<!\d){_PUNCTUATION}|{_PUNCTUATION}(?!\d)")
+"""Punctuation that is not between digits."""
+
+_ARTICLE = re.compile(r"\s*(?:the|an?)\s+")
+
+
 def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     """Return the rows of each block, in an order that reveals no answers.
 
     Two problems share a block if they share a twin or a family; if their sentences have the same
-    tokens, ignoring case; or, with `lookalikes`, if they look like a twin without a common id. Such
-    pairs have the same options and 70 % of their words in common. If one of them has no twin id,
-    40 % are enough if no third text has these options, and at 70 % one option may differ if no
-    third text has all the others. Blocks are transitive.
+    letters and digits, ignoring case, spaces and punctuation; or, with `lookalikes`, if they look
+    like a twin without a common id. Such pairs have the same options (also ignoring articles) and
+    70 % of their words in common. If one of them has no twin id, 40 % are enough if no third text
+    has these options, and at 70 % one option may differ or be added if no third text has all the
+    others. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -69,7 +78,7 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     """  # noqa: E501
     forest = _Forest(len(dataset))
     first: dict[tuple[str, str], int] = {}
-    for rows in same_text(dataset):
+    for rows in _repeated_keys(_letters(problem.sentence) for problem in dataset):
         for row in rows:
             forest.join(row, rows[0])
     for row, problem in enumerate(dataset):
@@ -120,14 +129,14 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
     same options, are not compared with each other.
     """
     problems = dataset.problems
-    options = [_lowered_options(problem) for problem in problems]
+    options = [_options_apart(problem) for problem in problems]
     for rows, words in _several_owners(problems, _repeated_keys(options), forest.root):
         share = ALIKE_ALONE if _may_be_twin(problems, rows, words) else ALIKE
         _find(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
-    changed: dict[tuple[int, frozenset[str]], list[int]] = {}
+    changed: dict[frozenset[str], list[int]] = {}
     for row, held in enumerate(options):
-        for option in held if len(held) > 1 else ():
-            changed.setdefault((len(held), frozenset(held) - {option}), []).append(row)
+        for less in ({}, *({option} for option in held if len(held) > 1)):
+            changed.setdefault(frozenset(held) - {*less}, []).append(row)
     for rows, words in _several_owners(problems, changed.values(), forest.root):
         if _may_be_twin(problems, rows, words):
             _find(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
@@ -177,7 +186,7 @@ def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> s
 
     found, start = set[int](), len(others)
     both = [*others, *problems]
-    groups = _repeated_keys([_lowered_options(problem) for problem in both])
+    groups = _repeated_keys([_options_apart(problem) for problem in both])
     for rows, words in _several_owners(both, groups, lambda row: row < start):
         asks = (np.array(rows) >= start).astype(int)
         partners = Partners(asks, asks)
@@ -203,11 +212,26 @@ def _several_owners(
     """Yield the groups of rows with several owners, and the words of each row."""
     for rows in groups:
         if len({*map(owner, rows)}) > 1:
-            yield rows, [_word_set(pieces(problems[row].sentence.lower())) for row in rows]
+            yield rows, [_word_set(pieces(_plain(problems[row].sentence))) for row in rows]
 
 
-def _lowered_options(problem: Problem) -> tuple[str, ...]:
-    return tuple(sorted({visible(option).lower() for option in problem.options}))
+def _options_apart(problem: Problem) -> tuple[str, ...]:
+    """Return the options for a search for similar problems: their letters, without articles."""
+    return tuple(sorted({_letters(_ARTICLE.sub("", _plain(one))) for one in problem.options}))
+
+
+def _plain(text: str) -> str:
+    return normalize(visible(text), "NFKC").lower()
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, and the marks of formulas, in one form and case.
+
+    >>> _letters("The cup “fell”: 1.5 m, as  the _ did."), _letters("?!")
+    ('thecupfell1.5masthe_did', '?!')
+    """
+    whole = "".join(_plain(text).split())
+    return _MARKS.sub("", whole) or whole
 
 
 def _word_set(words: Sequence[str]) -> frozenset[str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from winosmith._version import __version__
-from winosmith.errors import FormatError, InputError, require
+from winosmith.errors import FormatError, InputError, first_line, require
 from winosmith.records import parse_json
 
 __all__ = ["ClusterExecutor", "connect"]
@@ -69,11 +69,10 @@ def connect(
                 where, security=security, timeout=HANDSHAKE, set_as_default=False, name="winosmith"
             )
         except (OSError, ValueError, TypeError, RuntimeError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InputError(
-                f"no Dask scheduler answers at {where} ({reason}); give the address that "
-                "`dask scheduler` prints, such as tcp://head:8786; tls:// needs certificates, in a "
-                "distributed.Security or in Dask's configuration (distributed.comm.tls)"
+                f"no Dask scheduler answers at {where} ({first_line(error)}); give the address "
+                "that `dask scheduler` prints, such as tcp://head:8786; tls:// needs certificates, "
+                "in a distributed.Security or in Dask's configuration (distributed.comm.tls)"
             ) from error
         stack.callback(client.close)
         try:

@@ -35,6 +35,7 @@ __all__ = [
     "SameInputError",
     "WinosmithError",
     "check_choice",
+    "first_line",
     "require",
 ]
 
@@ -127,6 +128,17 @@ class MissingExtraError(InputError, ImportError):
 
 class Interrupted(WinosmithError):  # noqa: N818 - it reports a wish of the user's, not a fault
     """The user stopped the work; the message states what is finished and how to resume."""
+
+
+def first_line(error: BaseException) -> str:
+    r"""Return the first line of a library's message, without the mark at its end.
+
+    If the message is empty, it is the name of the error's class.
+
+    >>> first_line(OSError("\nno network.\nRetry later.")), first_line(TimeoutError())
+    ('no network', 'TimeoutError')
+    """
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .:;")
 
 
 def check_choice(name: str, value: object, choices: Any) -> None:

@@ -361,8 +361,18 @@ class Problem:
         """Return the problem without answer and `extra`, as solvers see it."""
         return replace(self, answer=None, extra=_NOTHING)
 
-    def renamed(self, name: Callable[[str], str], twin: Callable[[str], str]) -> Problem:
-        """Return the problem with new ids: `name` maps id, root and parent, `twin` the twin id.
+    def renamed(
+        self,
+        name: Callable[[str], str],
+        twin: Callable[[str], str],
+        ids: Mapping[str, str] | None = None,
+    ) -> Problem:
+        """Return the problem with new ids.
+
+        Args:
+            name: maps the ids of the problem, its root and its parent.
+            twin: maps the twin id.
+            ids: maps ids in `extra`, such as that of the other half; numbers there stay.
 
         >>> problem = Problem("1", "The _ fell.", ("cup", "jug"), 0, "t")
         >>> new = problem.renamed("new-{}".format, str.upper)
@@ -373,7 +383,13 @@ class Problem:
         if lineage is not None:
             lineage = replace(lineage, root=name(lineage.root), parent=name(lineage.parent))
         twin_id = None if self.twin_id is None else twin(self.twin_id)
-        return replace(self, id=name(self.id), twin_id=twin_id, lineage=lineage)
+        changed = {
+            key: ids[one]
+            for key, one in self.extra.items()
+            if ids and isinstance(one, str) and one in ids and not one.isdecimal()
+        }
+        extra = Extra({**self.extra, **changed}) if changed else self.extra
+        return replace(self, id=name(self.id), twin_id=twin_id, lineage=lineage, extra=extra)
 
 
 def _check_blank(sentence: str, blank: int | None) -> None:

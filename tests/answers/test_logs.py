@@ -345,7 +345,13 @@ def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: 
     ("parts", "message"),
     [
         ({"header.json": "[" * 100_000, "summaries.json": "[]"}, "header.json: this is not JSON"),
-        ({"header.json": '{"eval": {}}', "summaries.json": "[]"}, "the log has no samples"),
+        (
+            {
+                "header.json": '{"status": "cancelled", "eval": {"dataset": {"samples": 9}}}',
+                "summaries.json": "[]",
+            },
+            "the log has no samples: the run was cancelled after 0 of 9",
+        ),
         ({"header.json": "[]", "summaries.json": "[]"}, "with records as samples"),
         ({"header.json": "{}", "samples/1.json": "[]"}, "with records as samples"),
         ({"header.json": '{"eval": {}}', "samples/1.json": " " * (1 << 27)}, "300 times its size"),

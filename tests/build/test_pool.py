@@ -88,6 +88,24 @@ def test_a_recipe_names_the_column_that_marks_twins(tmp_path):
     assert [(len(side) > 5, len(side.singles)) for side in sides] == [(True, 0)] * 3
 
 
+@pytest.mark.parametrize("mark", ["ids", "a column"])
+def test_halves_in_two_files_are_twins(tmp_path, mark):
+    """They are paired by their ids, or by the named column; an unread column is asked about."""
+    _far_apart(tmp_path / "all.csv")
+    head, *rows = (tmp_path / "all.csv").read_text().splitlines()
+    for at, name in enumerate(("one.csv", "other.csv")):
+        ids = [f"{n}-{at + 1}" if mark == "ids" else f"{name}{n}" for n in range(60)]
+        own = "\n".join(map(",".join, zip(ids, rows[at::2], strict=True)))
+        (tmp_path / name).write_text(f"id,{head}\n{own}")
+    data = ["one.csv", "other.csv"]
+    if mark == "a column":
+        told = r"'pair' puts 120 of 120 problems .*`pair_by = 'pair'` in the recipe"
+        with pytest.raises(FormatError, match=told):
+            read_pool(_recipe(tmp_path, data=data))
+    pool = read_pool(_recipe(tmp_path, data=data, pair_by=None if mark == "ids" else "pair"))
+    assert len(pool.twins) == 60
+
+
 def test_notes_of_the_reader_are_in_the_report(tmp_path):
     """Twins that are found by their texts are reported in the JSON and on the page."""
     bare = [replace(p, twin_id=None) for p in made_twins(40).problems]

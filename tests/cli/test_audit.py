@@ -357,3 +357,15 @@ def test_a_repair_takes_enough_items(told: Path, tmp_path: Path, cli: Cli) -> No
     few = ["audit", str(told), "--draws", "19", "--no-probes", "--repair", str(folder)]
     assert "a repair needs 100" in cli.refused(*few)
     assert not folder.exists()
+
+
+def test_a_list_of_answers_may_have_those_of_omitted_records(tmp_path: Path, cli: Cli) -> None:
+    """Of two splits with a bad record each, the list has all labels, in the order of the files."""
+    for name in ("one", "two"):
+        rows = [f"{name}{n},What is {name} {n}?,a{n},b{n},{'AB'[n % 2]}\n" for n in range(30)]
+        rows[7] = f"{name}7,What is {name} 7?,same,same,A\n"
+        (tmp_path / f"{name}.csv").write_text("id,question,A,B,answer\n" + "".join(rows))
+    (tmp_path / "m.lst").write_text("".join(f"{'AB'[n % 2]}\n" for n in range(30)) * 2)
+    files = (tmp_path / "one.csv", tmp_path / "two.csv")
+    told = cli("audit", *files, "--no-probes", "--draws", "19", "--answers", tmp_path / "m.lst")
+    assert told.replace("\xa0", " ").count("29 of 29   100.0 %") == 2

@@ -147,7 +147,9 @@ def test_a_badge_and_a_summary_count_new_findings(
     Path("old.json").write_text(cli(*AUDIT, "--json"))
     cli(*AUDIT, "--annotate", "github", "--badge", "found.svg", "--baseline", "old.json")
     assert "no findings" in Path("found.svg").read_text()
-    assert summary.read_text().endswith("No new findings.\n")
+    assert summary.read_text().endswith("\n\nNo new findings.\n")
+    one = audit.job_summary("quiz", "sound", [])
+    assert one == "### quiz\n\nsound\n\nNo findings.\n"
 
 
 def test_data_can_not_run_commands_of_github(cli: Cli, unit: Path) -> None:

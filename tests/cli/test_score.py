@@ -89,6 +89,21 @@ def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
     )
 
 
+@pytest.mark.parametrize("data", ["utf-8", "cp1252"])
+@pytest.mark.parametrize("command", ["score {} a.csv", "compare {} a.csv b.csv",
+                                     "audit {} --no-probes --answers a.csv"])  # fmt: skip
+def test_the_named_encoding_is_that_of_answers_too(command: str, data: str, cli: Cli) -> None:
+    """The error's advice reads answers of Windows, next to data of either encoding."""
+    items = "".join(f"q{n},“{n}” is?,café,thé,{'AB'[n % 2]}\n" for n in range(20))
+    Path("quiz.csv").write_bytes(f"id,question,A,B,answer\n{items}".encode(data))
+    said = "".join(f"q{n},{('café', 'thé')[n % 2]}\n" for n in range(20))
+    for name in "ab":
+        Path(f"{name}.csv").write_bytes(f"id,{name}\n{said}".encode("cp1252"))
+    command = command.format("quiz.csv")
+    assert "name its encoding with --encoding cp1252" in cli.refused(command)
+    assert "100.0 %" in cli(f"{command} --encoding cp1252").replace("\xa0", " ")
+
+
 def test_a_table_of_questions_names_options_by_number(tmp_path: Path, cli: Cli) -> None:
     """A choice may have two digits, and scores go by the number in their column's name."""
     options = tuple(f"the {letter}" for letter in ascii_lowercase[:12])
@@ -121,8 +136,14 @@ def test_a_way_past_bad_records_is_named(cli: Cli) -> None:
     assert "my data:1: two options are equal" in told
     assert "add --skip-bad bad.jsonl" in told
     command += ["--skip-bad", "bad.jsonl"]
-    assert "--partial measures the problems of both" in cli.refused(*command)
-    assert cli.told(*command, "--partial")["solvers"]["table"]["accuracy"]["n"] == 63
+    for one in ("table.csv", "answers.csv", "list.lst", "ours.jsonl"):
+        (found,) = cli.told(*command[:2], one, *command[3:])["solvers"].values()
+        right = [c == p.answer for c, p in zip(CHOICES, DATA, strict=True)]
+        assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (sum(right[1:]), 63)
+    Path("more.csv").write_text(Path("answers.csv").read_text() + "\nx,A")
+    told = cli.refused(*command[:2], "more.csv", *command[3:])
+    assert "2 predictions have no problem" in told
+    assert "--partial measures the problems of both" in told
 
 
 def test_labels_answer_a_test_set(cli: Cli) -> None:

@@ -93,7 +93,7 @@ def test_a_data_set_of_the_hub_is_read(tmp_path: Path) -> None:
     assert found[9] == "hf:a:b:c: an address is hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]"
 
 
-def test_a_gated_data_set_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gated_data_set_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The error about a gated data set says what its user must do."""
     datasets = needed("datasets")
     error = datasets.exceptions.DatasetNotFoundError("Dataset 'a/b' is a gated dataset on the Hub.")
@@ -103,7 +103,21 @@ def test_a_gated_data_set_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(datasets, "get_dataset_config_names", refuse)
     with pytest.raises(FormatError, match="accept its terms on its page, and log in"):
-        data.read("hf:a/b")
+        data.read(f"hf:{tmp_path}")
+
+
+def test_an_unreachable_hub_is_asked_once(tmp_path: Path) -> None:
+    """The library's own repetitions, of half a minute for each request, are not run."""
+    installed("datasets")
+    script = f"""
+import os, time
+del os.environ["HF_HUB_OFFLINE"]
+os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
+time.sleep = lambda seconds: print("waited", seconds)
+{READ}"""
+    printed = run_alone(script, "hf:org/name", where=tmp_path)
+    assert "waited" not in printed
+    assert "'org/name' can't be reached on the Hub; connect to the internet" in printed
 
 
 def test_a_task_of_lm_eval_is_read(tmp_path: Path) -> None:

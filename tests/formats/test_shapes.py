@@ -676,6 +676,36 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
     assert note.startswith("no question has an answer, because the column 'answer' has none")
 
 
+@pytest.mark.parametrize("name", ["label", "gold", "correct_answer"])
+@pytest.mark.parametrize("keys", [(1, 2), (0, 1), "AB", ("cup", "jug"), ("option1", "option2")])
+@pytest.mark.parametrize("own_id", ["id", "qID", "number"])
+def test_a_plain_table_has_its_key_under_any_usual_name(
+    name: str, keys: Sequence[Any], own_id: str
+) -> None:
+    """A sentence with its options has the key that `label` holds; a column of notes is none."""
+    rows = [
+        {own_id: f"p{n}", "sentence": f"The cup {n} hit the jug as the _ was {'ab'[n % 2]}.",
+         "option1": "cup", "option2": "jug", name: keys[n % 2]}
+        for n in range(20)
+    ]  # fmt: skip
+    assert formats.read(rows).answers == (0, 1) * 10
+    assert formats.read(pd.DataFrame(rows)).answers == (0, 1) * 10
+    noted = formats.read([{**row, name: "a hard one"} for row in rows])
+    assert noted.answers == (None,) * 20
+
+
+def test_scores_by_option_leave_out_the_options_of_other_rows(tmp_path: Path) -> None:
+    """A struct of Parquet has the keys of all rows, empty ones for those of others."""
+    rows = [{"input": f"Is it {n}?", "target_scores": {text: int(at == n % 3) for at, text in
+             enumerate(TEXTS[n % 4][:3])}} for n in range(12)]  # fmt: skip
+    pd.DataFrame(rows).to_parquet(tmp_path / "rows.parquet")
+    read = formats.read(tmp_path / "rows.parquet").problems
+    assert [one.options[one.answer or 0] for one in read] == [
+        TEXTS[n % 4][n % 3] for n in range(12)
+    ]
+    assert {len(one.options) for one in read} == {3}
+
+
 def test_a_text_in_windows_encoding_is_read_if_it_is_named(tmp_path: Path) -> None:
     """It has the same questions; read as Latin-1, its quotes are controls, and a note says so."""
     rows = "question,A,B,answer\nWarum „grün“?,ja,nein,A\nWhy?,yes,no,B\n"

@@ -298,8 +298,12 @@ UNREAD = {
         [replace(p, extra=Extra({"x.pair": at // 2})) for at, p in enumerate(ps)], "extra"
     ),
     "questions": as_questions,
+    "numbers of halves": lambda ps: as_csv(ps, pair=lambda at: f"{at // 2}/{at % 2}"),
+    "letters of halves": lambda ps: as_csv(ps, pair=lambda at: f"{at // 2}{'ab'[at % 2]}"),
+    "ids of other halves": lambda ps: as_csv(ps, pair=lambda at: str(at ^ 1)),
+    "ids of first halves": lambda ps: as_csv(ps, pair=lambda at: str(at - 1) * (at % 2)),
 }
-"""Files with a column that both halves of each twin share, and that no format knows."""
+"""Files with a column that marks twins, and that no format knows."""
 
 
 @pytest.mark.parametrize("way", UNREAD)

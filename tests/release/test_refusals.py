@@ -14,6 +14,19 @@ from winosmith.errors import DataError, InputError
 from winosmith.release import Splitting, release
 
 
+def _halves(parts: dict[str, Dataset]) -> dict[str, Dataset]:
+    """Add the halves of a twin that share few words to train and test, with ids of halves."""
+    texts = ("The cup hit the jug, and _ fell.", "Whatever anyone says of it, buy a _ today.")
+    return parts | {
+        part: Dataset(
+            [*parts[part], replace(parts[part][0], id=f"q7{'ab'[at]}", sentence=texts[at],
+             options=("cup", "jug"), answer=at, twin_id=None, lineage=None,
+             blank=texts[at].index("_"))], part
+        )
+        for at, part in enumerate(("train_xl", "test"))
+    }  # fmt: skip
+
+
 def test_what_is_not_known_is_not_promised(tmp_path: Path) -> None:
     """Contributor-disjoint sides are refused where a problem has no contributor."""
     parts = sets()
@@ -27,6 +40,7 @@ def test_what_is_not_known_is_not_promised(tmp_path: Path) -> None:
     [
         (lambda p: {**p, "dev": Dataset([*p["dev"], p["train_xl"][14]], "dev")},
          "are on two sides of a split"),
+        (_halves, "'q7a' and 'q7b' .* on two sides of a split: they are halves of the twin 'q7'"),
         (lambda p: {**p, "dev": p["dev"].blind()}, "has no answer, .*\nand 13 more; give its"),
         (lambda p: {**p, "dev": by(p["dev"], author="ann@example.org")}, "looks like an address"),
         (lambda p: {**p, "dev": by(p["dev"], source="elsewhere")},

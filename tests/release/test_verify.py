@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from winosmith import Dataset, Extra, practice
 from winosmith.humans import CANARY, make_canary
 from winosmith.outputs import sha256
 from winosmith.records import canonical, problem_record
-from winosmith.release import Content, Released, about_of, verify
+from winosmith.release import Content, Released, Splitting, about_of, release, verify
 from winosmith.release._content import sight
 from winosmith.release._source import checksums_of
 from winosmith.release._verify import check_checksums
@@ -126,6 +127,34 @@ def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) ->
     in_text("README.md", "## Uses", f"## Uses {digits}")(copied)
     faults = found(seal(copied), private=small.key)
     assert any(f.startswith("README.md: it has the SHA-256 of a private file") for f in faults)
+
+
+def test_an_empty_private_file_is_no_fault(small: Released, tmp_path: Path) -> None:
+    """A build that withholds nothing has an empty file, whose checksum public files have, too."""
+    assert small.key is not None
+    key = Path(shutil.copytree(small.key, tmp_path / "key"))
+    (key / "withheld.jsonl").touch()
+    assert found(small.folder, private=key) == []
+
+
+@pytest.mark.parametrize("ids", ["p{}", "{}"])
+def test_a_partner_has_its_new_id_and_a_number_is_none(ids: str, tmp_path: Path) -> None:
+    """A column of ids gets the new ids, and a number that is an old id by chance no fault."""
+    made = practice.corpus(60, seed=5).dataset
+    rows = [
+        {"id": ids.format(n), "sentence": p.sentence, "option1": p.options[0],
+         "option2": p.options[1], "answer": (p.answer or 0) + 1, "domain": "physical",
+         "partner": ids.format(n ^ 1), "twin_id": p.twin_id or ""}
+        for n, p in enumerate(made)
+    ]  # fmt: skip
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    by_all = about(source=[{"name": "*", "licence": "CC0-1.0"}])
+    split = Splitting(("twin",))
+    done = release(tmp_path / "all.jsonl", by_all, tmp_path / "out", splitting=split, new_ids=True)
+    assert found(done.folder, private=done.key) == []
+    shown = {one for p in done.content.parts["train"] for key, one in p.extra.items()
+             if key.endswith("partner")}  # fmt: skip
+    assert (shown <= {*done.content.parts["train"].ids}) == (ids == "p{}")
 
 
 def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:

@@ -23,12 +23,14 @@ class AnswerFile:
         dataset: the items.
         columns: the columns of question and choices in a log's records, if the user names them.
         filters: names of the filters, scorers or epochs to read.
+        omitted: the 0-based positions of the data's records that are not items.
     """
 
     rows: Rows
     dataset: Dataset
     columns: formats.Columns | None = None
     filters: Collection[str] = ()
+    omitted: Collection[int] = ()
 
     @property
     def path(self) -> str:

@@ -51,7 +51,8 @@ def read(file: AnswerFile) -> list[Answers]:
     ):
         raise file.error("this is not a log of inspect_ai with records as samples")
     if not samples:
-        raise file.error("the log has no samples")
+        why = _status(log, head, [])
+        raise file.error("the log has no samples" + (f": {why}" if why else ""))
     samples = sorted(samples, key=lambda one: (str(one.get("epoch")), str(one.get("id")).zfill(9)))
     epochs = [*dict.fromkeys(_epoch(sample) for sample in samples)]
     scorers = [*dict.fromkeys(name for sample in samples for name in _scores(sample))]

@@ -51,6 +51,8 @@ def read(file: AnswerFile) -> list[Answers]:
     source, dataset = file.rows.source or Source(file.path), file.dataset
     is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
     given = [*_read_array(source)] if is_array else _read_lines(source)
+    if file.omitted and len(given) == len(dataset) + len(file.omitted):
+        given = [label for at, label in enumerate(given) if at not in file.omitted]
     if len(given) != len(dataset):
         raise file.error(
             f"the list has {len(given):,} labels, but there are {len(dataset):,} problems, and "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ def read(
     dataset: Dataset | formats.Readable,
     columns: formats.Columns | None = None,
     filters: Collection[str] = (),
+    encoding: str | None = None,
+    omitted: Collection[int] = (),
 ) -> dict[str, Answers]:
     """Read models' answers to the items of a data set, from any source.
 
@@ -58,6 +60,10 @@ def read(
             unusual.
         filters: names of the filters, scorers or epochs to read; by default the first one of each
             log.
+        encoding: encoding of files that are not UTF-8; None to find it.
+        omitted: the 0-based positions of records that were omitted from the data
+            (`formats.Contents.omitted`). So many answers to unknown ids are omitted, too; a list
+            may have labels for these records.
 
     Returns:
         the answers by model name. An answer that matches no option is a prediction without a
@@ -71,12 +77,26 @@ def read(
     dataset = formats.dataset_of(dataset)
     are_several = isinstance(path, list | tuple) and (not path or not data.is_table(path))
     found: dict[str, Answers] = {}
+
+    def opened(path: data.Readable) -> AnswerFile:
+        rows = data.read(path, encoding=encoding)
+        return AnswerFile(rows, dataset, columns, filters, {*omitted})
+
     for one in path if are_several else [path]:
-        for file, answers in _files(one, dataset, columns, filters):
+        for file, answers in _files(one, opened):
             known = found.get(answers.solver)
             found[answers.solver] = _join_answers(known, answers, file) if known else answers
     check_same_filters(found.values())
-    return found
+    return {name: _without_omitted(own, dataset, len(omitted)) for name, own in found.items()}
+
+
+def _without_omitted(own: Answers, dataset: Dataset, omitted: int) -> Answers:
+    """Return a model's answers without those to omitted records, if there are no more of them."""
+    known = {*dataset.ids}
+    kept = tuple(one for one in own.predictions if one.problem_id in known)
+    if not kept or not 0 < len(own.predictions) - len(kept) <= omitted:
+        return own
+    return replace(own, predictions=kept, data=None)
 
 
 def check_same_filters(found: Iterable[Answers]) -> None:
@@ -114,21 +134,18 @@ def _join_answers(known: Answers, more: Answers, file: str) -> Answers:
 
 
 def _files(
-    path: Any,
-    dataset: Dataset,
-    columns: formats.Columns | None,
-    filters: Collection[str],
+    path: Any, opened: Callable[[data.Readable], AnswerFile]
 ) -> Iterator[tuple[str, Answers]]:
     """Yield the answers of each model in each file; report files about other data sets."""
     if not isinstance(path, str | Path) or not Path(path).is_dir():
         name = str(path) if isinstance(path, str | Path) else data.table_name(path)
-        yield from ((name, one) for one in _read_file(path, dataset, columns, filters))
+        yield from ((name, one) for one in _read_file(opened(path)))
         return
     files = sorted(file for pattern in _LOGS for file in Path(path).rglob(pattern))
     unread: list[FormatError] = []
     for file in files:
         try:
-            yield from [(str(file), one) for one in _read_file(file, dataset, columns, filters)]
+            yield from [(str(file), one) for one in _read_file(opened(file))]
         except FormatError as error:
             unread.append(error)
     if len(unread) == len(files):
@@ -137,18 +154,11 @@ def _files(
         warnings.warn(f"{left}; the file is omitted", formats.ReadingNote, stacklevel=3)
 
 
-def _read_file(
-    path: data.Readable,
-    dataset: Dataset,
-    columns: formats.Columns | None,
-    filters: Collection[str],
-) -> list[Answers]:
-    rows = data.read(path)
-    whole = AnswerFile(rows, dataset, columns, filters)
+def _read_file(whole: AnswerFile) -> list[Answers]:
     if _inspect.recognise(whole):
         return _inspect.read(whole)
     found = []
-    for part in rows.parts or (rows,):
+    for part in whole.rows.parts or (whole.rows,):
         file = replace(whole, rows=part)
         source = next((one for one in _SOURCES if one.recognise(file)), None)
         if source is None:

@@ -145,10 +145,10 @@ def read_choices(
 
 
 def check_known(names: Collection[str], file: AnswerFile, what: str, hint: str = "") -> None:
-    """Raise FormatError if fewer than half of the names are ids of items."""
+    """Raise FormatError if fewer than half of the names are ids of items or omitted records."""
     known = {*file.dataset.ids}
     lost = [name for name in names if name not in known]
-    if not names or 2 * len(lost) > len(names):
+    if not names or 2 * (len(lost) - len(file.omitted)) > len(names):
         found = len(names) - len(lost)
         raise file.error(
             f"compared by their ids, {found:,} of {len(names):,} {what} are of items"

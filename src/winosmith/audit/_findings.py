@@ -41,11 +41,20 @@ def annotation_lines(findings: Sequence[Finding]) -> list[str]:
     return lines
 
 
-def job_summary(title: str, verdict: str, findings: Sequence[Finding]) -> str:
-    """Return a summary in Markdown: the verdict, and a table of the first findings."""
+def job_summary(
+    title: str, verdict: str, findings: Sequence[Finding], *, only_new: bool = False
+) -> str:
+    """Return a summary in Markdown: the verdict, and a table of the first findings.
+
+    Args:
+        title: the heading.
+        verdict: the audit's verdict.
+        findings: the findings.
+        only_new: whether the findings of a baseline are omitted.
+    """
     lines = [f"### {for_markdown(title)}", "", for_markdown(verdict), ""]
     if not findings:
-        return "\n".join([*lines, "No new findings.", ""])
+        return "\n".join([*lines, f"No {'new ' * only_new}findings.", ""])
     lines += ["| level | place | finding |", "|---|---|---|"]
     for one in findings[:_SHOWN]:
         place = f"{one.path or one.split}{'' if one.line is None else f':{one.line}'}"

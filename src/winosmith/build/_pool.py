@@ -92,12 +92,13 @@ def _read_files(
     names: list[str] = []
     notes: list[str] = []
     bad: list[formats.Entry] = []
-    for path in paths_of(recipe.data):
+    paths = paths_of(recipe.data)
+    for path in paths:
         try:
             contents = formats.scan(
                 path,
                 recipe.format,
-                pair_by=recipe.pair_by,
+                pair_by=recipe.pair_by if len(paths) == 1 else recipe.pair_by and "",
                 columns=None if recipe.columns == type(recipe.columns)() else recipe.columns,
             )
             if skip_bad and contents.bad:
@@ -119,7 +120,12 @@ def _read_files(
             warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
         found = (*filter(None, [omitted]), *contents.notes)
         notes += [f"{Path(path).name}: {note}" for note in found]
-    return Dataset((problem for problem, _ in held.values()), names[0]), tuple(notes)
+    every = [problem for problem, _ in held.values()]
+    try:  # a twin may have its halves in two files
+        every = formats.pair_files(every, recipe.pair_by, paths[0]) if paths[1:] else every
+    except FormatError as error:
+        raise error.because(_with_recipe_keys(error.reason)) from None
+    return Dataset(every, names[0]), tuple(notes)
 
 
 def _omitted_sentence(contents: formats.Contents) -> str:

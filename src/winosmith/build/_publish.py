@@ -62,7 +62,7 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
         return ids.get(old) or strangers.setdefault(old, f"{name}-x{len(strangers)}")
 
     twin_of = twins.__getitem__
-    return Dataset((problem.renamed(renamed, twin_of) for problem in collected), name)
+    return Dataset((problem.renamed(renamed, twin_of, ids) for problem in collected), name)
 
 
 def without_extra(problem: Problem) -> Problem:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from winosmith.dataset import Dataset
-    from winosmith.formats import Columns, Contents, Entry
+    from winosmith.formats import Contents, Entry
     from winosmith.humans import Declared
 
 COMMANDLINE = ParameterSource.COMMANDLINE
@@ -79,8 +79,8 @@ _PAIR_BY = (
 )
 _ENCODING = (
     "NAME",
-    "Encoding of the text, such as cp1252; by default UTF-8, or UTF-16 or UTF-32 with a byte-order "
-    "mark.",
+    "Encoding of data and answers that are not UTF-8, such as cp1252; by default UTF-16 or UTF-32, "
+    "with a byte-order mark.",
 )
 
 _COLUMNS = {
@@ -174,17 +174,6 @@ def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]
     return store
 
 
-def given_columns() -> Columns | None:
-    """Return the columns of questions in the options; None without any."""
-    from winosmith.formats import Columns
-
-    given = {name: _given(name) for name in _COLUMNS}
-    if not any(given.values()):
-        return None
-    several = {name: _split(given[name]) for name in ("question", "choices") if given[name]}
-    return Columns(**several, answer=given["answer"], answer_is=given["answer_is"])
-
-
 def _split(text: str) -> tuple[str, ...]:
     """Split a text into names at its commas outside quotation marks."""
     try:
@@ -249,8 +238,20 @@ def read_contents(
 
 def reading_arguments() -> dict[str, Any]:
     """Return the arguments of `formats.scan` in the command's options, except the format."""
-    encoding = _given("encoding")
-    return {"pair_by": _given("pair_by"), "columns": given_columns(), "encoding": encoding}
+    return {"pair_by": _given("pair_by"), **answer_arguments()}
+
+
+def answer_arguments() -> dict[str, Any]:
+    """Return the arguments of `answers.read` in the command's options, except the filters."""
+    from winosmith.formats import Columns
+
+    given = {name: _given(name) for name in _COLUMNS}
+    several = {name: _split(given[name]) for name in ("question", "choices") if given[name]}
+    columns = Columns(**several, answer=given["answer"], answer_is=given["answer_is"])
+    return {
+        "columns": columns if any(given.values()) else None,
+        "encoding": _given("encoding"),
+    }
 
 
 def _given(name: str) -> Any:

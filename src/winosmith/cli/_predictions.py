@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from winosmith import answers
-from winosmith.cli._options import FILE, given_columns, read_data
+from winosmith import answers, formats
+from winosmith.cli._options import FILE, answer_arguments, read_contents
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import Overlap
@@ -60,30 +60,41 @@ def labels_option(function: Any) -> Any:
     )(function)
 
 
-def read_answered(path: str, format_name: str | None, labels: str | None = None) -> Dataset:
-    """Return the problems of a file, with the answers of the labels file if there is one.
+def read_answered(
+    path: str, format_name: str | None, labels: str | None = None
+) -> tuple[Dataset, list[int]]:
+    """Return the problems of a file, and the positions of its omitted records.
+
+    Args:
+        path: the file.
+        format_name: its format; None to detect it.
+        labels: the file of the answers; None if the problems have them.
 
     Raises:
         FormatError: the numbers of labels and problems differ.
     """
-    dataset = read_data(path, format_name)
+    contents = read_contents(path, format_name)
+    dataset, omitted = formats.problems_of(contents), contents.omitted
     if labels is None:
-        return dataset
+        return dataset, omitted
     keys = answers.read_labels(labels)
+    if len(keys) == len(dataset) + len(omitted):
+        keys = tuple(key for at, key in enumerate(keys) if at not in {*omitted})
     if len(keys) != len(dataset):
         raise FormatError(
             f"there are {len(keys):,} labels; {path} has {len(dataset):,} problems, and each "
             "needs its own in the same order",
             labels,
         )
-    return Dataset(
-        (replace(problem, answer=a) for problem, a in zip(dataset, keys, strict=True)),
-        dataset.name,
-    )
+    answered = (replace(problem, answer=a) for problem, a in zip(dataset, keys, strict=True))
+    return Dataset(answered, dataset.name), omitted
 
 
 def read_answers(
-    dataset: Dataset, paths: Sequence[str], filters: Sequence[str] = ()
+    dataset: Dataset,
+    paths: Sequence[str],
+    filters: Sequence[str] = (),
+    omitted: Sequence[int] = (),
 ) -> dict[str, answers.Answers]:
     """Return the answers of each solver, by its name.
 
@@ -92,12 +103,8 @@ def read_answers(
     Raises:
         FormatError: a file can't be read, or logs would be read by different filters.
     """
-    columns = given_columns()
-    given = [
-        (path, one)
-        for path in paths
-        for one in answers.read(path, dataset, columns, filters).values()
-    ]
+    how = answer_arguments() | {"filters": filters, "omitted": omitted}
+    given = [(path, one) for path in paths for one in answers.read(path, dataset, **how).values()]
     answers.check_same_filters(own for _, own in given)
     files, names = [path for path, _ in given], [own.solver for _, own in given]
     found: dict[str, answers.Answers] = {}

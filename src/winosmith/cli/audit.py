@@ -17,8 +17,8 @@ from winosmith.cli._declared import declared_options
 from winosmith.cli._options import (
     FILE,
     OutputFile,
+    answer_arguments,
     format_option,
-    given_columns,
     json_option,
     page_option,
     read_contents,
@@ -238,21 +238,25 @@ def command(
     declared: dict[str, Declared] = {}
     places: dict[str, dict[str, Place]] = {}
     known = audit.read_baseline(options["baseline"]) if options["baseline"] else {}
+    omitted: list[int] = []
     differ = options["pool"] or len({*map(formats.stem, data)}) == len(data)
     for path in [data] if options["pool"] else data:
         first, whole = (path, path) if isinstance(path, str) else (path[0], _common(path))
         name = formats.stem(whole) if differ else whole
         try:
-            splits[name], refused[name], places[name] = _read(path, format_name)
+            dataset, own, bad, where = _read(path, format_name)
         except FormatError as error:
             if len(data) > 1 and "`answer_is=" in error.reason and not options["pool"]:
                 advice = "; or read all files as one data set, with --pool"
                 raise error.because(error.reason + advice) from None
             raise
+        start = sum(map(len, splits.values())) + len(omitted)
+        splits[name], refused[name], places[name] = dataset, bad, where
+        omitted += [start + at for at in own]
         if not is_address(first):
             declared[name] = audit.find_declared(first, splits[name])
     how = {
-        "answers": _answers(answers, splits, filters) if answers else None,
+        "answers": _answers(answers, splits, filters, omitted) if answers else None,
         "draws": options["draws"],
         "probe_draws": 0 if options["no_probes"] else 200,
         "seed": options["seed"],
@@ -297,7 +301,8 @@ def command(
         echo(f"::{token}::")
         for line in audit.annotation_lines(new):
             echo(line)
-        summary = audit.job_summary(audit.title(found), audit.verdict(found), new)
+        of = audit.title(found), audit.verdict(found), new
+        summary = audit.job_summary(*of, only_new=bool(options["baseline"]))
         _append("GITHUB_STEP_SUMMARY", summary)
         _append("GITHUB_OUTPUT", f"findings={len(new)}\n")
     if broken:
@@ -371,9 +376,18 @@ def _repair_records(found: Mapping[str, Repair]) -> dict[str, object]:
 
 
 def _answers(
-    paths: Sequence[str], splits: Mapping[str, Dataset], filters: Sequence[str]
+    paths: Sequence[str],
+    splits: Mapping[str, Dataset],
+    filters: Sequence[str],
+    omitted: Sequence[int],
 ) -> dict[str, Answers]:
     """Return the answers of models to the items of all splits.
+
+    Args:
+        paths: files and folders of answers.
+        splits: the items.
+        filters: filters to read.
+        omitted: the positions of omitted records among those of all splits.
 
     Raises:
         DataError: two splits share an id.
@@ -388,7 +402,7 @@ def _answers(
             "files one by one, or give the items other ids"
         )
     items = Dataset(problem for split in splits.values() for problem in split)
-    found = read(paths, items, given_columns(), filters)
+    found = read(paths, items, filters=filters, omitted=omitted, **answer_arguments())
     for model, own in found.items():
         if others := sum(name not in ids for name in own.by_id):
             say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item; ignored")
@@ -469,11 +483,11 @@ def _to_sheet(found: Audit, most: int, path: str) -> None:
 
 def _read(
     path: str | tuple[str, ...], format_name: str | None
-) -> tuple[Dataset, list[str], dict[str, Place]]:
-    """Return the items of a file, or of several that are one data set.
+) -> tuple[Dataset, list[int], list[str], dict[str, Place]]:
+    """Return the items of a file, or of several that are one data set, and its omitted records.
 
-    Each omitted record is listed by its place and the reason. The places are of the items by their
-    ids, and of the omitted records.
+    Omitted records are returned by their positions, and by place and reason. The places are of the
+    items by their ids, and of the omitted records.
     """
     from winosmith import audit, formats
 
@@ -488,8 +502,8 @@ def _read(
     )
     refused = {f"{entry.place}: {entry.reason}": entry.place for entry in contents.bad}
     dataset = formats.problems_of(contents)
-    ids = (problem.id for problem in dataset)
-    return dataset, [*refused], dict(zip(ids, contents.places, strict=True)) | refused
+    known = dict(zip(dataset.ids, contents.places, strict=True))
+    return dataset, contents.omitted, [*refused], known | refused
 
 
 def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[str, Any]) -> None:

@@ -60,8 +60,12 @@ def command(**options: Any) -> None:
         raise click.UsageError("--fail-on needs the solver to compare with: add --baseline NAME")
     if options["depth"] and not options["by"]:
         raise InputError("--depth goes with --by lineage")
-    dataset = _predictions.read_answered(options["data"], options["format_name"], options["labels"])
-    answers = _predictions.read_answers(dataset, options["predictions"], options["filters"])
+    dataset, omitted = _predictions.read_answered(
+        options["data"], options["format_name"], options["labels"]
+    )
+    answers = _predictions.read_answers(
+        dataset, options["predictions"], options["filters"], omitted
+    )
     solvers = metrics.grade_models(answers, dataset, partial=options["partial"])
     if not 2 <= len(solvers) <= len(ascii_uppercase):
         raise InputError(

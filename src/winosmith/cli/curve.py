@@ -318,7 +318,7 @@ def _answers(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the answers and the clusters, from the labels, the data, or the labels of the data."""
     if problems is not None:
-        dataset = _predictions.read_answered(problems, None, labels)
+        dataset, _ = _predictions.read_answered(problems, None, labels)
         withheld = [problem.id for problem in dataset if problem.answer is None]
         if withheld:
             raise FormatError(

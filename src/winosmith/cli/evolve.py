@@ -425,7 +425,7 @@ def _models_of(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[
     errors: list[InputError] = []
     for at, dataset in enumerate(datasets):
         try:
-            read = answers.read(path, dataset, _options.given_columns())
+            read = answers.read(path, dataset, **_options.answer_arguments())
             fits[at] = [own.of(dataset) for own in read.values()]
         except InputError as error:
             errors.append(error)

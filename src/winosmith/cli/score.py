@@ -98,13 +98,17 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     if bool(options["switched"]) != bool(options["switched_data"]):
         raise InputError("--switched and --switched-data belong together; give both or none")
-    dataset = _predictions.read_answered(options["data"], options["format_name"], options["labels"])
+    dataset, omitted = _predictions.read_answered(
+        options["data"], options["format_name"], options["labels"]
+    )
     people = read_votes(options["people"]) if options["people"] else None
     marked = dataset
     for path in options["marks"]:
         marked = metrics.add_marks(marked, _json_of(path))
     women = women_by_occupation(options["occupations"]) if options["occupations"] else {}
-    answers = _predictions.read_answers(dataset, options["predictions"], options["filters"])
+    answers = _predictions.read_answers(
+        dataset, options["predictions"], options["filters"], omitted
+    )
     solvers = metrics.grade_models(answers, marked, partial=options["partial"])
     if options["eee"]:
         write_instance_records(options["eee"], dataset, answers)
@@ -223,9 +227,11 @@ def _consistency(
 ) -> dict[str, Consistency]:
     if not options["switched"]:
         return {}
-    dataset = _predictions.read_answered(options["switched_data"], None)
+    dataset, omitted = _predictions.read_answered(options["switched_data"], None)
     switched = metrics.grade_models(
-        _predictions.read_answers(dataset, options["switched"]), dataset, partial=None
+        _predictions.read_answers(dataset, options["switched"], omitted=omitted),
+        dataset,
+        partial=None,
     )
     shared = switched.keys() & solvers.keys()
     if len(switched) != len(solvers) or (shared and shared != {*solvers}):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from winosmith.errors import FormatError, require
+from winosmith.errors import FormatError, first_line, require
 
 _ADDRESS = re.compile(r"hf:([^:\[\]]+)(?::([^:\[\]]+))?(?:\[([^\[\]]+)\])?")
 
@@ -31,6 +33,8 @@ def hub_table(address: str) -> Any:
     hub = require("datasets", "hub")
     problems = (OSError, ValueError, RuntimeError, hub.exceptions.DatasetsError)
     try:
+        if not Path(path).exists():
+            _check_connection(path)
         configs = hub.get_dataset_config_names(path)
         config = config or hub.get_dataset_default_config_name(path)
         config = _one_of(config, configs, "configuration", f"hf:{path}:{{}}", address)
@@ -41,7 +45,26 @@ def hub_table(address: str) -> Any:
     except FormatError:
         raise
     except problems as error:
-        raise FormatError(f"{_first_line(error)}; {_advice(error)}", address) from error
+        raise FormatError(f"{first_line(error)}; {_advice(error)}", address) from error
+
+
+def _check_connection(name: str) -> None:
+    """Refuse a data set that is neither cached nor can be reached.
+
+    `datasets` would repeat each request for half a minute. Other faults are left to its messages.
+    """
+    hub = require("huggingface_hub", "hub")
+    with suppress(hub.errors.HfHubHTTPError):
+        try:
+            hub.snapshot_download(
+                name, repo_type="dataset", allow_patterns="README.md", etag_timeout=_TIMEOUT
+            )
+        except hub.errors.LocalEntryNotFoundError as error:
+            raise ConnectionError(f"{name!r} can't be reached on the Hub") from error
+
+
+_TIMEOUT = 10
+"""Seconds to wait for the Hub's first answer."""
 
 
 def _one_of(given: str | None, names: Sequence[str], what: str, example: str, address: str) -> str:
@@ -53,10 +76,6 @@ def _one_of(given: str | None, names: Sequence[str], what: str, example: str, ad
     wrong = f"there is no {what} {given!r}" if given else f"there are {len(names)} {what}s"
     listed = ", ".join(names)
     raise FormatError(f"{wrong} ({listed}); name one: {example.format(names[0])}", address)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0].rstrip(".;")
 
 
 def _advice(error: BaseException) -> str:

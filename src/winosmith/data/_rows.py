@@ -131,7 +131,7 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
             files that match, "-" standard input. Files may be compressed. An address is
             `hf:ORG/NAME:CONFIG[SPLIT]` on the Hub, or `lm-eval:TASK` of lm-evaluation-harness. A
             `Task` or `Dataset` of inspect_ai is read, too.
-        encoding: encoding of texts; None to find it.
+        encoding: encoding of texts that are not UTF-8; None to find it.
 
     Raises:
         FormatError: there are no files, or one can't be opened, unpacked or decoded.

@@ -2,7 +2,9 @@
 
 It is UTF-8, or UTF-16 or UTF-32 with a byte-order mark, or what an XML file declares. A file in
 Windows-1252 is recognised and refused, with the command that converts it;
-`--encoding cp1252` (in Python `encoding="cp1252"`) reads it, and any other encoding that you name.
+`--encoding cp1252` (in Python `encoding="cp1252"`) reads it, and any other encoding that you name,
+also of answers. One of several files may be UTF-8: bytes beyond ASCII that are valid UTF-8 are read
+as UTF-8, whatever you name.
 Only line feeds end a line, so that U+2028 and its like may be in a sentence.
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -48,7 +51,7 @@ class Source:
         path: the file.
         raw: its bytes; None to read (and unpack) the file. Pass bytes for records inside another
             file: errors then name that file.
-        encoding: encoding of the text; None to find it.
+        encoding: encoding of the text unless it is UTF-8; None to find it.
 
     Attributes:
         path: the file.
@@ -134,11 +137,14 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
             raise FormatError(what, path)
     if raw[:1000].decode("latin-1").lstrip().casefold().startswith(_NO_DATA):
         raise FormatError("it is a web page, not data; download the file itself", path)
-    if encoding is not None:
-        return _decode_as(raw, encoding, path, "as it is said to be")
     for mark, wide in _WIDE.items():
         if raw.startswith(mark):
             return _decode_as(raw, wide, path, "as its byte-order mark says")
+    if encoding is not None:
+        with suppress(UnicodeDecodeError):
+            if not raw.isascii() and b"\0" not in raw:
+                return raw.decode("utf-8-sig")
+        return _decode_as(raw, encoding, path, "as it is said to be")
     zeros = "".join("01"[byte == 0] for byte in raw[:4])
     if unmarked := _UNMARKED.get(zeros):
         raise _other_encoding(f"in {unmarked.upper()}", unmarked, path)

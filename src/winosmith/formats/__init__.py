@@ -36,7 +36,7 @@ from winosmith.formats._read import (
     splits_of,
     write,
 )
-from winosmith.formats._twins import find_unmarked_pairs, pair_by_column, refuse_unread_pairs
+from winosmith.formats._twins import find_unmarked_pairs, pair_files
 
 __all__ = [
     "FORMATS",
@@ -64,14 +64,13 @@ __all__ = [
     "lines",
     "losses",
     "option_of_text",
-    "pair_by_column",
+    "pair_files",
     "problems_of",
     "read",
     "read_claims",
     "read_content",
     "read_items",
     "readings",
-    "refuse_unread_pairs",
     "scan",
     "set_aside",
     "splits_of",

@@ -132,7 +132,7 @@ def combine_rows(
 def parse_option_number(value: object, options: int, first: int = 1) -> int | None:
     """Return the 0-based answer for an option's number, or None if the answer is withheld.
 
-    Accept 1.0 for 1, and NaN for a missing number, as pandas writes them.
+    Accept 1.0 for 1, and NaN or its text for a missing number, as pandas writes them.
 
     Args:
         value: a text or number.
@@ -143,10 +143,10 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
         ProblemError: the value is neither empty nor the number of an option.
 
     >>> (parse_option_number("2", 2), parse_option_number(2.0, 2), parse_option_number("", 2),
-    ...  parse_option_number(1, 2, 0))
-    (1, 1, None, 1)
+    ...  parse_option_number("nan", 2), parse_option_number(1, 2, 0))
+    (1, 1, None, None, 1)
     """
-    if value is None or value == "" or value != value:  # NaN
+    if value is None or str(value).strip().casefold() in ("", "nan", "<na>"):
         return None
     number = str(value).removesuffix(".0")
     if number in map(str, range(first, options + first)) and not isinstance(value, bool):

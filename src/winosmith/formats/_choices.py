@@ -210,7 +210,9 @@ def _choices_of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> 
         options = tuple(map(cell_text, _without_padding(value[text])))
         right = flagged_indices(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
-    if (right := _best_scores([*value.values()])) is not None:  # {"a cup": 1, "a jug": 0}
+    scores = {key: one for key, one in value.items() if one is not None}
+    if (right := _best_scores([*scores.values()])) is not None:  # {"a cup": 1, "a jug": 0}
+        value, keys = scores, [*map(str, scores)]  # a table has the keys of all rows
         are_signs = any(keys == [*series[: len(keys)]] for series in SERIES)
         texts_may_be = are_signs and len({*value.values()}) == len(value)
         if _OF_SCORES.search(name) or not (texts_may_be and (answered or len(value) > 2)):

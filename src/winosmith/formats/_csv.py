@@ -17,14 +17,17 @@ import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import IO, Any
 
 from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
+from winosmith.formats._answers import readings
 from winosmith.formats._base import Format, Item, Row, Writer
 from winosmith.formats._columns import further_keys
 from winosmith.formats._evograd import is_evograd
+from winosmith.formats._names import ANSWER, first_existing
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guard_cell
 from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar
@@ -52,6 +55,9 @@ _FIELDS = {
 """Columns other than id, sentence, options and answer, and their fields in a record."""
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
+_LOOK = 20
+"""Number of rows in which a key with another name is looked for."""
+
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 """The first characters of JSON scalars; other cells are not parsed, to save time."""
 
@@ -157,6 +163,21 @@ def _text(value: Scalar) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def has_other_key(rows: Rows) -> bool:
+    """Return whether the key of rows of a sentence with options is not in `answer`, but in `label`.
+
+    Any usual name of a key is one if a value names an option; `questions` reads such rows.
+    """
+    name = first_existing(ANSWER, rows.names)
+    if name is None or "answer" in rows.names:
+        return False
+    for values in (row.values or {} for row in islice(rows, _LOOK)):
+        options = {one: str(values[one]) for one in _OPTIONS if values.get(one)}
+        if readings(values.get(name), [*options.values()], [*options]):
+            return True
+    return False
+
+
 def is_table_of_ours(rows: Rows) -> bool:
     """Return whether rows of a sentence with options are a plain table, not WinoGrande's format.
 
@@ -170,7 +191,8 @@ def is_table_of_ours(rows: Rows) -> bool:
 
 def _recognises(rows: Rows) -> bool:
     is_form = {*_NEEDS} <= set(rows.names)
-    return is_form and not is_evograd(rows) and is_table_of_ours(rows)
+    is_other = is_form and (is_evograd(rows) or has_other_key(rows))
+    return is_form and not is_other and is_table_of_ours(rows)
 
 
 CSV = Format(

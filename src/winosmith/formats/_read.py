@@ -137,6 +137,7 @@ class Contents:
         items: the problems or claims, in order.
         places: the place of each item.
         bad: the records that can't be read, with their places and reasons.
+        omitted: the 0-based positions of these among all records.
         notes: one sentence per assumption or correction, such as twins that were found by their
             texts, and blanks that were separated from a word.
         path: the file, or "<DataFrame>".
@@ -147,6 +148,7 @@ class Contents:
     items: list[Item] = field(repr=False)
     places: list[Place] = field(repr=False)
     bad: list[Entry] = field(repr=False)
+    omitted: list[int] = field(repr=False)
     notes: tuple[str, ...] = ()
     path: str = ""
     name: str = ""
@@ -209,8 +211,8 @@ def scan(
             from words ("because _had").
         columns: the columns of question, choices and answer; the file is then read as rows of
             questions.
-        encoding: encoding of a text; None to find it (UTF-8; UTF-16 and UTF-32 with a byte-order
-            mark).
+        encoding: encoding of a text that is not UTF-8; None to find it (UTF-16 and UTF-32 with a
+            byte-order mark).
         ids_are_places: whether to replace ids by places ("unit-1/quiz.json:12"), so that files
             with the same ids can be one data set; problems with a lineage keep their ids.
         on_progress: called regularly with the fraction of lines that have been read, 0–1.
@@ -252,10 +254,11 @@ def scan(
         entries, found_twins = _find_twins(entries)
         notes += found_twins
     notes += _notes(entries)
-    contents = Contents(known, [], [], [], tuple(notes), rows.path, rows.name)
-    for one in reject_bad_lineages(entries):
+    contents = Contents(known, [], [], [], [], tuple(notes), rows.path, rows.name)
+    for position, one in enumerate(reject_bad_lineages(entries)):
         if one.item is None:
             contents.bad.append(one)
+            contents.omitted.append(position)
         else:
             contents.items.append(one.item)
             contents.places.append(one.place)

@@ -3,7 +3,8 @@
 The first of three methods that applies to a file is used:
 
 - Ids: both halves share an id except for its end, such as "-1" and "-2" (`pair_by_ids`).
-- A column that the user names (`pair_by`): problems with the same value there belong together. A
+- A column that the user names (`pair_by`): problems belong together if they have the same value
+  there, if it differs only at its end ("7/0" and "7/1"), or if it is the id of the other half. A
   column that looks like one and is not named is refused with a question (`refuse_unread_pairs`).
 - The texts: neighbours that ask for different options of the same two (`paired`), in published
   files that mark twins by their order; in general formats, problems anywhere in the file that are
@@ -19,10 +20,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from winosmith.data import Place
+from winosmith.data import Place, cell
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
-from winosmith.formats._names import list_names
+from winosmith.formats._names import list_names, names_of
 from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import kind_of_script, overlap, pieces, tokens, words
 
@@ -48,8 +49,9 @@ _LONGEST_PRONOUN = 4
 TASK = re.compile(r"(.+)-[12]")
 """WinoGrande's ids: the crowd task's id, and the number of the half."""
 
-_HALF = re.compile(r"(.+)[-_./ ][12abAB]|(.+\d)[abAB]")
-"""The ids of halves in other files: "q7_2", "q7b"."""
+_ENDS = "012abAB"
+_HALF = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
+"""The ids of halves in other files: "q7_2", "7/0", "q7b"."""
 
 Pair = tuple[int, int]
 
@@ -95,37 +97,36 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
         path: path of the file, for the message.
 
     Raises:
-        FormatError: at least half of the problems share their value of a column with exactly one
-            other problem; at least 90 % of these pairs have different texts, a common option and
-            different answers (where known); and some of the pairs are not yet twins.
+        FormatError: at least half of the problems are put into pairs by a column; at least 90 % of
+            these pairs have different texts, a common option and different answers (where known);
+            and some of the pairs are not yet twins.
     """
     found = _unread_pairs(problems)
     if found is not None:
         column, rows = found
         raise FormatError(
             f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs that "
-            "look like twins, but it is not read as their mark: rename it to 'twin_id'; or name it "
-            f"with `pair_by={column!r}`, or use `pair_by=''` if it does not mark twins",
+            "look like twins, but it is not read as their mark: name it with "
+            f"`pair_by={column!r}`, give both halves one 'twin_id', or use `pair_by=''` if it does "
+            "not mark twins",
             path,
         )
 
 
 def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and the number of problems in its pairs."""
-    columns: defaultdict[str, list[Scalar]] = defaultdict(list)
-    for problem in problems:
-        for key, value in problem.extra.items():
-            columns[key].append(value)
     least = _MOST * len(problems)
-    for key, values in columns.items():
-        different = len({*values})  # of pairs, half as many as values
-        if 2 * different < least or 2 * (len(values) - different) < least:
+    places = {problem.id: at for at, problem in enumerate(problems)}
+    for key in names_of(problem.extra for problem in problems):
+        values = [problem.extra.get(key) for problem in problems]
+        if 2 * len({*values}) < least:  # of pairs, half as many as values
             continue
-        if 2 * sum(count == 2 for count in Counter(values).values()) < least:
+        marks = _marks(problems, values, places)
+        if _paired(marks) < least:
             continue
         groups: defaultdict[str | None, list[Problem]] = defaultdict(list)
-        for problem in problems:
-            groups[_mark(problem, problem.extra.get(key))].append(problem)
+        for problem, mark in zip(problems, marks, strict=True):
+            groups[mark].append(problem)
         twos = [group for mark, group in groups.items() if mark is not None and len(group) == 2]
         halves = sum(_may_be_halves(*two) for two in twos)
         if (
@@ -137,10 +138,41 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     return None
 
 
-def _mark(problem: Problem, value: Scalar) -> str | None:
-    """Return a value that may mark a twin; None if it is a part of the sentence."""
-    text = str(value)
-    return None if value is None or (" " in text and text in problem.sentence) else text
+def _marks(
+    problems: Sequence[Problem], values: Sequence[Scalar], places: Mapping[str, int]
+) -> list[str | None]:
+    """Return the mark of each problem's twin, by the values of a column.
+
+    Of three ways to read the column, the one with the most pairs is used: the value is the mark; it
+    is the id of the other half; or it is the mark and the half, such as "7/0".
+
+    Args:
+        problems: the problems.
+        values: the value of each problem.
+        places: the position of each problem by its id.
+    """
+    texts = [cell(value).strip() or None for value in values]
+    plain = [
+        None if text and " " in text and text in problem.sentence else text  # a part of it
+        for problem, text in zip(problems, texts, strict=True)
+    ]
+    if 2 * _paired(plain) >= len(problems):
+        return plain
+    partners: list[str | None] = [None] * len(problems)
+    for problem, text in zip(problems, texts, strict=True):
+        if text and text in places and text != problem.id:
+            mark = f"twin-{min(problem.id, text)}"
+            for one in (problem.id, text):
+                partners[places[one]] = partners[places[one]] or mark
+    ends = [text and text[-1] in _ENDS and _HALF.fullmatch(text) for text in plain]
+    halves = [(found[1] or found[2]) if found else None for found in ends]
+    return max(plain, partners, halves, key=_paired)
+
+
+def _paired(marks: Sequence[str | None]) -> int:
+    """Return the number of problems whose mark one other problem has."""
+    counts = Counter(mark for mark in marks if mark is not None)
+    return 2 * sum(count == 2 for count in counts.values())
 
 
 def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
@@ -173,34 +205,55 @@ def _may_be_halves(one: Problem, other: Problem) -> bool:
 
 
 def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
-    """Give problems with the same value in a column a common `twin_id`, and all others none.
+    """Give problems that a column puts together a common `twin_id`, and all others none.
 
     Args:
         entries: the entries of a file.
         column: a key of `extra`, with ("csv.pair") or without the format's name ("pair").
 
     Raises:
-        FormatError: no problem has such a key, or no two problems share a value.
+        FormatError: no problem has such a key, or it puts no two problems together.
     """
     found = list(entries)
-    values: dict[int, str | None] = {}
     wanted = extra_key("", column)[1:]
     problems = _problems(found)
-    for row, problem in problems.items():
+    values: list[Scalar] = []
+    for problem in problems.values():
         names = [key for key in problem.extra if wanted in (key, key.partition(".")[2])]
-        value = problem.extra[names[0]] if names else None
-        values[row] = None if value is None else str(value)
-    shared = Counter(value for value in values.values() if value is not None)
-    if not shared:
+        values.append(problem.extra[names[0]] if names else None)
+    if all(value is None for value in values):
         keys = {key.partition(".")[2] for problem in problems.values() for key in problem.extra}
         known = list_names(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
-    if max(shared.values()) < 2:
+    places = {problem.id: at for at, problem in enumerate(problems.values())}
+    marks = _marks([*problems.values()], values, places)
+    shared = Counter(mark for mark in marks if mark is not None)
+    if max(shared.values(), default=0) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it marks no twins")
-    return _with_twin_ids(
-        found,
-        {row: v if v and v.strip() and shared[v] > 1 else None for row, v in values.items()},
-    )
+    ids = (mark if mark is not None and shared[mark] > 1 else None for mark in marks)
+    return _with_twin_ids(found, dict(zip(problems, ids, strict=True)))
+
+
+def pair_files(
+    problems: Iterable[Problem], pair_by: str | None = "", path: str | Path = ""
+) -> list[Problem]:
+    """Return the problems of several files; halves in two files get a common `twin_id`, too.
+
+    Args:
+        problems: the problems of all files.
+        pair_by: the column that marks twins; None or "" to pair single problems by their ids, where
+            None refuses an unread column that seems to mark twins.
+        path: path for the message.
+
+    Raises:
+        FormatError: see `pair_by_column` and `refuse_unread_pairs`.
+    """
+    entries: Iterable[Entry] = (Entry(Place("", 0), "", item=problem) for problem in problems)
+    entries = pair_by_column(entries, pair_by) if pair_by else pair_by_ids(entries)
+    paired = [*_problems([*entries]).values()]
+    if pair_by is None:
+        refuse_unread_pairs(paired, path)
+    return paired
 
 
 def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:

@@ -31,7 +31,7 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Item, Writer
-from winosmith.formats._csv import is_table_of_ours
+from winosmith.formats._csv import has_other_key, is_table_of_ours
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import TASK, pair_neighbours
 from winosmith.problem import Extra, Lineage, Problem
@@ -50,7 +50,8 @@ def _is_form(rows: Rows, *further: str) -> bool:
     is_form = {"sentence", "option1", "option2"} <= names and {"ed", "pair_number"} & names == {
         *further
     }
-    return is_form and not is_evograd(rows) and not is_table_of_ours(rows)
+    is_other = is_form and (is_evograd(rows) or has_other_key(rows))
+    return is_form and not is_other and not is_table_of_ours(rows)
 
 
 def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:

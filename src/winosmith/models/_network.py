@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.errors import InputError, check_choice, require
+from winosmith.errors import InputError, check_choice, first_line, require
 from winosmith.outputs import sha256
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
@@ -70,10 +70,9 @@ def _download_model(name: str) -> Path:
     try:
         return Path(hub.snapshot_download(name, allow_patterns=WANTED, etag_timeout=10))
     except (OSError, ValueError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .:")
         raise InputError(
             f"the model {name!r} is neither a folder nor in the hub's cache here, and could not "
-            f"be downloaded ({reason}); check the name, or download it where there is "
+            f"be downloaded ({first_line(error)}); check the name, or download it where there is "
             f"network (hf download {name}) and name its folder"
         ) from error
 
@@ -237,8 +236,7 @@ def load_language_model(
     try:
         network = network.to(device).eval()
     except (RuntimeError, AssertionError) as error:  # the second without CUDA built in
-        first = str(error).splitlines()[0]
-        raise InputError(f"the device {device!r} can't be used: {first}") from error
+        raise InputError(f"the device {device!r} can't be used: {first_line(error)}") from error
     return of(folder, network, tokeniser, device, find_longest_input(config, tokeniser))
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from winosmith import audit
+from winosmith import audit, formats
 from winosmith._version import __version__
 from winosmith.blocks import HOLDERS, Former, Side, assign_sides, blocks, shuffled_blocks
 from winosmith.dataset import Dataset
@@ -144,6 +144,7 @@ def find_straddles(
                 seen.add(key)
                 places.append((part, row))
                 problems.append(problem)
+    problems = formats.pair_files(problems)
     sides = [side_of(part) for part, _ in places]
     for kind in kinds:
         groups: Iterable[list[int]] = numbered_blocks(problems)

@@ -15,7 +15,6 @@ from typing import Any
 
 from winosmith import formats, validate
 from winosmith.blocks import Former, Side
-from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
 from winosmith.finished import BuildFiles, read_old_ids
@@ -111,12 +110,9 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
                 raise InputError(
                     f"{path}: the id {problem.id!r} is another problem in {other}; give it a new id"
                 )
-    if pair_by is None and len(paths) > 1:
-        formats.refuse_unread_pairs([*every.values()], paths[0].parent)
-    elif pair_by and len(paths) > 1:
-        entries = [formats.Entry(Place("", 0), "", problem) for problem in every.values()]
-        paired = (entry.item for entry in formats.pair_by_column(entries, pair_by))
-        every = {item.id: item for item in paired if isinstance(item, Problem)}
+    if len(paths) > 1:
+        paired = formats.pair_files(every.values(), pair_by, paths[0].parent)
+        every = {problem.id: problem for problem in paired}
     return Source(
         {
             part: Dataset((every[i] for i in d.ids), part)

@@ -16,7 +16,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith.dataset import Dataset
-from winosmith.errors import InputError
+from winosmith.errors import InputError, first_line
 from winosmith.exposure import COINS, find_faults, read_private_files
 from winosmith.finished import read_old_ids
 from winosmith.humans import CANARY
@@ -46,7 +46,7 @@ class Secrets:
         solved: the test problems with their answers.
         withheld: the withheld problems.
         old_ids: the ids that problems had before those of the build.
-        digests: digests of the private files.
+        digests: digests of the private files that are not empty.
     """
 
     solved: Dataset
@@ -232,7 +232,8 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
             yield Fault(where, f"{problem.id!r} is a test problem, with its answer", REMOVE)
         lineage = problem.lineage
         relatives = [lineage.root, lineage.parent] if lineage else []
-        names = [problem.id, problem.twin_id, *relatives, *problem.extra.values()]
+        others = (one for one in problem.extra.values() if not str(one).isdecimal())
+        names = [problem.id, problem.twin_id, *relatives, *others]
         if old := next((one for one in names if one in secrets.old_ids), None):
             what = f"{problem.id!r} shows {old!r}, an id from before the build"
             yield Fault(where, what, REMOVE)
@@ -393,8 +394,8 @@ def check_files(
             try:
                 same = read_table(folder / path).equals(table_of(dataset, content.columns))
             except (OSError, ValueError, TypeError, OverflowError) as error:
-                why = str(error).partition("\n")[0]
-                yield Fault(path, f"it can't be compared with the problems ({why})")
+                what = f"it can't be compared with the problems ({first_line(error)})"
+                yield Fault(path, what)
                 continue
             if not same:
                 yield Fault(path, "it does not agree with the problems")

@@ -79,7 +79,7 @@ def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
         axes = canvas.add_subplot()
         axes.bar(phases, left, 0.8, color=KEPT, label="left")
         axes.bar(phases, removed, 0.8, bottom=left, color=GONE, hatch="////",
-                 edgecolor=PAGE, linewidth=0, label="taken")  # fmt: skip
+                 edgecolor=PAGE, linewidth=0, label="removed")  # fmt: skip
         axes.legend(loc="lower right", ncols=2, borderaxespad=0, bbox_to_anchor=(1, 1.04))
         _by_phase(axes, len(phases), title)
         _thousands(axes)
@@ -220,7 +220,7 @@ def mirrored_margins(
         middle, width = (edges[:-1] + edges[1:]) / 2, (edges[1] - edges[0]) * 0.86
         axes.bar(middle, kept, width, color=KEPT, label="agree, kept")
         axes.bar(middle, went, width, bottom=kept, color=GONE, hatch="////", edgecolor=PAGE,
-                 linewidth=0, label="agree, taken")  # fmt: skip
+                 linewidth=0, label="agree, removed")  # fmt: skip
         axes.step(edges, np.append(differ, differ[-1:]), where="post", color=INK, linewidth=1.4,
                   label="disagree (mirror image)")  # fmt: skip
         if threshold is not None:
