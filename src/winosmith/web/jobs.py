@@ -73,7 +73,7 @@ class Job(models.Model):
         SETTINGS = "settings", gettext_lazy("settings")
         IMPORT = "import", gettext_lazy("import")
         TEST = "test", gettext_lazy("opening of a human test")
-        TEST_CLOSE = "test-close", gettext_lazy("human test closed")
+        TEST_CLOSE = "test-close", gettext_lazy("results of a closed human test")
         TEST_PUBLISH = "test-publish", gettext_lazy("publishing of a human test")
         STUDY = "study", gettext_lazy("study made")
         STUDY_LINK = "study-link", gettext_lazy("new link of a study")
@@ -278,10 +278,15 @@ stops: dict[str, Callable[[Job], object]] = {}
 duties: dict[str, float] = {}
 """By the kind: seconds between two runs of what the site does again and again by itself."""
 
-_APART = ((MAIL,), (NEWS, PUBLISH, ORIGINS, TIDY), (ROUND,), OF_MODERATORS)
+_APART = (
+    (MAIL,),
+    (NEWS, PUBLISH, ORIGINS, TIDY),
+    (ROUND,),
+    (*OF_MODERATORS, TEST_CLOSE),
+)
 
 LANES = (*_APART, tuple(sorted(set(Job.Kind.values).difference(*_APART))))
-"""Kinds that wait for each other."""
+"""Kinds of jobs that wait for each other; a moderator's action never waits for an import."""
 
 watchers: list[Callable[[], object]] = []
 """What the worker does in threads of their own, next to the jobs, as long as it lives."""
@@ -541,9 +546,9 @@ def _is_held(name: str, key: int) -> bool:
 
 
 def wait_for(job: Job) -> None:
-    """Wait until the worker has ended a round; do it in this process if the site has no worker.
+    """Wait until a job has ended; run it in this process if the site has no worker.
 
-    A worker that starts in the meantime does all other jobs.
+    A worker that starts in the meantime runs no round, but all other jobs.
     """
     put_off: dict[int, float] = {}
     while Job.objects.get(pk=job.pk).busy:

@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                             ("settings", "settings"),
                             ("import", "import"),
                             ("test", "opening of a human test"),
-                            ("test-close", "human test closed"),
+                            ("test-close", "results of a closed human test"),
                             ("test-publish", "publishing of a human test"),
                             ("study", "study made"),
                             ("study-link", "new link of a study"),
