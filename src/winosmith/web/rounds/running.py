@@ -272,6 +272,8 @@ def _save(round_: Round) -> None:
 
 
 def _lock(round_: Round) -> Round:
+    """Lock the rows of a round and its job, in the order in which `Job.stop` locks them."""
+    Job.objects.select_for_update(no_key=True).filter(mark=_mark(round_)).first()
     return Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
 
 

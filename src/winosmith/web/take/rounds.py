@@ -19,7 +19,7 @@ from winosmith import Dataset, humans
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web._lock import chunked, writing
-from winosmith.web.jobs import BUSY, TEST_CLOSE, Job, Progress, note, wait_for
+from winosmith.web.jobs import TEST_CLOSE, Job, Progress, note, wait_for
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
