@@ -32,14 +32,14 @@ from winosmith.web._site import Site
 
 if TYPE_CHECKING:
     from winosmith.web._export import Exported, export
-    from winosmith.web._import import Imported, Unfit, import_problems, with_new_ids
+    from winosmith.web._import import Imported, UnfitError, import_problems, with_new_ids
 else:
 
     def __getattr__(name: str) -> Any:
         """Hand on what reads and writes tables: it can be loaded once Django is set up."""
         if name in ("Exported", "export"):
             return getattr(import_module("winosmith.web._export"), name)
-        if name in ("Imported", "Unfit", "import_problems", "with_new_ids"):
+        if name in ("Imported", "UnfitError", "import_problems", "with_new_ids"):
             return getattr(import_module("winosmith.web._import"), name)
         raise AttributeError(f"{__name__} has no {name!r}")
 
@@ -48,7 +48,7 @@ __all__ = [
     "Contents",
     "Exported",
     "Imported",
-    "Unfit",
+    "UnfitError",
     "address_known",
     "address_of",
     "backup",

@@ -198,26 +198,50 @@ def retold(text: str, phrases: Iterable[str]) -> str:
     return text
 
 
-_ROW_FAULTS = (
+ROW_FAULTS = (
     gettext_noop("the row has %(cells)s cells; the header has %(names)s"),
     gettext_noop("this is not a row of a table: %(error)s; is a quotation mark left open?"),
     gettext_noop(
         "this is not a row of a table: %(error)s; is a quotation mark left open? "
         "(lines %(first)s to %(last)s are lost)"
     ),
+    gettext_noop("the sentence has no blanks ('_'); 1 is needed"),
+    gettext_noop("the sentence has no blanks ('_'); 1 is needed; mark a question with %(key)s"),
+    gettext_noop(
+        "the sentence has no blanks ('_'); 1 is needed: write one '_' in place of %(text)s"
+    ),
+    gettext_noop(
+        "the sentence has %(n)s blanks ('_'); 1 is needed: write one '_' in place of %(text)s"
+    ),
+    gettext_noop("the sentence has %(n)s blanks ('_'); 1 is needed"),
+    gettext_noop("there are %(n)s options; %(least)s to %(most)s are needed"),
+    gettext_noop("an option is empty"),
+    gettext_noop("an option contains the blank ('_')"),
+    gettext_noop("two options are equal: %(options)s"),
+    gettext_noop("two options are equal, one of them the correct one: %(options)s"),
+    gettext_noop("the answer is %(answer)s; with %(n)s options it must be 0 to %(last)s"),
+    gettext_noop(
+        "the answer is %(answer)s; with %(n)s options it must be a number from 1 to %(last)s"
+    ),
+    gettext_noop("the answer %(answer)s is none of the options %(options)s"),
+    gettext_noop("the id %(id)s was already used at %(place)s"),
 )
-"""The reasons of `winosmith.data` for a row that can't be read."""
+"""Reasons of the toolkit for a row that can't be read, or is not a problem."""
 
 
 def row_fault(reason: str | None) -> str:
     """Return in the reader's language why a row of a table can't be read."""
-    return retold(reason or "", _ROW_FAULTS)
+    return retold(reason or "", ROW_FAULTS)
 
 
 @cache
 def _made_of(phrase: str) -> re.Pattern[str]:
     parts = re.split(r"%\((\w+)\)s", phrase)
-    found = (f"(?P<{part}>.+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+    found = [re.escape(parts[0])]
+    for at in range(1, len(parts), 2):
+        name, text = parts[at : at + 2]
+        group = f"(?P={name})" if name in parts[1:at:2] else f"(?P<{name}>.+)"
+        found += [group, re.escape(text)]
     return re.compile("".join(found), re.DOTALL)
 
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Max, Q, QuerySet
@@ -300,12 +300,21 @@ def iter_responses(problems: Iterable[Problem]) -> Iterator[Response]:
     for chunk in chunked(problems, CHUNK):
         refs = {problem.pk: problem.ref for problem in chunk}
         rows = Slot.objects.filter(problem__in=list(refs)).counting()
-        for slot in rows.select_related("holder").order_by("answered_at", "pk"):
-            yield from _slot_responses(slot, refs[slot.problem_id])
+        rows = rows.only(*_RESPONSE_FIELDS).order_by("answered_at", "pk")
+        people = Person.objects.only("salt").in_bulk({slot.holder_id for slot in rows})
+        names = {key: pseudonym(person) for key, person in people.items()}
+        for slot in rows:
+            yield from _slot_responses(slot, refs[slot.problem_id], names[slot.holder_id])
 
 
-def _slot_responses(slot: Slot, ref: str) -> Iterator[Response]:
-    who, shown = pseudonym(cast("Person", slot.holder)), tuple(slot.shown)
+_RESPONSE_FIELDS = (
+    "problem_id", "holder_id", "shown", "local_choice", "local_seconds", "choice", "ambiguous",
+    "associative", "seconds",
+)  # fmt: skip
+
+
+def _slot_responses(slot: Slot, ref: str, who: str) -> Iterator[Response]:
+    shown = tuple(slot.shown)
     if slot.local_choice is not None:
         yield Response(
             ref, who, "local", slot.local_choice, shown=shown, seconds=slot.local_seconds

@@ -165,7 +165,7 @@ def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
         form.refuse(error)
         return
     for line in str(error).splitlines():
-        form.add_error(field, line)
+        form.add_error(field, files.translate_fault(line))
 
 
 def _kind_context(kind: str) -> dict[str, Any]:
