@@ -198,8 +198,8 @@ def test_health_tells_of_a_locked_database(sites: Start, database: str) -> None:
         assert time.monotonic() < start + WAITED
     assert (answer.status, answer.text) == (
         503,
-        "the database is locked, by another program or by a long write of the site's own; pages "
-        "can be read, nothing can be written\n",
+        "the database is locked by another program or by a long write of the site; pages can be "
+        "read, but nothing can be written\n",
     )
     time.sleep(1.1)
     assert site.get("/healthz").status == 200
@@ -225,7 +225,7 @@ def test_a_password_is_on_no_page(sites: Start) -> None:
 def healthy(database: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what `/healthz` asks, which forgets what it found last."""
     monkeypatch.setattr(wsgi, "KEPT", -1.0)
-    assert wsgi.wrong() == ""
+    assert wsgi.find_fault() == ""
     return wsgi
 
 
@@ -273,7 +273,7 @@ def test_health_tells_of_a_database_that_takes_nothing(served: Start, postgres: 
     answer = site.get("/healthz")
     assert (answer.status, answer.text) == (
         503,
-        "the database can be read, but takes nothing new\n",
+        "the database is read-only\n",
     )
 
 

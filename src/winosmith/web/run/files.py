@@ -194,7 +194,7 @@ CLAIM = gettext_noop("a claim, not a problem")
 FAULTS = (*ROW_FAULTS, *REASONS, CLAIM)
 """Reasons for which a record can't be imported."""
 
-_LINE = re.compile(r"(.*?:[0-9]+: )?(.*)", re.DOTALL)
+_PLACE = re.compile(r".*?:[0-9]+: ")
 
 
 def translate_fault(line: str) -> str:
@@ -202,8 +202,9 @@ def translate_fault(line: str) -> str:
 
     Jobs store the reasons in English, because the worker doesn't know who will read them.
     """
-    place, reason = _LINE.fullmatch(line).groups("")  # type: ignore[union-attr] - always matches
-    return f"{place}{retold(reason, FAULTS)}"
+    found = _PLACE.match(line)
+    at = found.end() if found else 0
+    return f"{line[:at]}{retold(line[at:], FAULTS)}"
 
 
 READ, IDENTIFIED = 0.6, 0.75
