@@ -387,12 +387,12 @@ def _nested(member: tarfile.TarInfo, data: bytes) -> Any:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (_flipped, "site.sqlite3 is not what was saved"),
+        (_flipped, "site.sqlite3 has another checksum"),
         (_without_key, "secret is missing"),
-        (_climbing, r"'\.\./evil', which no backup of ours does"),
-        (_linked, "'site.toml', which no backup of ours does"),
+        (_climbing, r"'\.\./evil', so it is not a backup of a site"),
+        (_linked, "'site.toml', so it is not a backup of a site"),
         (_newer, "install that version"),
-        (_renamed, "is no backup of a site"),
+        (_renamed, "is not a backup of a site"),
         (_nested, "nested too deep"),
     ],
 )
