@@ -235,14 +235,14 @@ def test_a_full_disk_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> N
         "winosmith.web.wsgi.tempfile.TemporaryFile",
         lambda **_: open("/dev/full", "wb", 0),  # noqa: PTH123, SIM115
     )
-    assert healthy.wrong() == healthy.FULL
+    assert healthy.find_fault() == healthy.FULL
 
 
 def test_a_folder_that_is_gone_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the site's folder can't be written to /healthz says so."""
     gone = dataclasses.replace(settings.SITE, folder=settings.SITE.folder / "nowhere")
     monkeypatch.setattr(settings, "SITE", gone)
-    assert healthy.wrong() == healthy.UNWRITABLE
+    assert healthy.find_fault() == healthy.UNWRITABLE
 
 
 def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> No
         connection.wrap_database_errors,
     ):
         database.execute("CREATE TABLE cups (x)")
-    assert healthy._said(refused.value) == healthy.READ_ONLY
+    assert healthy._error_message(refused.value) == healthy.READ_ONLY
 
 
 @pytest.mark.postgres

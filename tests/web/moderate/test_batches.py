@@ -80,7 +80,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Any:
             Job.objects.filter(pk=job.pk).update(done=done)
 
         with monkeypatch.context() as patch:
-            patch.setattr(jobs, "_tell", tell)
+            patch.setattr(jobs, "_store_progress", tell)
             with pytest.raises(KeyboardInterrupt):
                 work_off()
 
