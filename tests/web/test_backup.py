@@ -424,7 +424,7 @@ def test_a_cut_archive_is_refused(archive: Path, tmp_path: Path) -> None:
 def test_nothing_is_overwritten(archive: Path, tmp_path: Path, prepared_site: Any) -> None:
     """A backup goes into no file that exists, a restore into no folder that holds something."""
     before = archive.read_bytes()
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         _backup.backup(Site.open(prepared_site), archive)
     assert archive.read_bytes() == before
     (tmp_path / "full").mkdir()

@@ -66,62 +66,91 @@ def load_statistics(view: str) -> Statistics:
     return cached(f"run.dashboard.{view}", lambda: compute_statistics(view, timezone.now()))
 
 
-def compute_statistics(view: str, now: datetime) -> Statistics:
-    """Return the numbers by day, or by weeks of seven days, up to the day of `now`."""
-    days, bars = SPANS[view]
-    last = now.astimezone(UTC).date()
-    start = last - timedelta(days=days * bars - 1)
-    since = datetime(start.year, start.month, start.day, tzinfo=UTC)
-    problems = Problem.objects.filter(gold=False)
+@dataclass(frozen=True, slots=True)
+class Periods:
+    """The periods of a view.
 
-    def grouped(rows: QuerySet[Any], time: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the period of each group of rows, its columns, and its number of rows."""
+    Attributes:
+        start: The first day, in UTC.
+        days: The number of days per period.
+        bars: The number of periods.
+    """
+
+    start: date
+    days: int
+    bars: int
+
+    def count(self, rows: QuerySet[Any], time: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the period of each group of rows, the group's columns, and its number of rows.
+
+        Args:
+            rows: The rows.
+            time: The column with the time.
+            columns: The columns that distinguish groups.
+        """
+        since = datetime(self.start.year, self.start.month, self.start.day, tzinfo=UTC)
         rows = rows.filter(**{f"{time}__gte": since}).annotate(day=TruncDate(time))
         groups = rows.values_list("day", *columns).annotate(n=Count("pk")).order_by()
         for day, *rest in groups:
-            if (period := (day - start).days // days) < bars:
+            if (period := (day - self.start).days // self.days) < self.bars:
                 yield period, *rest
 
-    def summed(pairs: Iterable[tuple[Any, ...]]) -> list[int]:
-        sums = [0] * bars
+    def sum(self, pairs: Iterable[tuple[Any, ...]]) -> list[int]:
+        """Return the sum of the numbers in each period, from pairs of a period and a number."""
+        sums = [0] * self.bars
         for period, n in pairs:
             sums[period] += n
         return sums
 
+
+def compute_statistics(view: str, now: datetime) -> Statistics:
+    """Return the numbers by day, or by weeks of seven days, up to the day of `now`."""
+    days, bars = SPANS[view]
+    start = now.astimezone(UTC).date() - timedelta(days=days * bars - 1)
+    periods, problems = Periods(start, days, bars), Problem.objects.filter(gold=False)
     events = Event.objects.filter(problem__gold=False).exclude(before=F("after"))
-    moves = list(grouped(events, "at", "before", "after"))
+    moves = list(periods.count(events, "at", "before", "after"))
 
     def moved(counts: Callable[[Any, Any], bool]) -> list[int]:
-        return summed((at, n) for at, before, after, n in moves if counts(before, after))
+        return periods.sum((at, n) for at, before, after, n in moves if counts(before, after))
 
     entered = moved(lambda before, after: before not in OPEN and after in OPEN)
     left = moved(lambda before, after: before in OPEN and after not in OPEN)
     waiting = problems.filter(state__in=OPEN).count()
-    votes = Slot.objects.votes()
-    verdicts = [
-        (at, n, [int(one) for one in counts.split(",") if one])
-        for at, counts, n in grouped(Verdict.objects.filter(problem__gold=False), "at", "counts")
-    ]
-    majority = summed((at, n * chosen[0]) for at, n, chosen in verdicts if chosen)
-    cast = summed((at, n * sum(chosen)) for at, n, chosen in verdicts)
-    judges, writers = ([set[int]() for _bar in range(bars)] for _ in "jw")
-    for at, person, _n in grouped(votes, "answered_at", "holder"):
-        judges[at].add(person)
-    twins = Twin.objects.filter(contributor__isnull=False)
-    for at, person, _n in grouped(twins, "created", "contributor"):
-        writers[at].add(person)
     return Statistics(
         [start + timedelta(days=days * bar) for bar in range(bars)],
         moved(lambda before, after: before == ""),
         moved(lambda before, after: before in OPEN and after == State.VALID),
         moved(lambda before, after: before in OPEN and after == State.REJECTED),
         [waiting - sum(entered[bar + 1 :]) + sum(left[bar + 1 :]) for bar in range(bars)],
-        summed(grouped(votes, "answered_at")),
-        [part / of if of else None for part, of in zip(majority, cast, strict=True)],
-        list(map(len, judges)),
-        [len(wrote - judged) for wrote, judged in zip(writers, judges, strict=True)],
+        periods.sum(periods.count(Slot.objects.votes(), "answered_at")),
+        _agreed_fractions(periods),
+        *_count_people(periods),
         problems.count(),
     )
+
+
+def _agreed_fractions(periods: Periods) -> list[float | None]:
+    verdicts = [
+        (at, n, [int(one) for one in counts.split(",") if one])
+        for at, counts, n in periods.count(
+            Verdict.objects.filter(problem__gold=False), "at", "counts"
+        )
+    ]
+    majority = periods.sum((at, n * chosen[0]) for at, n, chosen in verdicts if chosen)
+    votes = periods.sum((at, n * sum(chosen)) for at, n, chosen in verdicts)
+    return [part / of if of else None for part, of in zip(majority, votes, strict=True)]
+
+
+def _count_people(periods: Periods) -> tuple[list[int], list[int]]:
+    judges, writers = ([set[int]() for _bar in range(periods.bars)] for _ in "jw")
+    for at, person, _n in periods.count(Slot.objects.votes(), "answered_at", "holder"):
+        judges[at].add(person)
+    twins = Twin.objects.filter(contributor__isnull=False)
+    for at, person, _n in periods.count(twins, "created", "contributor"):
+        writers[at].add(person)
+    wrote = [len(theirs - judged) for theirs, judged in zip(writers, judges, strict=True)]
+    return list(map(len, judges)), wrote
 
 
 LABELS = 6
