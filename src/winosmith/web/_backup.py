@@ -191,8 +191,8 @@ def _end_access(path: Path) -> None:
 def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
     if not database:
         raise InputError(
-            f"{path} contains a PostgreSQL database; create an empty one (createdb) and name it with "
-            "`database='postgresql://…'`"
+            f"{path} contains a PostgreSQL database; create an empty one (createdb), and name it "
+            "with `database='postgresql://…'`"
         )
     restore_postgresql(database, dump)
     dump.unlink()
